@@ -1,0 +1,8 @@
+"""`python -m jaxgo` and the console script `jaxgo`."""
+
+import sys
+
+from jaxgo.frontends.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
