@@ -1,0 +1,14 @@
+"""The one exception that means "the user said something wrong"."""
+
+
+class UsageError(ValueError):
+    """A mistake of the caller, told in one sentence: what, where, what to do.
+
+    Command-line programs print it and exit 2; libraries may catch it. Anything else that is raised is a bug.
+    """
+
+
+def choose(kind: str, name: object, valid: object) -> UsageError:
+    """The error for a name that is not in a list of valid names."""
+    names = ", ".join(str(v) for v in valid)  # type: ignore[attr-defined]
+    return UsageError(f"unknown {kind} {str(name)!r}; choose one of: {names}")

@@ -1,0 +1,193 @@
+"""The interface of a game: pure functions of one position, without a batch axis.
+
+A game is a frozen dataclass of its options, so equal games share one trace. Its state is a NamedTuple of small
+fixed-size arrays that holds what the rules need and nothing that can be computed from it: observations, masks and
+rewards are functions. Letters in shapes: A actions, P seats, H W the board, C planes.
+"""
+
+import abc
+import functools
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int, Int8, Int16, Num, UInt32
+
+from jaxgo.core import board
+from jaxgo.core.board import Symmetries
+from jaxgo.core.errors import UsageError
+
+Action = Int[Array, ""]
+Repetition = Literal["none", "forbidden", "draw", "loss"]
+
+
+@runtime_checkable
+class State(Protocol):
+    """What every state has; games add their own arrays."""
+
+    @property
+    def to_play(self) -> Int8[Array, ""]: ...  # the seat that moves: 0 or 1
+    @property
+    def ply(self) -> Int16[Array, ""]: ...  # actions since the start, forced passes included
+
+
+S = TypeVar("S", bound=State)
+
+
+class Piece(NamedTuple):
+    """How one code of `cells` looks. Views need nothing else."""
+
+    glyph: str
+    seat: int  # 0 or 1: whose it is; -1: nobody's
+    label: str = ""  # drawn on the piece in pictures
+
+
+EMPTY = Piece(".", -1)
+VOID = Piece(" ", -1)  # a cell that is not part of the board
+
+
+class Threats(NamedTuple):
+    """What a placement would make, cell by cell, for the mover and for the other seat (see `Game.threats`)."""
+
+    five: Bool[Array, "2 A"]  # completes a winning line
+    four: Bool[Array, "2 A"]  # leaves at least one cell that completes a winning line
+    open_four: Bool[Array, "2 A"]  # leaves at least two
+    three: Bool[Array, "2 A"]  # leaves a cell that makes an open four
+
+
+class Game(abc.ABC, Generic[S]):
+    """The rules of one game. Methods take and return traced values and never look at a batch."""
+
+    players: ClassVar[int] = 2  # 1 for puzzles
+    pieces: ClassVar[tuple[Piece, ...]]  # the look of each code of `cells`; code 0 is the empty cell
+    grid: ClassVar[Literal["squares", "points", "blocks"]] = "squares"  # or on crossings; or cells of a code are one
+
+    # -- sizes -------------------------------------------------------------------------------------------------
+    @property
+    @abc.abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Height and width of the observation planes."""
+
+    @property
+    @abc.abstractmethod
+    def num_actions(self) -> int: ...
+
+    @property
+    @abc.abstractmethod
+    def max_plies(self) -> int:
+        """No game is longer; a game that reaches it is over."""
+
+    @property
+    def picture(self) -> tuple[int, int]:
+        """Height and width of `cells`, where the drawn board differs from the planes."""
+        return self.shape
+
+    # -- rules -------------------------------------------------------------------------------------------------
+    @abc.abstractmethod
+    def init(self, key: Array) -> S:
+        """The start position; `key` is for games that draw it."""
+
+    @abc.abstractmethod
+    def legal(self, state: S) -> Bool[Array, " A"]:
+        """Which actions the mover has in a live position, as far as the state alone can tell."""
+
+    @abc.abstractmethod
+    def step(self, state: S, action: Action) -> S:
+        """The position after a legal action in a live position."""
+
+    @abc.abstractmethod
+    def over(self, state: S) -> Bool[Array, ""]: ...
+
+    @abc.abstractmethod
+    def returns(self, state: S) -> Float32[Array, " P"]:
+        """Result for each seat, in [-1, 1], summing to 0 between two seats. Read only when the game is over."""
+
+    @abc.abstractmethod
+    def observe(self, state: S) -> Num[Array, "H W C"]:
+        """Planes for a network, seen from the mover's side: own pieces first."""
+
+    @abc.abstractmethod
+    def cells(self, state: S) -> Int8[Array, " cells"]:
+        """The board as codes into `pieces`, row by row; all pictures derive from it."""
+
+    @abc.abstractmethod
+    def hash(self, state: S) -> UInt32[Array, "2"]:
+        """A Zobrist key of everything that decides the future (the ply limit apart)."""
+
+    # -- hooks with honest defaults ----------------------------------------------------------------------------
+    def heuristic(self, state: S) -> Float32[Array, ""]:
+        """A cheap guess of the value for the mover, in [-1, 1]. 0: this game knows none."""
+        return jnp.float32(0)
+
+    def move_weights(self, state: S) -> Float32[Array, " A"]:
+        """Positive weights of actions in random playouts and in move ordering; legality is not looked at."""
+        return jnp.ones(self.num_actions, jnp.float32)
+
+    def symmetries(self) -> Symmetries:
+        """The symmetries of the rules, as numpy tables over the planes and the actions."""
+        return board.identity(self.shape[0] * self.shape[1], self.num_actions)
+
+    def threats(self, state: S) -> Threats:
+        raise UsageError(f"{type(self).__name__} knows no threats; use a search that does not need them")
+
+    def place(self, cells: np.ndarray, to_play: int) -> S:
+        """The position with these codes on the board and `to_play` to move, as if no move had been played."""
+        raise UsageError(f"{type(self).__name__} cannot start from a drawn position")
+
+    # -- repetition, used by core.history -----------------------------------------------------------------------
+    @property
+    def repetition(self) -> Repetition:
+        """What a position that comes back means; anything but "none" makes the game carry a history."""
+        return "none"
+
+    def repetition_key(self, state: S) -> UInt32[Array, "2"]:
+        """Two positions with equal keys count as the same."""
+        return self.hash(state)
+
+    # The next four matter only where repetition is "forbidden", which makes it part of the exact legal mask.
+    # Checking every action against every earlier position is dear, so a game may tell which need a check.
+
+    def next_repetition_key(self, state: S, action: Action) -> UInt32[Array, "2"]:
+        """The repetition key after an action."""
+        return self.repetition_key(self.step(state, action))
+
+    def begin_trace(self, state: S) -> Any:
+        """What `next_suspect` needs to know about the game so far: any arrays, kept once per game."""
+        return ()
+
+    def extend_trace(self, trace: Any, before: S, after: S) -> Any:
+        """The trace after a move; equal states leave it as it is."""
+        return trace
+
+    def next_suspect(self, state: S, trace: Any, action: Action) -> Action:
+        """The first action above this one that might bring an earlier position back; num_actions if none is left.
+
+        Starts from -1. The fewer harmless actions it names the better; illegal ones do no harm.
+        """
+        return action + 1
+
+    # -- names -------------------------------------------------------------------------------------------------
+    def action_name(self, action: int) -> str:
+        """The name that people of this game use."""
+        return str(action)
+
+    def parse_action(self, text: str) -> int:
+        """The action with this name; a UsageError on nonsense. Upper and lower case are the same."""
+        names = _action_names(self)
+        try:
+            return names[text.strip().lower()]
+        except KeyError:
+            some = ", ".join(list(names)[:3])
+            raise UsageError(f"no action is called {text!r} here; names look like: {some}") from None
+
+
+@functools.cache
+def _action_names(game: "Game[State]") -> dict[str, int]:
+    return {game.action_name(a).lower(): a for a in reversed(range(game.num_actions))}
+
+
+def state_bytes(game: "Game[S]") -> int:
+    """Size of one state, as a tree node stores it."""
+    shapes = jax.eval_shape(game.init, jax.ShapeDtypeStruct((2,), jnp.uint32))
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))

@@ -1,0 +1,97 @@
+"""Repetition, once for all games: the keys of the positions that a game has seen, and what a return means.
+
+The history belongs to the game that is being played, not to the nodes of a search tree; a search knows repetition
+only as far as the state itself carries it (simple ko), and the real game is exact.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
+
+from jaxgo.core.game import Game, S
+
+RUNNING, DRAWN, LOST_BY_0, LOST_BY_1 = range(4)
+
+
+class History(NamedTuple):
+    """Keys of all positions so far (no rows where the game needs none), and a verdict that repetition gave."""
+
+    keys: UInt32[Array, "M 2"]
+    size: Int16[Array, ""]
+    verdict: Int8[Array, ""]
+    trace: Any  # what the game itself remembers, see `Game.next_suspect`
+
+
+def begin(game: Game[S], state: S) -> History:
+    """The history of a game that starts at `state`."""
+    rows = 0 if game.repetition == "none" else game.max_plies + 1
+    keys = jnp.zeros((rows, 2), jnp.uint32)
+    if rows:
+        keys = keys.at[0].set(game.repetition_key(state))
+    trace = game.begin_trace(state) if game.repetition == "forbidden" else ()
+    return History(keys, jnp.int16(min(rows, 1)), jnp.int8(RUNNING), trace)
+
+
+def occurrences(history: History, key: UInt32[Array, "2"]) -> Int16[Array, ""]:
+    """How often the game has seen this key."""
+    valid = jnp.arange(history.keys.shape[0], dtype=jnp.int16) < history.size
+    same = (history.keys[:, 0] == key[0]) & (history.keys[:, 1] == key[1])
+    return jnp.sum(valid & same, dtype=jnp.int16)
+
+
+def record(game: Game[S], history: History, before: S, state: S, frozen: Bool[Array, ""]) -> History:
+    """The history after a move from `before` to `state`, with a verdict where the repetition rule gives one.
+
+    A `frozen` history stays as it is. (A select between two whole histories would copy them at every move.)
+    """
+    if game.repetition == "none":
+        return history
+    key = game.repetition_key(state)
+    verdict = history.verdict
+    if game.repetition == "draw":  # the third occurrence ends the game
+        verdict = jnp.where(occurrences(history, key) >= 2, jnp.int8(DRAWN), verdict)
+    elif game.repetition == "loss":  # who brings a position back loses
+        verdict = jnp.where(occurrences(history, key) >= 1, jnp.int8(LOST_BY_0) + before.to_play, verdict)
+    slot = jnp.where(frozen, history.keys.shape[0], history.size)
+    keys = history.keys.at[slot].set(key, mode="drop")
+    verdict = jnp.where(frozen, history.verdict, verdict)
+    trace = history.trace
+    if game.repetition == "forbidden":
+        # a history cut back to its first key begins a new game
+        begun = game.begin_trace(before)
+        trace = jax.tree.map(lambda old, new: jnp.where(history.size <= 1, new, old), trace, begun)
+        trace = game.extend_trace(trace, before, state)
+    return History(keys, history.size + (~frozen).astype(jnp.int16), verdict, trace)
+
+
+def allowed(
+    game: Game[S], history: History, state: S, mask: Bool[Array, " A"], live: Bool[Array, ""]
+) -> Bool[Array, " A"]:
+    """The actions of `mask` that the repetition rule leaves in a game that is live.
+
+    Only suspects are looked at, one after the other; mostly there are none, and nothing is done.
+    """
+    if game.repetition != "forbidden":
+        return mask
+
+    def check(carry: tuple[Bool[Array, " A"], Int32[Array, ""]]) -> tuple[Bool[Array, " A"], Int32[Array, ""]]:
+        left, action = carry
+        repeats = occurrences(history, game.next_repetition_key(state, action)) > 0
+        left &= ~((jnp.arange(game.num_actions) == action) & repeats)
+        return left, game.next_suspect(state, history.trace, action)
+
+    first = jnp.where(live, game.next_suspect(state, history.trace, jnp.int32(-1)), game.num_actions)
+    return jax.lax.while_loop(lambda carry: carry[1] < game.num_actions, check, (mask, first))[0]
+
+
+def over(history: History) -> Bool[Array, ""]:
+    """Whether repetition ended the game."""
+    return history.verdict != RUNNING
+
+
+def returns(history: History) -> Float32[Array, " 2"]:
+    """The result that repetition gave."""
+    lost = jnp.stack([history.verdict == LOST_BY_0, history.verdict == LOST_BY_1]).astype(jnp.float32)
+    return lost[::-1] - lost

@@ -1,0 +1,89 @@
+"""Playing by the rules: how a node moves (`advance`) and how a game moves (`play`).
+
+This is the one place of the sign law: `value_before = reward + discount * value_after`, all values being for the
+side to move; discount is -1 when the mover changes, +1 when the same seat moves again, 0 when the game is over.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float32
+
+from jaxgo.core import history as histories
+from jaxgo.core.game import Action, Game, S
+from jaxgo.core.history import History
+
+
+class Transition(NamedTuple):
+    """A move: where it led, its reward for the seat that moved, and the discount of what follows."""
+
+    state: Any  # the game's own NamedTuple
+    reward: Float32[Array, ""]
+    discount: Float32[Array, ""]
+
+
+class Position(NamedTuple):
+    """What a game carries. A tree node carries only the state."""
+
+    state: Any  # the game's own NamedTuple
+    history: History
+
+
+def _transition(before: S, after: S, over: Bool[Array, ""], returns: Float32[Array, " P"]) -> Transition:
+    reward = jnp.where(over, returns[before.to_play], 0.0).astype(jnp.float32)
+    turn = jnp.where(before.to_play == after.to_play, 1.0, -1.0)
+    return Transition(after, reward, jnp.where(over, 0.0, turn).astype(jnp.float32))
+
+
+def _select(stay: Bool[Array, ""], old: S, new: S) -> S:
+    return jax.tree.map(lambda a, b: jnp.where(stay, a, b), old, new)
+
+
+def advance(game: Game[S], state: S, action: Action) -> Transition:
+    """Moves a node. A finished state stands still, with reward and discount 0."""
+    done = game.over(state)
+    after = _select(done, state, game.step(state, action))
+    moved = _transition(state, after, game.over(after), game.returns(after))
+    return moved._replace(reward=jnp.where(done, 0.0, moved.reward))
+
+
+def start(game: Game[S], key: Array) -> Position:
+    """The start of a game."""
+    return resume(game, game.init(key))
+
+
+def resume(game: Game[S], state: S) -> Position:
+    """A game that starts at any state, with nothing behind it."""
+    return Position(state, histories.begin(game, state))
+
+
+def play(game: Game[S], position: Position, action: Action) -> tuple[Position, Transition]:
+    """Moves a game by a legal action, repetition rules included. A finished game stands still."""
+    before, past = position
+    done = over(game, position)
+    state = _select(done, before, game.step(before, action))
+    after = Position(state, histories.record(game, past, before, state, frozen=done))
+    moved = _transition(before, after.state, over(game, after), returns(game, after))
+    return after, moved._replace(reward=jnp.where(done, 0.0, moved.reward))
+
+
+def legal(game: Game[S], position: Position) -> Bool[Array, " A"]:
+    """The exact legal actions of a game; none when it is over."""
+    state, history = position
+    live = ~over(game, position)
+    return histories.allowed(game, history, state, game.legal(state) & live, live)
+
+
+def over(game: Game[S], position: Position) -> Bool[Array, ""]:
+    """Whether a game has ended, by its rules or by repetition."""
+    ended = game.over(position.state)
+    return ended if game.repetition in ("none", "forbidden") else ended | histories.over(position.history)
+
+
+def returns(game: Game[S], position: Position) -> Float32[Array, " P"]:
+    """The result for each seat of a game that is over."""
+    result = game.returns(position.state)
+    if game.repetition in ("none", "forbidden"):
+        return result
+    return jnp.where(histories.over(position.history), histories.returns(position.history), result)

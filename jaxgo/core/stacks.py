@@ -1,0 +1,111 @@
+"""Boards with gravity, packed into words: each stack is a few neighbouring bits of a uint32.
+
+Adding one to a stack's lowest bit carries through its stones to the first free cell, so a drop is one addition, and
+no heights are kept. Several stacks share a word; none is cut by the end of one.
+"""
+
+import dataclasses
+from collections.abc import Iterable
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int8, Shaped, UInt32
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Action
+
+WORD = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Stacks:
+    """`count` stacks of `height` cells. Bit 0 of a stack is its lowest cell."""
+
+    count: int
+    height: int
+    spare: int = 0  # bits that stay empty above each stack, for boards that are shifted as a whole
+
+    @property
+    def bits(self) -> int:
+        """Bits of one stack."""
+        return self.height + self.spare
+
+    @property
+    def per_word(self) -> int:
+        return WORD // self.bits
+
+    @property
+    def words(self) -> int:
+        return -(-self.count // self.per_word)
+
+    def mask(self, cells: Iterable[tuple[int, int]]) -> np.ndarray:
+        """`uint32[words]` with these (stack, level) cells set."""
+        words = np.zeros(self.words, np.uint32)
+        for stack, level in cells:
+            words[stack // self.per_word] |= np.uint32(1 << (stack % self.per_word * self.bits + level))
+        return words
+
+    def landing(self, occupied: UInt32[Array, " words"], stack: Action) -> UInt32[Array, " words"]:
+        """The cell where a stone lands on a stack that is not full."""
+        lowest = jnp.uint32(1) << (stack % self.per_word * self.bits).astype(jnp.uint32)
+        bottom = jnp.where(jnp.arange(self.words) == stack // self.per_word, lowest, jnp.uint32(0))
+        return (occupied + bottom) & ~occupied
+
+    def room(self, occupied: UInt32[Array, " words"]) -> Bool[Array, " count"]:
+        """Which stacks are not full."""
+        tops = np.stack([self.mask([(stack, self.height - 1)]) for stack in range(self.count)])
+        return ~holds_any(occupied, tops)
+
+    def unpack(self, words: UInt32[Array, " words"]) -> Bool[Array, "count height"]:
+        """Cell by cell."""
+        stack = np.arange(self.count)
+        shift = (stack % self.per_word * self.bits)[:, None] + np.arange(self.height)
+        return (words[stack // self.per_word][:, None] >> jnp.asarray(shift, jnp.uint32)) & jnp.uint32(1) != 0
+
+    def pack(self, stones: np.ndarray) -> np.ndarray:
+        """`uint32[words]` of `bool[count, height]`."""
+        return self.mask((int(s), int(level)) for s, level in zip(*np.nonzero(stones), strict=True))
+
+    def place(self, codes: np.ndarray, to_play: int) -> np.ndarray:
+        """`uint32[2, words]`: the mover's stones, then the other's, from codes 0, 1, 2 [count, height]."""
+        if (np.diff((codes > 0).astype(np.int8), axis=1) > 0).any():
+            raise UsageError("a stone hangs in the air; fill every stack from the bottom")
+        own = np.int8(to_play + 1)
+        return np.stack([self.pack(codes == own), self.pack(codes == 3 - own)])
+
+
+def holds_any(words: UInt32[Array, " words"], masks: np.ndarray) -> Bool[Array, " n"]:
+    """Which of the masks `uint32[n, words]` share a cell with the board."""
+    shared = jnp.zeros(len(masks), jnp.uint32)
+    for i in range(masks.shape[1]):  # word by word: a reduction over so short an axis would not be vectorised
+        shared |= words[i] & jnp.asarray(masks[:, i])
+    return shared != 0
+
+
+def holds_all(words: UInt32[Array, " words"], masks: np.ndarray) -> Bool[Array, " n"]:
+    """Which of the masks `uint32[n, words]` lie wholly on the board."""
+    missing = jnp.zeros(len(masks), jnp.uint32)
+    for i in range(masks.shape[1]):
+        missing |= ~words[i] & jnp.asarray(masks[:, i])
+    return missing == 0
+
+
+def codes(
+    own: Bool[Array, "count height"], other: Bool[Array, "count height"], to_play: Int8[Array, ""]
+) -> Int8[Array, "count height"]:
+    """0 empty, 1 the first seat's stones, 2 the second's."""
+    mine = to_play + jnp.int8(1)
+    return jnp.where(own, mine, jnp.where(other, jnp.int8(3) - mine, jnp.int8(0)))
+
+
+def side_by_side(levels: Shaped[Array, "L H W"], gap: int) -> Shaped[Array, " cells"]:
+    """One picture of all levels, the lowest at the left, with a column of `gap` between two of them."""
+    padded = jnp.pad(levels, ((0, 0), (0, 0), (0, 1)), constant_values=gap)
+    return jnp.concatenate(list(padded), axis=1)[:, :-1].reshape(-1)
+
+
+def from_side_by_side(cells: np.ndarray, levels: int, height: int) -> np.ndarray:
+    """`[levels, height, width]`: the levels of a picture made by `side_by_side`."""
+    picture = np.asarray(cells).reshape(height, -1)
+    width = (picture.shape[1] + 1) // levels - 1
+    return np.stack([picture[:, i * (width + 1) : i * (width + 1) + width] for i in range(levels)])
