@@ -1,0 +1,79 @@
+"""The games by name. A new game is one file in this folder and one line in `GAMES`."""
+
+import dataclasses
+from typing import Any
+
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.game import Game
+from jaxgo.games.archimedes import Archimedes
+from jaxgo.games.connect3d import Connect3D
+from jaxgo.games.connect4 import ConnectFour
+from jaxgo.games.dodgem import Dodgem
+from jaxgo.games.go import Go
+from jaxgo.games.gomoku import Gomoku
+from jaxgo.games.kamisado import Kamisado
+from jaxgo.games.kono import Kono
+from jaxgo.games.maharajah import Maharajah
+from jaxgo.games.minerace import MineRace
+from jaxgo.games.mnk import Mnk
+from jaxgo.games.musketeers import Musketeers
+from jaxgo.games.pegs import Pegs
+from jaxgo.games.scorefour import ScoreFour
+from jaxgo.games.sliding import SlidingBlocks
+
+GAMES: dict[str, Game[Any]] = {
+    "go5": Go(5, komi=24.5),
+    "go7": Go(7, komi=9.0),
+    "go9": Go(9, komi=7.0),
+    "go13": Go(13, komi=7.5),
+    "go19": Go(19, komi=7.5),
+    "tictactoe": Mnk(3, 3, 3),
+    "gomoku": Gomoku(),
+    "gomoku9": Gomoku(9),
+    "gomoku15": Gomoku(15),
+    "gomoku19": Gomoku(19),
+    "renju15": Gomoku(15, "renju"),
+    "swap2-15": Gomoku(15, "standard", "swap2"),
+    "connect4": ConnectFour(),
+    "connect3d": Connect3D(),
+    "scorefour": ScoreFour(),
+    "kono": Kono(),
+    **{f"dodgem{size}": Dodgem(size) for size in range(3, 9)},
+    "kamisado": Kamisado(),
+    "kamisado-match": Kamisado(points=3),
+    "musketeers": Musketeers(),
+    "maharajah": Maharajah(),
+    "archimedes": Archimedes(),
+    "minerace": MineRace(),
+    "hughe": SlidingBlocks(),
+    "klotski": SlidingBlocks("bAAc/bAAc/deef/dghf/i..j", "..../..../..../.AA./.AA."),
+    "slide8": SlidingBlocks("123/456/78.", "123/456/78.", scramble=True),
+    "slide15": SlidingBlocks("1234/5678/9abc/def.", "1234/5678/9abc/def.", scramble=True),
+    "pegs": Pegs(),
+    "latincross": Pegs(figure="latin_cross"),
+}
+
+
+def make(name: str, **options: Any) -> Game[Any]:
+    """The registered game `name`, with some of its options changed: `make("go9", komi=5.5)`."""
+    if name not in GAMES:
+        raise choose("game", name, GAMES)
+    game = GAMES[name]
+    valid = {field.name: field for field in dataclasses.fields(game)}  # type: ignore[arg-type]
+    for option, value in options.items():
+        if option not in valid:
+            raise choose(f"option of {name}", option, valid or ["(none)"])
+        default = getattr(game, option)
+        kinds = (int, float) if isinstance(default, float) else type(default)
+        wrong_bool = isinstance(value, bool) != isinstance(default, bool)
+        if default is not None and (wrong_bool or not isinstance(value, kinds)):
+            raise UsageError(f"option {option} of {name} is {default!r} by default; {value!r} is of another kind")
+    # a cap that follows from the size of the board follows the new size
+    follows = {
+        field.name: field.default
+        for field in valid.values()
+        if field.default is not dataclasses.MISSING
+        and field.default != getattr(game, field.name)
+        and dataclasses.replace(game, **{field.name: field.default}) == game  # type: ignore[type-var]
+    }
+    return dataclasses.replace(game, **(follows | options))  # type: ignore[type-var]

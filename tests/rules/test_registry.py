@@ -1,0 +1,37 @@
+"""`make`: options change a registered game, and what the user gets wrong is one sentence."""
+
+import pytest
+
+import jaxgo
+from jaxgo.core.errors import UsageError
+
+
+def test_options_change_a_registered_game():
+    assert jaxgo.make("go9", komi=5.5, ko="situational").komi == 5.5
+    assert jaxgo.make("gomoku", size=13, rules="renju").num_actions == 169
+    assert jaxgo.make("go9") == jaxgo.GAMES["go9"]
+
+
+def test_a_cap_that_follows_from_the_size_follows_the_new_size():
+    assert jaxgo.make("dodgem3", size=8).max_plies == jaxgo.GAMES["dodgem8"].max_plies
+    assert jaxgo.make("dodgem3", size=8, max_plies=7).max_plies == 7
+    assert jaxgo.make("kamisado", points=3) == jaxgo.GAMES["kamisado-match"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("goo", {}, ["'goo'", "go9", "tictactoe"]),
+        ("go9", {"kom": 1.0}, ["'kom'", "go9", "komi"]),
+        ("go9", {"ko": "never"}, ["simple, positional, situational", "'never'"]),
+        ("go9", {"komi": "six"}, ["komi", "'six'"]),
+        ("go9", {"suicide": 1}, ["suicide", "1"]),
+        ("dodgem3", {"size": 30}, ["30", "between 3 and 8"]),
+    ],
+)
+def test_mistakes_are_one_sentence(name, options, words):
+    with pytest.raises(UsageError) as caught:
+        jaxgo.make(name, **options)
+    message = str(caught.value)
+    assert all(word in message for word in words)
+    assert "\n" not in message
