@@ -1,0 +1,138 @@
+"""Go with plain sets: the rules of Tromp and Taylor, with the other usual rules for ko and suicide.
+
+Point = row * width + column, pass = number of points. A point is 0 empty, 1 Black's, 2 White's. The state is a tuple
+(board, player, passes in a row, keys of all positions so far, simple-ko point or -1, ply).
+"""
+
+from typing import NamedTuple
+
+
+class Capture(NamedTuple):
+    board: tuple
+    taken: list  # enemy stones
+    drowned: bool  # the mover's own chain was taken
+    size: int  # of the mover's chain
+
+
+class Go:
+    """`ko` is simple, positional or situational; two passes or `max_plies` end the game."""
+
+    def __init__(self, height=9, width=None, ko="positional", suicide=False, komi=0.0, max_plies=None):
+        self.height, self.width = height, width or height
+        self.points = self.height * self.width
+        self.ko, self.suicide, self.komi, self.max_plies = ko, suicide, komi, max_plies
+        self.near = []
+        for point in range(self.points):
+            row, column = divmod(point, self.width)
+            steps = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
+            inside = [(r, c) for r, c in steps if 0 <= r < self.height and 0 <= c < self.width]
+            self.near.append([r * self.width + c for r, c in inside])
+
+    def initial(self, board=None, player=0):
+        board = tuple(board) if board else (0,) * self.points
+        return board, player, 0, self.seen(board, 1 - player), -1, 0
+
+    def seen(self, board, moved):
+        if self.ko == "simple":
+            return frozenset()
+        return frozenset([board if self.ko == "positional" else (board, moved)])
+
+    def to_move(self, state):
+        return state[1]
+
+    def cells(self, state):
+        return "".join(".XO"[code] for code in state[0])
+
+    def chain(self, board, point):
+        """The stones of a chain and its liberties."""
+        stones, liberties, todo = {point}, set(), [point]
+        while todo:
+            for other in self.near[todo.pop()]:
+                if board[other] == 0:
+                    liberties.add(other)
+                elif board[other] == board[point] and other not in stones:
+                    stones.add(other)
+                    todo.append(other)
+        return stones, liberties
+
+    def put(self, board, point, player):
+        """A stone on an empty point; None where it would have no liberty and suicide is forbidden."""
+        cells = list(board)
+        cells[point] = player + 1
+        taken = set()
+        for other in self.near[point]:
+            if cells[other] == 2 - player:
+                stones, liberties = self.chain(cells, other)
+                if not liberties:
+                    taken |= stones
+        for stone in taken:
+            cells[stone] = 0
+        stones, liberties = self.chain(cells, point)
+        if liberties:
+            return Capture(tuple(cells), sorted(taken), False, len(stones))
+        if not self.suicide:
+            return None
+        for stone in stones:
+            cells[stone] = 0
+        return Capture(tuple(cells), [], True, len(stones))
+
+    def attempt(self, state, point):
+        """What a legal move does; None where it is illegal."""
+        board, player, _, seen, ko, _ = state
+        if board[point] or (self.ko == "simple" and point == ko):
+            return None
+        move = self.put(board, point, player)
+        if move is None or (self.seen(move.board, player) & seen):
+            return None
+        if self.ko == "simple" and move.drowned and move.size == 1:
+            return None  # a pass in disguise
+        return move
+
+    def legal(self, state):
+        if self.result(state) is not None:
+            return []
+        points = [point for point in range(self.points) if self.attempt(state, point) is not None]
+        return [*points, self.points]
+
+    def step(self, state, action):
+        board, player, passes, seen, _, ply = state
+        if action == self.points:
+            return board, 1 - player, passes + 1, seen | self.seen(board, player), -1, ply + 1
+        move = self.attempt(state, action)
+        ko = -1
+        if len(move.taken) == 1 and move.size == 1 and self.chain(move.board, action)[1] == set(move.taken):
+            ko = move.taken[0]
+        return move.board, 1 - player, 0, seen | self.seen(move.board, player), ko, ply + 1
+
+    def owners(self, board):
+        """1 or -1 where Black or White has a stone or surrounds the empty region, else 0."""
+        out = [{0: 0, 1: 1, 2: -1}[code] for code in board]
+        left = {point for point in range(self.points) if board[point] == 0}
+        while left:
+            region, colours, todo = set(), set(), [left.pop()]
+            while todo:
+                point = todo.pop()
+                region.add(point)
+                for other in self.near[point]:
+                    if board[other]:
+                        colours.add(board[other])
+                    elif other in left:
+                        left.discard(other)
+                        todo.append(other)
+            if len(colours) == 1:
+                for point in region:
+                    out[point] = 1 if colours == {1} else -1
+        return out
+
+    def score(self, board):
+        return sum(self.owners(board))
+
+    def result(self, state):
+        if state[2] >= 2 or (self.max_plies and state[5] >= self.max_plies):
+            value = self.score(state[0]) - self.komi
+            return (value > 0) - (value < 0)
+        return None
+
+
+def parse(rows):
+    return tuple(".XO".index(glyph) for glyph in rows.replace("/", ""))

@@ -1,0 +1,130 @@
+"""Go beside two other programs: pgx, and GNU Go over the Go Text Protocol."""
+
+import functools
+import random
+import shutil
+import subprocess
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from support import random_games, start, step
+
+from jaxgo.core import play
+from jaxgo.games import make
+from jaxgo.games.go import Go
+
+pytestmark = pytest.mark.slow
+COLOURS = ("black", "white")
+
+
+# -- pgx ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("size", "games"), [(9, 1000), (19, 1000)])
+def test_pgx_agrees(size, games):
+    """Boards, legal moves under simple ko and results of whole random games.
+
+    The rules are the same but for superko (pgx offers the move and calls it a loss) and pgx's cap of plies; a game
+    that meets either is compared up to there.
+    """
+    pgx = pytest.importorskip("pgx", reason="pgx is in the extra `benchmark`")
+    env = pgx.make(f"go_{size}x{size}")  # komi 7.5
+    ours = make(f"go{size}", ko="simple", komi=7.5)
+    record = random_games(ours, games)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        move = jax.jit(jax.vmap(env.step))
+        state = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), games))
+        first = np.asarray(state.current_player)  # pgx draws who is Black
+        ended = np.zeros(games, bool)
+        results = 0
+        for t, (action, live) in enumerate(zip(record.actions, record.live, strict=True)):
+            playing = live & ~ended
+            mask = np.unpackbits(record.legal_bits[t], axis=1, count=ours.num_actions).astype(bool)
+            np.testing.assert_array_equal(mask[playing], np.asarray(state.legal_action_mask)[playing], err_msg=f"{t}")
+            state = move(state, jnp.asarray(action))
+            stones = np.sign(np.asarray(state._x.board))
+            cells = np.array([0, 1, -1])[record.cells[t + 1]]
+            np.testing.assert_array_equal(cells[playing], stones[playing], err_msg=f"board after ply {t}")
+            done = playing & np.asarray(state.terminated)
+            scored = done & ~np.asarray(state._x.is_psk)
+            black = np.take_along_axis(np.asarray(state.rewards), first[:, None], axis=1)[:, 0]
+            np.testing.assert_array_equal(black[scored], record.returns[scored, 0], err_msg=f"results at ply {t}")
+            results += int(scored.sum())
+            ended |= done
+    assert ended.all()
+    assert results > 0.9 * games
+
+
+# -- GNU Go ---------------------------------------------------------------------------------------------------------
+class GnuGo:
+    """GNU Go as a process that answers one command after another."""
+
+    def __init__(self, binary: str, options: list[str]):
+        self.process = subprocess.Popen(
+            [binary, "--mode", "gtp", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, *commands: str) -> str:
+        """Sends commands and returns the last answer."""
+        answer = ""
+        for command in commands:
+            self.process.stdin.write(f"{command}\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+            assert answer.startswith("="), f"GNU Go does not accept {command!r}: {answer}"
+            assert self.process.stdout.readline() == "\n"
+        return answer[1:].strip()
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait(timeout=10)
+
+
+@pytest.fixture
+def gnugo():
+    binary = shutil.which("gnugo") or shutil.which("gnugo", path="/usr/games")
+    if binary is None:
+        pytest.skip("no gnugo binary; on Debian: apt-get install gnugo")
+    program = GnuGo(binary, ["--chinese-rules", "--simple-ko", "--forbid-suicide", "--level", "0"])
+    yield program
+    program.close()
+
+
+@functools.cache
+def look(game: Go):
+    """The exact legal mask, which points are ordinary ones, the area."""
+    return jax.jit(lambda p: (play.legal(game, p), game.move_weights(p.state) == 1, game.score(p.state)))
+
+
+def test_gnugo_agrees(gnugo):
+    """200 random games of several sizes: the same legal moves at every ply, the same board and score at the end.
+
+    Players fill no eyes of their own, so that nothing dead is left at the end and both ways of scoring mean the same.
+    """
+    rng = random.Random(0)
+    for number in range(200):
+        game = make(f"go{(5, 7, 9, 9, 13)[number % 5]}", ko="simple", komi=0.5, move_limit=1000)
+        names = [game.action_name(action) for action in range(game.num_actions)]
+        gnugo.ask(f"boardsize {game.size}", "clear_board", f"komi {game.komi}")
+        position = start(game)(jax.random.key(0))
+        while True:
+            colour = COLOURS[int(position.state.to_play)]
+            mine, ordinary, score = jax.device_get(look(game)(position))
+            if not mine.any():
+                break
+            theirs = gnugo.ask(f"all_legal {colour}").split()
+            ours = [names[point] for point in np.flatnonzero(mine[:-1]).tolist()]
+            assert sorted(ours) == sorted(set(theirs) - {"PASS"}), f"game {number}, ply {position.state.ply}"
+            action = rng.choice(np.flatnonzero((mine & ordinary)[:-1]).tolist() or [game.points])
+            gnugo.ask(f"play {colour} {names[action]}")
+            position, _ = step(game)(position, jnp.int32(action))
+        cells = np.asarray(game.cells(position.state))
+        for code, colour in enumerate(COLOURS, start=1):
+            points = [names[point] for point in np.flatnonzero(cells == code).tolist()]
+            assert sorted(gnugo.ask(f"list_stones {colour}").split()) == sorted(points)
+        assert lead(gnugo.ask("final_score")) == score - game.komi, f"game {number}"
+
+
+def lead(text: str) -> float:
+    """Black's lead in a score such as `W+3.5`."""
+    return 0.0 if text == "0" else float(text[2:]) * (1 if text[0] == "B" else -1)
