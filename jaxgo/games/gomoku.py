@@ -1,0 +1,278 @@
+"""Gomoku and its relatives on an n x n board: five in a row, by the rules of freestyle, standard, renju or caro.
+
+Who wins by a line through the last stone:
+freestyle  five or more
+standard   exactly five; longer lines do nothing
+renju      Black exactly five, White five or more; some points are forbidden to Black (see `renju`)
+caro       five or more, but not a five with enemy stones at both ends (the edge is no enemy): Gomocup's rule 8
+caro5      the same, exactly five: Gomocup's rule 9
+A full board is a draw, and so is renju when Black has no allowed point left.
+"""
+
+import dataclasses
+from typing import Literal, NamedTuple, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
+
+from jaxgo.core import board, zobrist
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.game import EMPTY, Action, Game, Piece, Threats
+from jaxgo.games import five_lines as lines
+from jaxgo.games import gomoku_openings as openings
+from jaxgo.games import renju, zero_plus
+from jaxgo.games.five_lines import Rows, Rule
+from jaxgo.games.gomoku_openings import Opening, Turn
+
+Rules = Literal["freestyle", "standard", "renju", "caro", "caro5"]
+WINS: dict[Rules, tuple[Rule, Rule]] = {  # what wins for Black and for White
+    "freestyle": ("free", "free"),
+    "standard": ("exact", "exact"),
+    "renju": ("exact", "free"),
+    "caro": ("caro", "caro"),
+    "caro5": ("caro5", "caro5"),
+}
+BLACK, WHITE = range(2)
+RUNNING, BLACK_WON, WHITE_WON, DRAWN = range(4)
+MEMORY = 4  # the last moves that are remembered, for the eyes of a network
+SCALE = 40_000.0  # threat scores that mean a value of tanh(1): four stones in a blocked four
+NEAR, FAR = 50.0, 0.01  # weight of a point that makes no threat: near stones, and far from all
+
+
+class GomokuState(NamedTuple):
+    stones: UInt32[Array, "2 n"]  # black and white stones: one word a row, column c in bit c
+    forbidden: UInt32[Array, " rows"]  # renju: the points forbidden to Black (else no rows). `over` needs them too,
+    # since a Black without a point has a draw, so they are found once, when a stone is put
+    last: Int16[Array, "4"]  # the last moves, the latest first; -1: none
+    to_play: Int8[Array, ""]  # a seat, not a colour
+    ply: Int16[Array, ""]
+    outcome: Int8[Array, ""]
+    phase: Int8[Array, ""]  # see `gomoku_openings`
+    black: Int8[Array, ""]  # the seat that plays Black
+    key: UInt32[Array, "2"]  # of the stones
+
+
+@dataclasses.dataclass(frozen=True)
+class Gomoku(Game[GomokuState]):
+    """Actions are the cells, row by row; swap and swap2 add the choices `white`, `black` (and `more`)."""
+
+    size: int = 15
+    rules: Rules = "freestyle"
+    opening: Opening = "none"
+
+    pieces = (EMPTY, Piece("X", 0), Piece("O", 1))
+    grid = "points"
+
+    def __post_init__(self) -> None:
+        if not 5 <= self.size <= 20:
+            raise UsageError(f"size={self.size} of gomoku is not between 5 and 20")
+        if self.rules not in get_args(Rules):
+            raise choose("rules of gomoku", self.rules, get_args(Rules))
+        if self.opening not in get_args(Opening):
+            raise choose("opening of gomoku", self.opening, get_args(Opening))
+        openings.check(self.opening, self.size)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, self.size
+
+    @property
+    def points(self) -> int:
+        return self.size * self.size
+
+    @property
+    def num_actions(self) -> int:
+        return self.points + openings.choices(self.opening)
+
+    @property
+    def max_plies(self) -> int:
+        return self.points + {"swap": 1, "swap2": 2}.get(self.opening, 0)  # so often colours are chosen
+
+    # -- rules -------------------------------------------------------------------------------------------------
+    def init(self, key: Array) -> GomokuState:
+        n, turn = self.size, openings.begin(self.opening)
+        rows = n if self.rules == "renju" else 0
+        return GomokuState(
+            stones=jnp.zeros((2, n), jnp.uint32),
+            forbidden=jnp.zeros(rows, jnp.uint32),
+            last=jnp.full(MEMORY, -1, jnp.int16),
+            to_play=turn.to_play,
+            ply=jnp.int16(0),
+            outcome=jnp.int8(RUNNING),
+            phase=turn.phase,
+            black=turn.black,
+            key=zobrist.zero(),
+        )
+
+    def _colour(self, state: GomokuState) -> Int8[Array, ""]:
+        """The colour of the next stone."""
+        colour = state.to_play ^ state.black
+        if openings.choices(self.opening) == 0:
+            return colour
+        odd = (_count(state.stones) & 1).astype(jnp.int8)
+        return jnp.where(state.phase == openings.PLAY, colour, odd)
+
+    def _open(self, state: GomokuState) -> Rows:
+        """The points where the mover may put a stone."""
+        free = lines.all_cells(self.size) & ~(state.stones[0] | state.stones[1])
+        if self.rules == "renju":
+            black = self._colour(state) == BLACK
+            free &= ~jnp.where(black, state.forbidden, 0)
+        if self.opening in openings.FAR:
+            first, second = (jnp.asarray(_rows(mask)) for mask in openings.allowed_cells(self.opening, self.size))
+            free &= jnp.where(state.ply == 0, first, jnp.where(state.ply == 2, second, free))
+        return free
+
+    def legal(self, state: GomokuState) -> Bool[Array, " A"]:
+        cells = lines.unpack(self._open(state))
+        if openings.choices(self.opening) == 0:
+            return cells
+        choosing = openings.choosing(state.phase)
+        return jnp.concatenate([cells & ~choosing, openings.choice_mask(self.opening, state.phase)])
+
+    def step(self, state: GomokuState, action: Action) -> GomokuState:
+        n, colour = self.size, self._colour(state)
+        stone = lines.one_cell(action, n)
+        mine = jnp.arange(2, dtype=jnp.int8) == colour
+        stones = state.stones | jnp.where(mine[:, None], stone[None], 0)
+        turn = Turn(state.phase, state.to_play, state.black)
+        words = jnp.asarray(zobrist.table("stones", self.points, 2))
+        key, last = words[action, colour], jnp.concatenate([action.astype(jnp.int16)[None], state.last[:-1]])
+        won = self._wins(state.stones, action, colour)
+        if openings.choices(self.opening):
+            choosing = openings.choosing(turn.phase)
+            turn = openings.advance(turn, _count(stones), action - self.points)
+            key, last = jnp.where(choosing, 0, key), jnp.where(choosing, state.last, last)
+            won &= ~choosing
+        else:
+            turn = turn._replace(to_play=jnp.int8(1) - state.to_play)
+        after = state._replace(
+            stones=stones, last=last, ply=state.ply + jnp.int16(1), key=state.key ^ key, **turn._asdict()
+        )
+        if self.rules == "renju":
+            after = after._replace(forbidden=renju.forbidden_points(stones[0], stones[1]))
+        stuck = (self._open(after) == 0).all()  # a full board, or no point allowed
+        if openings.choices(self.opening):
+            stuck &= ~openings.choosing(after.phase)
+        draw = jnp.where(stuck, jnp.int8(DRAWN), jnp.int8(RUNNING))
+        return after._replace(outcome=jnp.where(won, jnp.int8(BLACK_WON) + colour, draw))
+
+    def _wins(self, stones: UInt32[Array, "2 n"], cell: Action, colour: Int8[Array, ""]) -> Bool[Array, ""]:
+        """Whether a stone on a cell wins."""
+        words = lines.star(stones, cell)
+        near = [lines.along(words[c]) for c in (BLACK, WHITE)]
+        black, white = (lines.fives(near[c], near[1 - c], WINS[self.rules][c]) for c in (BLACK, WHITE))
+        five = jnp.where(colour == BLACK, black, white)
+        return (five >> lines.MIDDLE & 1 != 0).any()
+
+    def over(self, state: GomokuState) -> Bool[Array, ""]:
+        return state.outcome != RUNNING
+
+    def returns(self, state: GomokuState) -> Float32[Array, " 2"]:
+        won, lost = state.outcome == BLACK_WON, state.outcome == WHITE_WON
+        value = won.astype(jnp.float32) - lost.astype(jnp.float32)
+        first = jnp.where(state.black == 0, value, -value)
+        return jnp.stack([first, -first])
+
+    def hash(self, state: GomokuState) -> UInt32[Array, "2"]:
+        turns = jnp.asarray(zobrist.table("turn", openings.PHASES, 2, 2))
+        return state.key ^ turns[state.phase, state.black, state.to_play]
+
+    # -- views -------------------------------------------------------------------------------------------------
+    def cells(self, state: GomokuState) -> Int8[Array, " cells"]:
+        black, white = lines.unpack(state.stones).astype(jnp.int8)
+        return black + white * jnp.int8(2)
+
+    def observe(self, state: GomokuState) -> Bool[Array, "H W C"]:
+        """Stones of the next colour, of the other one; the last four moves; Black to move; forbidden points; phase."""
+        n, colour = self.size, self._colour(state)
+        both = lines.unpack(state.stones)
+        own, other = jnp.where(colour == BLACK, both, both[::-1])
+        last = jnp.arange(self.points, dtype=jnp.int16)[:, None] == state.last[None]
+        planes = [own[:, None], other[:, None], last]
+        flags = [colour == BLACK]
+        if self.rules == "renju":
+            planes.append(lines.unpack(state.forbidden)[:, None])
+        if openings.choices(self.opening):
+            flags += [state.phase == phase for phase in range(1, openings.PHASES)]
+        planes.append(jnp.broadcast_to(jnp.stack(flags)[None], (self.points, len(flags))))
+        return jnp.concatenate(planes, axis=1).reshape(n, n, -1)
+
+    def symmetries(self) -> board.Symmetries:
+        return board.of_cell_actions(board.symmetries(self.size, self.size), openings.choices(self.opening))
+
+    def place(self, cells: np.ndarray, to_play: int) -> GomokuState:
+        codes = jnp.asarray(cells, jnp.int8)
+        stones = jnp.stack([lines.pack(codes == colour + 1, self.size) for colour in (BLACK, WHITE)])
+        state = self.init(jax.random.key(0))._replace(
+            stones=stones,
+            to_play=jnp.int8(to_play),
+            ply=jnp.int16(int((np.asarray(cells) > 0).sum())),
+            phase=jnp.int8(openings.PLAY),
+            key=zobrist.of_cells(zobrist.table("stones", self.points, 2), codes),
+        )
+        if self.rules == "renju":  # hundreds of small operations: one program, rather than one by one
+            state = state._replace(forbidden=jax.jit(renju.forbidden_points)(stones[0], stones[1]))
+        return state
+
+    def action_name(self, action: int) -> str:
+        if action >= self.points:
+            return openings.CHOICES[action - self.points]
+        return board.square_name(action, self.size, self.size)
+
+    # -- knowledge ---------------------------------------------------------------------------------------------
+    def threats(self, state: GomokuState) -> Threats:
+        """Lines are judged one by one; renju's second stone of a three is not asked whether it is forbidden."""
+        n = self.size
+        free = lines.all_cells(n) & ~(state.stones[0] | state.stones[1])
+        looks = [lines.look(state.stones[c]) for c in (BLACK, WHITE)]
+        kinds = [self._threats_of(c, looks, lines.look(free), free, state) for c in (BLACK, WHITE)]
+        black_first = self._colour(state) == BLACK
+        rows = jnp.where(black_first, jnp.stack(kinds), jnp.stack(kinds[::-1]))  # [2, 4, n]
+        cells = lines.unpack(rows)
+        padded = jnp.pad(cells, ((0, 0), (0, 0), (0, self.num_actions - self.points)))
+        return Threats(*(padded[:, kind] for kind in range(4)))
+
+    def _threats_of(
+        self, colour: int, looks: list[lines.Look], free_look: lines.Look, free: Rows, state: GomokuState
+    ) -> UInt32[Array, "4 n"]:
+        rule = WINS[self.rules][colour]
+        own, other = looks[colour], looks[1 - colour]
+        five, one, two, three = lines.everywhere(
+            lambda mine, yours, empty: lines.threats(mine, yours, empty, rule), self.size, own, other, free_look
+        )
+        kinds = [lines.union(five), lines.union(one), lines.union(two) | lines.at_least(2, one)[1], lines.union(three)]
+        allowed = free & ~state.forbidden if self.rules == "renju" and colour == BLACK else free
+        return jnp.stack([kind & allowed for kind in kinds])
+
+    def _line_scores(self) -> np.ndarray:
+        black, white = (rule in lines.EXACT for rule in WINS[self.rules])
+        return zero_plus.line_scores((black, white))
+
+    def heuristic(self, state: GomokuState) -> Float32[Array, ""]:
+        """Threat scores of all own stones less those of the other side, squeezed; 0 while colours are not chosen."""
+        points = zero_plus.point_scores(state.stones, jnp.asarray(self._line_scores()))
+        scores = jnp.where(lines.unpack(state.stones), points, 0.0).sum(axis=1)
+        value = jnp.tanh((scores[BLACK] - scores[WHITE]) / SCALE)
+        value = jnp.where(state.to_play == state.black, value, -value)
+        return jnp.where(state.phase == openings.PLAY, value, 0.0)
+
+    def move_weights(self, state: GomokuState) -> Float32[Array, " A"]:
+        """What the point is worth to Black and to White together: the enemy's key point is my key point."""
+        near = lines.unpack(lines.around(state.stones[0] | state.stones[1], 2))
+        centre = jnp.arange(self.points) == self.size // 2 * self.size + self.size // 2
+        near |= centre & ~near.any()
+        both = self._line_scores().sum(axis=0, keepdims=True)
+        weights = zero_plus.point_scores(state.stones, jnp.asarray(both))[0] + jnp.where(near, NEAR, FAR)
+        return jnp.pad(weights, (0, self.num_actions - self.points), constant_values=NEAR)
+
+
+def _count(stones: UInt32[Array, "2 n"]) -> Array:
+    return jax.lax.population_count(stones).sum(dtype=jnp.int32)
+
+
+def _rows(mask: np.ndarray) -> np.ndarray:
+    n = round(mask.size**0.5)
+    return (mask.reshape(n, n).astype(np.uint32) << np.arange(n, dtype=np.uint32)).sum(1, dtype=np.uint32)

@@ -1,0 +1,219 @@
+"""What gomoku knows: threats cell by cell, against their definitions; scores of Zero+; weights of moves."""
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from reference.gomoku import DIRECTIONS, put
+from reference.gomoku import Gomoku as Reference
+from support import perft_json
+
+from jaxgo.games import make, renju, zero_plus
+from jaxgo.games.five_lines import pack
+from jaxgo.games.gomoku import FAR, NEAR, WINS, Gomoku
+
+GOLDEN = perft_json()["zero_plus_threats"]
+SMALL = Gomoku(9)
+
+
+@functools.cache
+def ask(game, question):
+    """A question about a batch of boards, each with the seat to move, in one program."""
+
+    def answer(cells, seat):
+        stones = jnp.stack([pack(cells == code, game.size) for code in (1, 2)])
+        state = game.init(jax.random.key(0))._replace(stones=stones, to_play=seat)
+        if game.rules == "renju":
+            state = state._replace(forbidden=renju.forbidden_points(stones[0], stones[1]))
+        return getattr(game, question)(state)
+
+    return jax.jit(jax.vmap(answer))
+
+
+def random_boards(count, size, seed, full=0.45):
+    rng = np.random.default_rng(seed)
+    boards = rng.choice(3, size=(count, size * size), p=[1 - full, 0.65 * full, 0.35 * full]).astype(np.int8)
+    boards[count // 2 :] = np.where(boards[count // 2 :] > 0, 3 - boards[count // 2 :], 0)  # crowded with white stones
+    return boards
+
+
+def text(board):
+    return "".join(".XO"[code] for code in board.tolist())
+
+
+# -- threats --------------------------------------------------------------------------------------------------------
+def threats_by_definition(reference, cells, cell, stone):
+    """Does a stone win, leave one winning cell, leave two, may it become a four that both ends complete?"""
+    after = put(cells, cell, stone)
+    winning, three = set(), False
+    for direction, steps in itertools.product(DIRECTIONS, (-4, -3, -2, -1, 1, 2, 3, 4)):
+        second = reference.along(cell, direction, steps)
+        if second is None or cells[second] != ".":
+            continue
+        both = put(after, second, stone)
+        run = reference.run(both, second, direction)
+        if cell not in run:
+            continue
+        if reference.line_wins(both, second, direction):
+            winning.add(second)
+        ends = reference.along(run[0], direction, -1), reference.along(run[-1], direction, 1)
+        three |= len(run) == 4 and all(
+            end is not None and cells[end] == "." and reference.line_wins(put(both, end, stone), end, direction)
+            for end in ends
+        )
+    return [reference.wins(after, cell), len(winning) >= 1, len(winning) >= 2, three]
+
+
+@pytest.mark.parametrize("rules", list(WINS))
+def test_threats_mean_what_they_say(rules):
+    reference = Reference(9, rules)
+    boards, seats = random_boards(16, 9, seed=7), np.tile(np.array([0, 1], np.int8), 8)
+    threats = ask(Gomoku(9, rules), "threats")(boards, seats)
+    found = np.stack([np.asarray(kind) for kind in threats], axis=-1)  # [boards, sides, cells, kinds]
+    assert (found.sum((0, 1, 2)) > 20).all()
+    for index, (board, seat) in enumerate(zip(boards, seats.tolist(), strict=True)):
+        cells = text(board)
+        for side, cell in itertools.product((0, 1), range(81)):
+            stone = "XO"[seat ^ side]
+            closed = cells[cell] != "." or (rules == "renju" and stone == "X" and reference.forbidden(cells, cell))
+            want = [False] * 4 if closed else threats_by_definition(reference, cells, cell, stone)
+            assert found[index, side, cell].tolist() == want, f"{cells}: {stone} on {cell}"
+
+
+def test_choices_are_no_threats():
+    game = make("swap2-15")
+    threats = ask(game, "threats")(np.ones((1, 225), np.int8), np.zeros(1, np.int8))
+    for kind in threats:
+        assert kind.shape == (1, 2, 228)
+        assert not kind.any()
+
+
+# -- scores -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("line", list(GOLDEN["sequence_vectors"]))
+def test_lines_are_named_as_in_zero_plus(line):
+    """The original counts exactly five, so it is our table for those rules."""
+    assert zero_plus.classify(line, exact=True) == [n for n in GOLDEN["sequence_vectors"][line] if n != "none"]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [("..SSSSSS..", ["5"]), ("..SSS.SS..", ["sp4"]), ("ESSS.SS..", ["bp4"]), ("..SSS.SSS..", ["sp4"])],
+)
+def test_faults_that_freestyle_mends(line, names):
+    assert zero_plus.classify(line, exact=True) == []
+    assert zero_plus.classify(line, exact=False) == names
+
+
+def test_other_lines_are_the_same_in_freestyle():
+    for line, names in GOLDEN["sequence_vectors"].items():
+        if line not in ("..SSSSSS..", "..SSS.SS.."):
+            assert zero_plus.classify(line, exact=False) == [n for n in names if n != "none"]
+
+
+def test_weights():
+    assert {**GOLDEN["weights"], "5": 1e9} == {**zero_plus.WEIGHTS, "none": 0}
+
+
+def sample_board():
+    cells = np.zeros(225, np.int8)
+    for code, places in ((1, "board15_X"), (2, "board15_O")):
+        for row, column in GOLDEN[places]:
+            cells[row * 15 + column] = code
+    return cells
+
+
+@pytest.mark.parametrize("rules", ["freestyle", "standard", "renju"])
+def test_scores_of_points(rules):
+    """A point is worth what it is worth to both sides."""
+    weights = np.asarray(ask(Gomoku(15, rules), "move_weights")(sample_board()[None], np.zeros(1, np.int8)))[0]
+    for place, scores in GOLDEN["point_scores_row_col"].items():
+        row, column = map(int, place.split(","))
+        assert weights[row * 15 + column] == scores["sum_basic"] + NEAR
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_table_is_the_naming_of_lines(exact):
+    """Every point of random boards, looked up, against the four lines cut out one by one."""
+    boards = random_boards(4, 9, seed=3)
+    tables = zero_plus.line_scores((exact, exact))
+    for board in boards:
+        stones = jnp.stack([pack(jnp.asarray(board == code), 9) for code in (1, 2)])
+        scores = np.asarray(zero_plus.point_scores(stones, jnp.asarray(tables)))
+        for colour, cell in itertools.product((0, 1), range(81)):
+            names = [n for d in DIRECTIONS for n in zero_plus.classify(cut(text(board), cell, d, "XO"[colour]), exact)]
+            assert scores[colour, cell] == np.float32(sum(zero_plus.WEIGHTS[name] for name in names))
+
+
+def cut(cells, cell, direction, stone):
+    """What is seen from a cell along a line, as the seed document draws it."""
+
+    def arm(sign):
+        seen = ""
+        for steps in range(1, 6):
+            at = Reference(9).along(cell, direction, sign * steps)
+            if at is None or cells[at] not in (stone, "."):
+                return seen + "E"
+            seen += "." if cells[at] == "." else "S"
+            if seen.count(".") == 2:
+                break
+        return seen
+
+    return arm(-1)[::-1] + "S" + arm(1)
+
+
+def test_the_heuristic_is_fair():
+    """It turns with the colours, with the seat, and not with the board."""
+    boards, seats = random_boards(32, 9, seed=11, full=0.2), np.zeros(32, np.int8)
+    value = ask(SMALL, "heuristic")
+    plain = np.asarray(value(boards, seats))
+    assert (np.abs(plain) > 0.01).sum() > 16
+    np.testing.assert_allclose(value(np.where(boards > 0, 3 - boards, 0).astype(np.int8), seats), -plain, rtol=1e-5)
+    np.testing.assert_allclose(value(boards, seats + np.int8(1)), -plain, rtol=1e-5)
+    for cells in SMALL.symmetries().cells:
+        np.testing.assert_allclose(value(boards[:, cells], seats), plain, rtol=1e-5)
+
+
+def test_more_stones_in_a_row_are_better():
+    rows = ["." * 9] * 9
+    boards = []
+    for stones in range(5):
+        boards.append("".join([*rows[:4], ("..." + "X" * stones).ljust(9, "."), *rows[5:]]))
+    batch = np.array([[".XO".index(c) for c in board] for board in boards], np.int8)
+    values = np.asarray(ask(SMALL, "heuristic")(batch, np.zeros(5, np.int8)))
+    assert values[0] == values[1] == 0
+    assert (np.diff(values[1:]) > 0).all()
+    assert values[4] < 1.0001
+
+
+# -- weights of moves -----------------------------------------------------------------------------------------------
+def weights_of(*rows, seat=0):
+    board = np.array([".XO".index(c) for c in "".join(rows)], np.int8)
+    return np.asarray(ask(SMALL, "move_weights")(board[None], np.array([seat], np.int8))).reshape(9, 9)
+
+
+EMPTY = ["." * 9] * 9
+
+
+def test_a_five_comes_before_all():
+    rows = [*EMPTY[:4], ".XXXX....", *EMPTY[5:7], "..OO.O...", EMPTY[8]]
+    weights = weights_of(*rows)
+    best = np.argsort(weights.reshape(-1))[::-1]
+    assert sorted(best[:2].tolist()) == [36, 41]
+    assert (weights_of(*rows, seat=1) == weights).all()  # the enemy's key point is my key point
+
+
+def test_points_far_from_all_stones_hardly_count():
+    weights = weights_of(*EMPTY[:4], "....X....", *EMPTY[5:])
+    near = [(r, c) for r, c in itertools.product(range(9), repeat=2) if weights[r, c] > FAR]
+    lines = [(4 + k * dr, 4 + k * dc) for dr, dc in DIRECTIONS for k in (-2, -1, 1, 2)]
+    assert sorted(near) == sorted(lines)
+    assert weights[0, 0] == np.float32(FAR)
+
+
+def test_the_first_stone_goes_to_the_centre():
+    weights = weights_of(*EMPTY)
+    assert weights[4, 4] == NEAR
+    assert (np.delete(weights.reshape(-1), 40) == np.float32(FAR)).all()
