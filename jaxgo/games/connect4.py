@@ -1,0 +1,132 @@
+"""Connect Four on any board: discs fall down columns, and k in a row win.
+
+The board is two bit boards of a few words each (see `core.stacks`), so a win is found by shifting whole boards: with
+one spare bit above each column, the four directions are shifts by 1, by one column, and by one column and a row more
+or less.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
+
+from jaxgo.core import board, stacks, zobrist
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.stacks import Stacks
+
+Word = UInt32[Array, ""]
+
+
+class ConnectFourState(NamedTuple):
+    stones: UInt32[Array, "2 words"]  # the mover's, then the other's
+    to_play: Int8[Array, ""]
+    ply: Int16[Array, ""]
+    winner: Int8[Array, ""]  # 0 nobody yet, 1 or 2
+
+
+@dataclasses.dataclass(frozen=True)
+class ConnectFour(Game[ConnectFourState]):
+    """The first to have `k` discs in a row, column or diagonal wins; a full board is a draw."""
+
+    width: int = 7
+    height: int = 6
+    k: int = 4
+
+    pieces = (EMPTY, Piece("X", 0), Piece("O", 1))
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.height <= 26 and 1 <= self.width <= 26):
+            raise UsageError(f"{self.width} columns of {self.height} cells are not between 1 x 1 and 26 x 26")
+        if not 1 <= self.k <= max(self.height, self.width):
+            raise UsageError(f"k={self.k} in a row do not fit on {self.width} columns of {self.height} cells")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.height, self.width
+
+    @property
+    def num_actions(self) -> int:
+        return self.width
+
+    @property
+    def max_plies(self) -> int:
+        return self.height * self.width
+
+    @property
+    def columns(self) -> Stacks:
+        return Stacks(self.width, self.height, spare=1)
+
+    def init(self, key: Array) -> ConnectFourState:
+        return ConnectFourState(jnp.zeros((2, self.columns.words), jnp.uint32), jnp.int8(0), jnp.int16(0), jnp.int8(0))
+
+    def legal(self, state: ConnectFourState) -> Bool[Array, " A"]:
+        return self.columns.room(state.stones[0] | state.stones[1])
+
+    def step(self, state: ConnectFourState, action: Action) -> ConnectFourState:
+        own, other = state.stones[0], state.stones[1]
+        own = own | self.columns.landing(own | other, action)
+        return ConnectFourState(
+            stones=jnp.stack([other, own]),
+            to_play=jnp.int8(1) - state.to_play,
+            ply=state.ply + jnp.int16(1),
+            winner=jnp.where(self.has_line(own), state.to_play + jnp.int8(1), jnp.int8(0)),
+        )
+
+    def has_line(self, stones: UInt32[Array, " words"]) -> Bool[Array, ""]:
+        """Whether these stones have k in a row anywhere."""
+        words = [stones[i] for i in range(self.columns.words)]
+        column = self.columns.bits
+        starts = jnp.uint32(0)
+        for step in (1, column - 1, column, column + 1):
+            run, length = words, 1
+            while length < self.k:  # where runs of `length` start, doubled until it is k
+                more = min(length, self.k - length)
+                run = [a & b for a, b in zip(run, self._shift(run, more * step), strict=True)]
+                length += more
+            for word in run:
+                starts |= word
+        return starts != 0
+
+    def _shift(self, words: list[Word], distance: int) -> list[Word]:
+        """Every bit moves down by `distance`, across words."""
+        size = self.columns.per_word * self.columns.bits
+        full = jnp.uint32((1 << size) - 1)
+        skip, low = divmod(distance, size)
+        padded = [*words[skip:], *[jnp.uint32(0)] * (min(skip, len(words)) + 1)]
+        if low == 0:
+            return padded[: len(words)]
+        up = jnp.uint32(size - low)
+        return [padded[i] >> jnp.uint32(low) | padded[i + 1] << up & full for i in range(len(words))]
+
+    def over(self, state: ConnectFourState) -> Bool[Array, ""]:
+        return (state.winner != 0) | (state.ply >= self.max_plies)
+
+    def returns(self, state: ConnectFourState) -> Float32[Array, " 2"]:
+        sign = (state.winner == 1).astype(jnp.float32) - (state.winner == 2).astype(jnp.float32)
+        return jnp.stack([sign, -sign])
+
+    def observe(self, state: ConnectFourState) -> Bool[Array, "H W 2"]:
+        planes = [self.columns.unpack(state.stones[i]).T[::-1] for i in range(2)]
+        return jnp.stack(planes, axis=-1)
+
+    def cells(self, state: ConnectFourState) -> Int8[Array, " cells"]:
+        own, other = self.columns.unpack(state.stones[0]), self.columns.unpack(state.stones[1])
+        return stacks.codes(own, other, state.to_play).T[::-1].reshape(-1)
+
+    def hash(self, state: ConnectFourState) -> UInt32[Array, "2"]:
+        return zobrist.of_words(jnp.append(state.stones.reshape(-1), state.to_play.astype(jnp.uint32)))
+
+    def symmetries(self) -> board.Symmetries:
+        across = np.arange(self.width, dtype=np.int32)
+        return board.Symmetries(board.symmetries(self.height, self.width)[:2], np.stack([across, across[::-1]]))
+
+    def place(self, cells: np.ndarray, to_play: int) -> ConnectFourState:
+        codes = np.asarray(cells, np.int8).reshape(self.height, self.width)[::-1].T
+        stones = jnp.asarray(self.columns.place(codes, to_play))
+        return ConnectFourState(stones, jnp.int8(to_play), jnp.int16(int((codes > 0).sum())), jnp.int8(0))
+
+    def action_name(self, action: int) -> str:
+        return str(action + 1)

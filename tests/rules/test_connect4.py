@@ -1,0 +1,184 @@
+"""Connect Four: counts, playouts, values of small boards and of positions, a plain reference and pgx at every ply."""
+
+import jax
+import jax.numpy as jnp
+import jaxtyping
+import numpy as np
+import pytest
+from explore import explore, values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.connect4 import ConnectFour as Reference
+from reference.connect4 import value
+from reference.replay import check_agreement
+from support import Host, check_playout, legal, perft_json, random_games, step
+
+from jaxgo.core.errors import UsageError
+from jaxgo.games import make
+from jaxgo.games.connect4 import ConnectFour
+
+GAME = ConnectFour()
+GOLDEN = perft_json()["connect_four"]
+FULL = GOLDEN["connect4_6x7"]
+SMALL = {
+    "connect3_3cols_3rows": ConnectFour(3, 3, 3),
+    "connect4_4cols_4rows": ConnectFour(4, 4, 4),
+    "connect4_5cols_4rows": ConnectFour(5, 4, 4),
+    "connect4_4cols_5rows": ConnectFour(4, 5, 4),
+    "connect3_4cols_4rows": ConnectFour(4, 4, 3),
+}
+
+
+def check_counts(game, golden, depth):
+    layers = explore(game, depth)[1:]
+    assert [int(layer.paths.sum()) for layer in layers] == golden["nodes"][:depth]
+    assert [len(layer.paths) for layer in layers] == golden["distinct_states"][:depth]
+    for layer, ends in zip(layers, golden["ends"], strict=False):
+        first = layer.returns[:, 0]
+        assert int(layer.paths[layer.over & (first > 0)].sum()) == ends["p0_wins"]
+        assert int(layer.paths[layer.over & (first < 0)].sum()) == ends["p1_wins"]
+        assert int(layer.paths[layer.over & (first == 0)].sum()) == ends["draws"]
+
+
+def test_perft():
+    check_counts(GAME, FULL["perft"], 9)
+
+
+@pytest.mark.parametrize("record", FULL["playouts"], ids=lambda r: f"seed{r['seed']}")
+def test_playouts(record):
+    check_playout(GAME, record)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_boards_perft(name):
+    check_counts(SMALL[name], GOLDEN[name]["perft"], 8)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "connect3_3cols_3rows",
+        "connect3_4cols_4rows",
+        "connect4_4cols_4rows",
+        pytest.param("connect4_5cols_4rows", marks=pytest.mark.slow),
+        "connect4_4cols_5rows",
+    ],
+)
+def test_small_boards_solved(name):
+    """Every position, from the ends backwards, by the array rules alone."""
+    assert values(explore(SMALL[name]))[0][0] == GOLDEN[name]["value_first_player"]
+
+
+@pytest.mark.parametrize("record", FULL["midgame_values"], ids=lambda r: "".join(map(str, r["moves"])))
+def test_values_of_positions(record):
+    """The reference solves the position; the array rules reach it, and have the same columns and quick wins."""
+    host = Host(GAME).play(*record["moves"])
+    reference = Reference()
+    state = reference.after(record["moves"])
+    golden = {int(column): value for column, value in record["value_per_column"].items()}
+    assert host.legal() == reference.legal(state) == sorted(golden)
+    assert int(host.state.to_play) == record["to_move"]
+    known: dict = {}
+    assert {c: -value(reference, reference.step(state, c), known) for c in golden} == golden
+    for column in golden:
+        after, moved = step(GAME)(host.position, jnp.int32(column))
+        child = reference.step(state, column)
+        assert float(moved.reward) == (reference.result(child) is not None and golden[column])
+        assert np.flatnonzero(legal(GAME)(after)).tolist() == reference.legal(child)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        ("0011223", "......./......./......./......./OOO..../XXXX..."),
+        ("0101010", "......./......./X....../XO...../XO...../XO....."),
+        ("01122323363", "......./......./...X.../..XX.../.XXO.../XOOO..O"),
+        ("65544343303", "......./......./...X.../...XX../...OXX./O..OOOX"),
+    ],
+    ids=["across", "up", "rising", "falling"],
+)
+def test_wins_in_every_direction(columns, rows):
+    host = Host(GAME).play(*map(int, columns))
+    assert host.rows == rows
+    assert host.result == 1
+    assert float(host.transition.reward) == 1
+    assert host.legal() == []
+
+
+@pytest.mark.parametrize(
+    "game",
+    [GAME, ConnectFour(5, 4, 3), ConnectFour(9, 9, 5), ConnectFour(4, 13, 4)],
+    ids=lambda g: f"{g.width}x{g.height}",
+)
+def test_reference_agrees_at_every_ply(game):
+    reference = Reference(game.width, game.height, game.k)
+    assert check_agreement(game, reference, random_games(game, 256 if game == GAME else 64)) > 64
+
+
+@pytest.mark.slow
+def test_pgx_agrees_at_every_ply():
+    pgx = pytest.importorskip("pgx")
+    env = pgx.make("connect_four")
+    games = random_games(GAME, 256)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        move = jax.jit(jax.vmap(env.step))
+        state = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 256))
+        for t in range(len(games.actions)):
+            live = games.live[t]
+            np.testing.assert_array_equal(~np.asarray(state.terminated), live)
+            mask = np.unpackbits(games.legal_bits[t], axis=-1, count=GAME.num_actions).astype(bool)
+            np.testing.assert_array_equal(np.asarray(state.legal_action_mask)[live], mask[live])
+            board = np.where(np.asarray(state._x.board) < 0, 0, np.asarray(state._x.board) + 1)
+            np.testing.assert_array_equal(board[live], games.cells[t][live])
+            mover = np.asarray(state.current_player)
+            state = move(state, jnp.asarray(games.actions[t]))
+            reward = np.asarray(state.rewards)[np.arange(256), mover]
+            np.testing.assert_array_equal(reward[live], games.rewards[t][live])
+
+
+def test_planes_show_own_discs_first():
+    planes = np.asarray(GAME.observe(Host(GAME).play(3, 3, 0).state))
+    assert np.argwhere(planes[..., 0]).tolist() == [[4, 3]]
+    assert np.argwhere(planes[..., 1]).tolist() == [[5, 0], [5, 3]]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.sampled_from([1, 2]), max_size=6), min_size=7, max_size=7), st.integers(0, 1))
+def test_drawn_positions(columns, seat):
+    codes = np.zeros((6, 7), np.int8)
+    for c, column in enumerate(columns):
+        codes[6 - len(column) :, c] = column[::-1]
+    state = GAME.place(codes.reshape(-1), seat)
+    np.testing.assert_array_equal(GAME.cells(state), codes.reshape(-1))
+    np.testing.assert_array_equal(GAME.legal(state), [len(column) < 6 for column in columns])
+    own = np.asarray(GAME.observe(state))[..., 0]
+    np.testing.assert_array_equal(own, codes == seat + 1)
+    assert bool(GAME.has_line(state.stones[0])) == has_four(own)
+
+
+def has_four(own: np.ndarray) -> bool:
+    for r, c in np.argwhere(own):
+        for dr, dc in ((0, 1), (1, 0), (1, 1), (1, -1)):
+            line = [(r + i * dr, c + i * dc) for i in range(4)]
+            if all(0 <= y < 6 and 0 <= x < 7 and own[y, x] for y, x in line):
+                return True
+    return False
+
+
+def test_a_hanging_disc_is_refused():
+    with pytest.raises(UsageError, match="hangs"):
+        Host.at(GAME, "......./......./......./......./X....../.......")
+
+
+def test_the_key_knows_the_mover():
+    state = Host(GAME).play(3, 3, 0).state
+    mirrored = state._replace(stones=state.stones[::-1], to_play=1 - state.to_play)
+    np.testing.assert_array_equal(GAME.cells(mirrored), GAME.cells(state))
+    assert (np.asarray(GAME.hash(mirrored)) != np.asarray(GAME.hash(state))).any()
+
+
+@pytest.mark.parametrize("options", [{"width": 0}, {"height": 27}, {"k": 8}])
+def test_wrong_options_are_told(options, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(UsageError, match=str(next(iter(options.values())))):
+        make("connect4", **options)
