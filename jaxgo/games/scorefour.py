@@ -1,0 +1,110 @@
+"""Score Four (Sogo): four in a row in a cube of 4 x 4 pegs, four beads high.
+
+Peg `x + 4 y` stands in row `y` of the pictures. Pictures show the four levels side by side, the lowest at the left.
+"""
+
+import dataclasses
+import functools
+import itertools
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
+
+from jaxgo.core import board, stacks, zobrist
+from jaxgo.core.game import EMPTY, VOID, Action, Game, Piece
+from jaxgo.core.stacks import Stacks
+
+SIDE = 4
+PEGS = Stacks(SIDE * SIDE, SIDE)
+GAP = 3  # the code of the columns between two levels
+
+
+class ScoreFourState(NamedTuple):
+    stones: UInt32[Array, "2 2"]  # the mover's, then the other's
+    to_play: Int8[Array, ""]
+    ply: Int16[Array, ""]
+    winner: Int8[Array, ""]  # 0 nobody yet, 1 or 2
+
+
+@functools.cache
+def lines() -> np.ndarray:
+    """`uint32[76, words]`: every straight line of four cells in the cube."""
+    found = set()
+    for cell in itertools.product(range(SIDE), repeat=3):
+        for step in itertools.product((-1, 0, 1), repeat=3):
+            points = [tuple(c + i * d for c, d in zip(cell, step, strict=True)) for i in range(SIDE)]
+            if any(step) and all(0 <= v < SIDE for point in points for v in point):
+                found.add(tuple(sorted((x + SIDE * y, level) for x, y, level in points)))
+    return np.stack([PEGS.mask(line) for line in sorted(found)])
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreFour(Game[ScoreFourState]):
+    """The first of the 76 lines wins; a full cube is a draw."""
+
+    pieces = (EMPTY, Piece("X", 0), Piece("O", 1), VOID)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return SIDE, SIDE
+
+    @property
+    def picture(self) -> tuple[int, int]:
+        return SIDE, SIDE * SIDE + SIDE - 1
+
+    @property
+    def num_actions(self) -> int:
+        return SIDE * SIDE
+
+    @property
+    def max_plies(self) -> int:
+        return SIDE**3
+
+    def init(self, key: Array) -> ScoreFourState:
+        return ScoreFourState(jnp.zeros((2, PEGS.words), jnp.uint32), jnp.int8(0), jnp.int16(0), jnp.int8(0))
+
+    def legal(self, state: ScoreFourState) -> Bool[Array, " A"]:
+        return PEGS.room(state.stones[0] | state.stones[1])
+
+    def step(self, state: ScoreFourState, action: Action) -> ScoreFourState:
+        own, other = state.stones[0], state.stones[1]
+        own = own | PEGS.landing(own | other, action)
+        won = stacks.holds_all(own, lines()).any()
+        return ScoreFourState(
+            stones=jnp.stack([other, own]),
+            to_play=jnp.int8(1) - state.to_play,
+            ply=state.ply + jnp.int16(1),
+            winner=jnp.where(won, state.to_play + jnp.int8(1), jnp.int8(0)),
+        )
+
+    def over(self, state: ScoreFourState) -> Bool[Array, ""]:
+        return (state.winner != 0) | (state.ply >= self.max_plies)
+
+    def returns(self, state: ScoreFourState) -> Float32[Array, " 2"]:
+        sign = (state.winner == 1).astype(jnp.float32) - (state.winner == 2).astype(jnp.float32)
+        return jnp.stack([sign, -sign])
+
+    def observe(self, state: ScoreFourState) -> Bool[Array, "H W 8"]:
+        """Four levels of own beads from the lowest up, then four of the other's."""
+        planes = jnp.concatenate([PEGS.unpack(state.stones[i]) for i in range(2)], axis=1)
+        return planes.reshape(SIDE, SIDE, 2 * SIDE)
+
+    def cells(self, state: ScoreFourState) -> Int8[Array, " cells"]:
+        codes = stacks.codes(PEGS.unpack(state.stones[0]), PEGS.unpack(state.stones[1]), state.to_play)
+        return stacks.side_by_side(codes.T.reshape(SIDE, SIDE, SIDE), GAP)
+
+    def hash(self, state: ScoreFourState) -> UInt32[Array, "2"]:
+        return zobrist.of_words(jnp.append(state.stones.reshape(-1), state.to_play.astype(jnp.uint32)))
+
+    def symmetries(self) -> board.Symmetries:
+        return board.of_cell_actions(board.symmetries(SIDE, SIDE))
+
+    def place(self, cells: np.ndarray, to_play: int) -> ScoreFourState:
+        codes = stacks.from_side_by_side(cells, SIDE, SIDE).reshape(SIDE, -1).T
+        stones = jnp.asarray(PEGS.place(codes, to_play))
+        return ScoreFourState(stones, jnp.int8(to_play), jnp.int16(int((codes > 0).sum())), jnp.int8(0))
+
+    def action_name(self, action: int) -> str:
+        return board.square_name(action, SIDE, SIDE)
