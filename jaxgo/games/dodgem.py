@@ -1,0 +1,180 @@
+"""Dodgem: two teams of cars cross each other's path, one driving up and one driving right, and leave the board.
+
+Cars go forward or sideways, as their driver sees it, onto empty squares; from the far edge, forward leaves for good.
+Whose last car has left wins at once. A player without a move has been locked in, which the rules forbid: he wins, or
+by option loses.
+"""
+
+import dataclasses
+from typing import Literal, NamedTuple, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt8, UInt32
+
+from jaxgo.core import board, zobrist
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.game import EMPTY, Action, Game, Piece
+
+FORWARD, LEFT, RIGHT = range(3)  # action = cell * 3 + one of these
+Repetition = Literal["none", "draw", "loss"]
+
+
+class DodgemState(NamedTuple):
+    cars: UInt8[Array, "2 n"]  # the squares of each seat: one byte a row, bit c is column c
+    to_play: Int8[Array, ""]
+    ply: Int16[Array, ""]
+
+
+@dataclasses.dataclass(frozen=True)
+class Dodgem(Game[DodgemState]):
+    """Seat 0 (Blue) starts on the bottom row and drives up; seat 1 (Red) starts on the left and drives right."""
+
+    size: int = 3
+    blocked_wins: bool = True  # what it means to be locked in
+    repetition: Repetition = "none"
+    max_plies: int = 0  # a draw then; 0 stands for 40 * size
+
+    pieces = (EMPTY, Piece("B", 0), Piece("R", 1))
+
+    def __post_init__(self) -> None:
+        if not 3 <= self.size <= 8:
+            raise UsageError(f"a Dodgem board of size {self.size} is not between 3 and 8")
+        if self.repetition not in get_args(Repetition):
+            raise choose("repetition rule of Dodgem", self.repetition, get_args(Repetition))
+        if not 0 <= self.max_plies <= 10_000:
+            raise UsageError(f"max_plies={self.max_plies} of Dodgem is not between 1 and 10000, or 0 for 40 * size")
+        if self.max_plies == 0:
+            object.__setattr__(self, "max_plies", 40 * self.size)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, self.size
+
+    @property
+    def num_actions(self) -> int:
+        return 3 * self.size * self.size
+
+    def init(self, key: Array) -> DodgemState:
+        cells = np.zeros((self.size, self.size), np.int8)
+        cells[-1, 1:] = 1
+        cells[:-1, 0] = 2
+        return self.place(cells.reshape(-1), 0)
+
+    def _own(self, state: DodgemState) -> UInt8[Array, " n"]:
+        return jnp.where(state.to_play == 0, state.cars[0], state.cars[1])
+
+    def _moves(self, state: DodgemState) -> UInt8[Array, "3 n"]:
+        """Which of the mover's cars may go forward, left and right."""
+        n = self.size
+        full = np.uint8(2**n - 1)
+        empty = ~(state.cars[0] | state.cars[1]) & full
+        off = jnp.zeros(1, jnp.uint8)
+        north, south = jnp.concatenate([off, empty[:-1]]), jnp.concatenate([empty[1:], off])
+        east, west = empty >> 1, (empty << 1) & full
+        far_row = np.where(np.arange(n) == 0, full, np.uint8(0))
+        far_column = np.uint8(1 << (n - 1))
+        blue = jnp.stack([north | far_row, west, east])
+        red = jnp.stack([east | far_column, north, south])
+        return jnp.where(state.to_play == 0, blue, red) & self._own(state)[None]
+
+    def _unpack(self, rows: UInt8[Array, "k n"]) -> Bool[Array, "k n n"]:
+        columns = jnp.arange(self.size, dtype=jnp.uint8)
+        return (rows[:, :, None] >> columns[None, None]) & 1 != 0
+
+    def legal(self, state: DodgemState) -> Bool[Array, " A"]:
+        return self._unpack(self._moves(state)).transpose(1, 2, 0).reshape(self.num_actions)
+
+    def step(self, state: DodgemState, action: Action) -> DodgemState:
+        n = self.size
+        cell, move = action // 3, action % 3
+        row, column = cell // n, cell % n
+        first = state.to_play == 0
+        aside = jnp.where(move == FORWARD, 0, 2 * move - 3)  # -1 is left
+        ahead = jnp.where(move == FORWARD, 1, 0)
+        to_row = row + jnp.where(first, -ahead, aside)
+        to_column = column + jnp.where(first, aside, ahead)
+        rows = jnp.arange(n)
+        bit = jnp.uint8(1)
+        source = jnp.where(rows == row, bit << column.astype(jnp.uint8), jnp.uint8(0))
+        lands = (rows == to_row) & (to_column < n)
+        target = jnp.where(lands, bit << jnp.minimum(to_column, n - 1).astype(jnp.uint8), jnp.uint8(0))
+        change = source ^ target
+        cars = state.cars ^ jnp.where(jnp.stack([first, ~first])[:, None], change[None], jnp.uint8(0))
+        return DodgemState(cars, jnp.int8(1) - state.to_play, state.ply + jnp.int16(1))
+
+    def _winner(self, state: DodgemState) -> Int8[Array, ""]:
+        """1 or 2 for the seat that has won, 0 for none."""
+        gone = (state.cars == 0).all(axis=1)
+        blocked = (self._moves(state) == 0).all()
+        mover = state.to_play + jnp.int8(1)
+        by_block = jnp.where(blocked, mover if self.blocked_wins else jnp.int8(3) - mover, jnp.int8(0))
+        return jnp.where(gone[0], jnp.int8(1), jnp.where(gone[1], jnp.int8(2), by_block))
+
+    def over(self, state: DodgemState) -> Bool[Array, ""]:
+        return (self._winner(state) != 0) | (state.ply >= self.max_plies)
+
+    def returns(self, state: DodgemState) -> Float32[Array, " 2"]:
+        winner = self._winner(state)
+        sign = (winner == 1).astype(jnp.float32) - (winner == 2).astype(jnp.float32)
+        return jnp.stack([sign, -sign])
+
+    def observe(self, state: DodgemState) -> Bool[Array, "H W 4"]:
+        """Own cars, the opponent's, and the far edges: where the mover leaves, and where the opponent does.
+
+        The edges say who drives where, so that the mirror that swaps the teams swaps nothing but squares.
+        """
+        n = self.size
+        rows, columns = np.divmod(np.arange(n * n).reshape(n, n), n)
+        cars, edges = self._unpack(state.cars), jnp.asarray(np.stack([rows == 0, columns == n - 1]))
+        first = state.to_play == 0
+        planes = [jnp.where(first, pair, pair[::-1]) for pair in (cars, edges)]
+        return jnp.concatenate(planes).transpose(1, 2, 0)
+
+    def cells(self, state: DodgemState) -> Int8[Array, " cells"]:
+        blue, red = self._unpack(state.cars).astype(jnp.int8)
+        return (blue + red * jnp.int8(2)).reshape(-1)
+
+    def hash(self, state: DodgemState) -> UInt32[Array, "2"]:
+        rows = jnp.pad(state.cars, ((0, 0), (0, 8 - self.size))).reshape(4, 4)
+        words = jax.lax.bitcast_convert_type(rows, jnp.uint32)
+        return zobrist.of_words(jnp.append(words, state.to_play.astype(jnp.uint32)))
+
+    def heuristic(self, state: DodgemState) -> Float32[Array, ""]:
+        """The race: how many forward moves more the opponent still needs, as a share of the most there can be."""
+        n = self.size
+        cars = self._unpack(state.cars)
+        blue = jnp.sum(jnp.where(cars[0], jnp.arange(1, n + 1)[:, None], 0))
+        red = jnp.sum(jnp.where(cars[1], jnp.arange(n, 0, -1)[None], 0))
+        lead = (red - blue).astype(jnp.float32) / (n * (n - 1))
+        return jnp.where(state.to_play == 0, lead, -lead)
+
+    def move_weights(self, state: DodgemState) -> Float32[Array, " A"]:
+        """1, plus 10 for going forward, plus 5 more where that leaves the board."""
+        n = self.size
+        rows, columns = np.divmod(np.arange(n * n), n)
+        forward = np.arange(3) == FORWARD
+        blue, red = (1 + forward * (10.0 + 5.0 * far[:, None]) for far in (rows == 0, columns == n - 1))
+        blue, red = (jnp.asarray(weights.reshape(-1), jnp.float32) for weights in (blue, red))
+        return jnp.where(state.to_play == 0, blue, red)
+
+    def symmetries(self) -> board.Symmetries:
+        """The mirror along the rising diagonal: it swaps the teams, and with them the mover and left with right."""
+        n = self.size
+        grid = np.arange(n * n, dtype=np.int32).reshape(n, n)
+        cells = np.stack([grid.reshape(-1), grid[::-1, ::-1].T.reshape(-1)])
+        moves = np.array([[FORWARD, LEFT, RIGHT], [FORWARD, RIGHT, LEFT]], np.int32)
+        actions = cells[:, :, None] * 3 + moves[:, None, :]
+        return board.Symmetries(cells, actions.reshape(2, -1))
+
+    def place(self, cells: np.ndarray, to_play: int) -> DodgemState:
+        grid = np.asarray(cells).reshape(self.size, self.size)
+        bits = 1 << np.arange(self.size)
+        cars = np.stack([((grid == seat + 1) * bits).sum(axis=1) for seat in range(2)]).astype(np.uint8)
+        return DodgemState(jnp.asarray(cars), jnp.int8(to_play), jnp.int16(0))
+
+    def action_name(self, action: int) -> str:
+        """`c1 forward`, `c1 left`, `c1 right`: the driver's left and right, whoever drives there."""
+        cell, move = divmod(action, 3)
+        return f"{board.square_name(cell, self.size, self.size)} {('forward', 'left', 'right')[move]}"

@@ -1,0 +1,156 @@
+"""Four-Field Kono: captures by a jump over a piece of one's own, from a board that starts without an empty point.
+
+A piece steps to an adjacent empty point, or jumps over an adjacent piece of its own side onto an enemy piece right
+behind, which it captures. A side that is reduced to one piece, or that cannot move, has lost.
+"""
+
+import dataclasses
+import functools
+from typing import Literal, NamedTuple, get_args
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
+
+from jaxgo.core import bits, board, zobrist
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.game import EMPTY, Action, Game, Piece
+
+SIDE, CELLS, ACTIONS = 4, 16, 128  # action = from * 8 + kind * 4 + direction
+KINDS = ("-", "x")  # step, jump
+Repetition = Literal["none", "draw", "loss"]
+
+
+class KonoState(NamedTuple):
+    stones: UInt32[Array, "2"]  # the points of each seat, as bits
+    to_play: Int8[Array, ""]
+    ply: Int16[Array, ""]
+
+
+@functools.cache
+def _targets() -> np.ndarray:
+    """`int32[ACTIONS]`: the point where each action ends; off the board = CELLS."""
+    return board.rays(SIDE, SIDE)[:, :4, :2].transpose(0, 2, 1).reshape(-1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Kono(Game[KonoState]):
+    """Who has fewer than `alive_min` pieces has lost; with `compulsory`, who can capture must capture."""
+
+    alive_min: int = 2
+    compulsory: bool = False
+    repetition: Repetition = "none"
+    max_plies: int = 200  # the game is a draw then
+
+    pieces = (EMPTY, Piece("B", 0), Piece("W", 1))
+    grid = "points"
+
+    def __post_init__(self) -> None:
+        if self.alive_min not in (1, 2):
+            raise UsageError(f"alive_min={self.alive_min} of Kono is the fewest pieces that fight on; choose 1 or 2")
+        if self.repetition not in get_args(Repetition):
+            raise choose("repetition rule of Kono", self.repetition, get_args(Repetition))
+        if not 1 <= self.max_plies <= 10_000:
+            raise UsageError(f"max_plies={self.max_plies} of Kono is not between 1 and 10000")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return SIDE, SIDE
+
+    @property
+    def num_actions(self) -> int:
+        return ACTIONS
+
+    def init(self, key: Array) -> KonoState:
+        return self.place(np.repeat([2, 1], 8), 0)
+
+    def _sides(self, state: KonoState) -> tuple[bits.Word, bits.Word]:
+        """The stones of the mover and of the other seat."""
+        first = state.to_play == 0
+        black, white = state.stones
+        return jnp.where(first, black, white), jnp.where(first, white, black)
+
+    def _moves(self, state: KonoState) -> UInt32[Array, "8"]:
+        """For every kind and direction, the points from which the mover may go there."""
+        own, enemy = self._sides(state)
+        empty = ~(own | enemy)
+        steps = [own & bits.facing(empty, SIDE, SIDE, d) for d in range(4)]
+        jumps = [own & bits.facing(own & bits.facing(enemy, SIDE, SIDE, d), SIDE, SIDE, d) for d in range(4)]
+        if self.compulsory:
+            quiet = (jnp.stack(jumps) == 0).all()
+            steps = [jnp.where(quiet, s, jnp.uint32(0)) for s in steps]
+        return jnp.stack(steps + jumps)
+
+    def legal(self, state: KonoState) -> Bool[Array, " A"]:
+        return bits.unpack(self._moves(state), CELLS).T.reshape(ACTIONS)
+
+    def step(self, state: KonoState, action: Action) -> KonoState:
+        source = action >> 3
+        target = jnp.asarray(_targets())[action]
+        own, enemy = self._sides(state)
+        own = own ^ bits.bit(source) ^ bits.bit(target)
+        enemy = enemy & ~bits.bit(target)
+        first = state.to_play == 0
+        return KonoState(
+            stones=jnp.where(first, jnp.stack([own, enemy]), jnp.stack([enemy, own])),
+            to_play=jnp.int8(1) - state.to_play,
+            ply=state.ply + jnp.int16(1),
+        )
+
+    def _lost(self, state: KonoState) -> tuple[Bool[Array, ""], Bool[Array, ""]]:
+        """Whether the mover has lost, and whether the other seat has."""
+        own, enemy = (bits.count(side) for side in self._sides(state))
+        stuck = (self._moves(state) == 0).all()
+        lost = (own < self.alive_min) | (stuck & (enemy >= self.alive_min))
+        return lost, (enemy < self.alive_min) & ~lost
+
+    def over(self, state: KonoState) -> Bool[Array, ""]:
+        mine, yours = self._lost(state)
+        return mine | yours | (state.ply >= self.max_plies)
+
+    def returns(self, state: KonoState) -> Float32[Array, " 2"]:
+        mine, yours = self._lost(state)
+        value = yours.astype(jnp.float32) - mine.astype(jnp.float32)
+        sign = jnp.where(state.to_play == 0, value, -value)
+        return jnp.stack([sign, -sign])
+
+    def observe(self, state: KonoState) -> Bool[Array, "H W 2"]:
+        planes = bits.unpack(jnp.stack(self._sides(state)), CELLS)
+        return planes.T.reshape(SIDE, SIDE, 2)
+
+    def cells(self, state: KonoState) -> Int8[Array, " cells"]:
+        black, white = bits.unpack(state.stones, CELLS).astype(jnp.int8)
+        return black + white * jnp.int8(2)
+
+    def hash(self, state: KonoState) -> UInt32[Array, "2"]:
+        black, white = state.stones
+        return zobrist.of_words(jnp.stack([black | white << 16, state.to_play.astype(jnp.uint32)]))
+
+    def heuristic(self, state: KonoState) -> Float32[Array, ""]:
+        """The lead in pieces."""
+        own, enemy = (bits.count(side) for side in self._sides(state))
+        return (own - enemy).astype(jnp.float32) / 8
+
+    def move_weights(self, state: KonoState) -> Float32[Array, " A"]:
+        """Captures are ten times as likely."""
+        return jnp.where(jnp.arange(ACTIONS) & 4 != 0, 10.0, 1.0).astype(jnp.float32)
+
+    def symmetries(self) -> board.Symmetries:
+        """All of the square: no piece knows where forward is, and only the start tells the sides apart."""
+        cells = board.symmetries(SIDE, SIDE)
+        turns = board.direction_symmetries(SIDE, SIDE)
+        kinds = np.arange(2)[None, None, :, None]
+        actions = cells[:, :, None, None] * 8 + kinds * 4 + turns[:, None, None, :]
+        return board.Symmetries(cells, actions.reshape(len(cells), ACTIONS).astype(np.int32))
+
+    def place(self, cells: np.ndarray, to_play: int) -> KonoState:
+        code = jnp.asarray(cells, jnp.int8)
+        stones = jnp.stack([bits.pack(code == seat + 1) for seat in range(2)])
+        return KonoState(stones, jnp.int8(to_play), jnp.int16(0))
+
+    def action_name(self, action: int) -> str:
+        """`c2-b2` for a step, `c1xc3` for a jump; what leaves the board, and so is never legal, as `a4-n`."""
+        source, kind = action >> 3, KINDS[(action >> 2) & 1]
+        target = int(_targets()[action])
+        end = "nesw"[action & 3] if target == CELLS else board.square_name(target, SIDE, SIDE)
+        return board.square_name(source, SIDE, SIDE) + kind + end
