@@ -1,0 +1,30 @@
+"""What is this position worth? From this floor on everything has a batch axis: B games, A actions."""
+
+import abc
+from typing import Any, NamedTuple
+
+from jaxtyping import Array, Float32
+
+from jaxgo.core.game import Game
+
+Params = Any  # whatever an evaluator learns; () where it learns nothing
+States = Any  # a batch of the game's states: every leaf has a leading axis B
+
+
+class Evaluation(NamedTuple):
+    """A guess for each position: logits over actions, and the value for the side to move, in [-1, 1]."""
+
+    logits: Float32[Array, "B A"]
+    value: Float32[Array, " B"]
+
+
+class Evaluator(abc.ABC):
+    """A frozen dataclass of numbers that judges live positions. Legality is not its business: `Model` masks."""
+
+    def init(self, game: Game[Any], key: Array) -> Params:
+        """Fresh parameters; most evaluators have none."""
+        return ()
+
+    @abc.abstractmethod
+    def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
+        """Judges a batch. The key is consumed."""

@@ -1,0 +1,46 @@
+"""Two judges at once: a weighted mean of their values and of their policies."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float32
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+
+
+@dataclasses.dataclass(frozen=True)
+class Mix(Evaluator):
+    """`weight` of the first judge, the rest of the second. Its parameters are the pair of theirs."""
+
+    first: Evaluator
+    second: Evaluator
+    weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.weight <= 1.0:
+            raise UsageError(f"the weight of a mix is a share from 0 to 1, not {self.weight}")
+
+    def init(self, game: Game[Any], key: Array) -> Params:
+        first, second = jax.random.split(key)
+        return self.first.init(game, first), self.second.init(game, second)
+
+    def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
+        one, two = jax.random.split(key)
+        a = self.first(game, params[0], one, states)
+        b = self.second(game, params[1], two, states)
+        # among legal moves: shares given to illegal ones would shift the weight between the two
+        legal = jax.vmap(game.legal)(states)
+        policy = self._mean(_shares(a.logits, legal), _shares(b.logits, legal))
+        tiny = jnp.finfo(jnp.float32).tiny
+        return Evaluation(jnp.log(jnp.maximum(policy, tiny)), self._mean(a.value, b.value))
+
+    def _mean(self, a: Float32[Array, "*b"], b: Float32[Array, "*b"]) -> Float32[Array, "*b"]:
+        return self.weight * a + (1.0 - self.weight) * b
+
+
+def _shares(logits: Float32[Array, "B A"], legal: Bool[Array, "B A"]) -> Float32[Array, "B A"]:
+    return jax.nn.softmax(jnp.where(legal, logits, jnp.finfo(jnp.float32).min), axis=-1)

@@ -1,0 +1,164 @@
+"""Random playouts: a position is worth what it comes to when both sides play on by chance.
+
+All playouts of a batch run side by side in one loop. A finished playout stands still, so the loop goes on with a
+quarter of the lanes as soon as three quarters have ended. The choice of a move has no random generator in it: an
+exponential race, `-log(u) / weight` with `u` a hash of (playout, ply, action), whose smallest number wins. On CPU that
+takes half the time of an inverse distribution function by `cumsum`, and a tenth of that of `jax.random.categorical`.
+"""
+
+import dataclasses
+from typing import Any, Literal, NamedTuple, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int32, UInt32
+
+from jaxgo.core import choice
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.game import Game
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.evaluators.heuristic import weight_logits
+
+Unfinished = Literal["heuristic", "even"]
+Prior = Literal["uniform", "weights"]
+
+PART = 4  # the loop goes on with one lane in so many, once no more are live
+FEWEST = 64  # lanes that are not worth parting: below that, a ply costs its operations and not its lanes
+
+
+class Lanes(NamedTuple):
+    """Playouts under way."""
+
+    states: States
+    live: Bool[Array, " L"]
+    word: UInt32[Array, " L"]  # the luck of each playout
+    sound: Bool[Array, " L"]  # the advisor gave usable numbers
+
+
+@dataclasses.dataclass(frozen=True)
+class Rollout(Evaluator):
+    """The mean result of `count` playouts, and a policy without opinion (or the move weights)."""
+
+    count: int = 1
+    depth: int = 100  # plies after which a playout is cut
+    weighted: bool = True  # moves are drawn by the game's `move_weights`; else all alike
+    unfinished: Unfinished = "heuristic"  # what a playout is worth that was cut
+    prior: Prior = "uniform"
+    advisor: Evaluator | None = None  # its policy, and not the weights, draws the moves
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or self.depth < 1:
+            raise UsageError("rollout needs count and depth of at least 1")
+        if self.unfinished not in get_args(Unfinished):
+            raise choose("worth of unfinished playouts", self.unfinished, get_args(Unfinished))
+        if self.prior not in get_args(Prior):
+            raise choose("prior of rollout", self.prior, get_args(Prior))
+
+    def init(self, game: Game[Any], key: Array) -> Params:
+        return () if self.advisor is None else self.advisor.init(game, key)
+
+    def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
+        games = states.ply.shape[0]
+        results = self.play(game, params, key, jax.tree.map(lambda x: jnp.repeat(x, self.count, axis=0), states))
+        if self.prior == "weights":
+            logits = weight_logits(game, states)
+        else:
+            logits = jnp.zeros((games, game.num_actions))
+        return Evaluation(logits, results.reshape(games, self.count).mean(axis=1))
+
+    def play(self, game: Game[Any], params: Params, key: Array, states: States) -> Float32[Array, " L"]:
+        """The result of one playout from each position, for the side to move there."""
+        lanes = states.ply.shape[0]
+        luck, advice = jax.random.split(key)
+        live = ~jax.vmap(game.over)(states)
+        everyone = Lanes(states, live, jax.random.bits(luck, (lanes,), jnp.uint32), jnp.ones(lanes, bool))
+        everyone, ply = self._run(game, params, advice, everyone, jnp.int32(0), _fewer(lanes))
+        width = lanes
+        while width := _fewer(width):
+            # the places left over point nowhere; what is gathered for them is not written back
+            (index,) = jnp.nonzero(everyone.live, size=width, fill_value=lanes)
+            part = jax.tree.map(lambda x, at=index: x.at[at].get(mode="clip"), everyone)
+            part = part._replace(live=index < lanes)
+            part, ply = self._run(game, params, advice, part, ply, _fewer(width))
+            everyone = jax.tree.map(lambda x, new, at=index: x.at[at].set(new, mode="drop"), everyone, part)
+        return self._judge(game, states.to_play, everyone)
+
+    def _run(
+        self, game: Game[Any], params: Params, key: Array, lanes: Lanes, ply: Int32[Array, ""], fewer: int
+    ) -> tuple[Lanes, Int32[Array, ""]]:
+        """Plays on until at most `fewer` lanes are live, or to the depth."""
+
+        def going(carry: tuple[Lanes, Int32[Array, ""]]) -> Bool[Array, ""]:
+            lanes, ply = carry
+            return (lanes.live.sum() > fewer) & (ply < self.depth)
+
+        def step(carry: tuple[Lanes, Int32[Array, ""]]) -> tuple[Lanes, Int32[Array, ""]]:
+            lanes, ply = carry
+            action, sound = self._choose(game, params, key, lanes, ply)
+            after = jax.vmap(game.step)(lanes.states, action)
+
+            def keep(new: Array, old: Array) -> Array:
+                return jnp.where(lanes.live.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+            after = jax.tree.map(keep, after, lanes.states)
+            live = lanes.live & ~jax.vmap(game.over)(after)
+            return Lanes(after, live, lanes.word, lanes.sound & sound), ply + 1
+
+        return jax.lax.while_loop(going, step, (lanes, ply))
+
+    def _choose(
+        self, game: Game[Any], params: Params, key: Array, lanes: Lanes, ply: Int32[Array, ""]
+    ) -> tuple[Int32[Array, " L"], Bool[Array, " L"]]:
+        legal = jax.vmap(game.legal)(lanes.states)
+        word = jax.vmap(choice.word, in_axes=(None, 0))(ply, lanes.word)
+        if self.advisor is not None:
+            logits = self.advisor(game, params, jax.random.fold_in(key, ply), lanes.states).logits
+            sound = ~(lanes.live & (jnp.isnan(logits) | jnp.isposinf(logits)).any(axis=-1))
+            best = jnp.where(legal, logits, -jnp.inf).max(axis=-1, keepdims=True)
+            weights = jnp.exp(jnp.where(sound[:, None] & legal, logits - best, 0.0))
+            return jax.vmap(pick_weighted)(legal, weights, word), sound
+        if self.weighted and knows_weights(game):
+            return jax.vmap(pick_weighted)(legal, jax.vmap(game.move_weights)(lanes.states), word), lanes.sound
+        return jax.vmap(choice.pick)(legal, word), lanes.sound
+
+    def _judge(self, game: Game[Any], seat: Array, lanes: Lanes) -> Float32[Array, " L"]:
+        over = jax.vmap(game.over)(lanes.states)
+        returns = jax.vmap(game.returns)(lanes.states)
+        result = jnp.take_along_axis(returns, seat.astype(jnp.int32)[:, None], axis=1)[:, 0]
+        cut = jnp.zeros(over.shape)
+        if self.unfinished == "heuristic":
+            turn = jnp.where(lanes.states.to_play == seat, 1.0, -1.0)
+            cut = jax.vmap(game.heuristic)(lanes.states) * turn
+        return jnp.where(lanes.sound, jnp.where(over, result, cut), jnp.nan).astype(jnp.float32)
+
+
+def _fewer(lanes: int) -> int:
+    """How few lanes may be live before a loop over so many goes on with only these; 0: it runs to the end."""
+    return lanes // PART if lanes >= PART * FEWEST else 0
+
+
+def knows_weights(game: Game[Any]) -> bool:
+    """Whether a game weighs its moves at all."""
+    return type(game).move_weights is not Game.move_weights
+
+
+def pick_weighted(legal: Bool[Array, " A"], weights: Float32[Array, " A"], word: UInt32[Array, ""]) -> Int32[Array, ""]:
+    """A legal action drawn in proportion to positive weights; 0 where none is legal.
+
+    Positive floats are ordered as their bits are, so the action rides in the low bits and a plain minimum finds the
+    winner. Which of two numbers that differ only there is smaller is left to chance, by the xor with `turn`.
+    """
+    actions = legal.shape[0]
+    low = np.uint32((1 << max(1, (actions - 1).bit_length())) - 1)
+    number = np.arange(actions, dtype=np.uint32)
+    mixed = word[None] ^ jnp.asarray(number * np.uint32(0x85EBCA6B))
+    mixed = (mixed ^ (mixed >> jnp.uint32(15))) * jnp.uint32(0x2C1B3C6D)
+    mixed = (mixed ^ (mixed >> jnp.uint32(12))) * jnp.uint32(0x297A2D39)
+    mixed = mixed ^ (mixed >> jnp.uint32(15))
+    uniform = ((mixed >> jnp.uint32(9)).astype(jnp.float32) + 0.5) * jnp.float32(2.0**-23)
+    time = jax.lax.bitcast_convert_type(-jnp.log(uniform) / weights, jnp.uint32)
+    turn = word & low
+    ranked = jnp.where(legal, (time & ~low) | (jnp.asarray(number) ^ turn), ~jnp.uint32(0))
+    first = (ranked.min() & low) ^ turn
+    return jnp.where(legal.any(), first, jnp.uint32(0)).astype(jnp.int32)

@@ -1,0 +1,284 @@
+"""Evaluators: playouts against exact random values, draws against weights, cuts, mixing, networks, broken advice."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator, Heuristic, Mix, Network, Rollout, Uniform
+from jaxgo.evaluators.rollout import pick_weighted
+from jaxgo.games import make
+from jaxgo.search.model import Model
+
+RULE_OF_FIVE = "....-....-....-IIII"
+LOST = ".....-....-....-IIII"
+COMPLEX = "..-...I-.II.-....-III....-....-IIII"
+
+
+def starts(game: Game[Any], count: int) -> Any:
+    return jax.vmap(game.init)(jax.random.split(jax.random.key(0), count))
+
+
+@functools.cache
+def judge(game: Game[Any], evaluator: Evaluator) -> Any:
+    return jax.jit(lambda params, key, states: evaluator(game, params, key, states))
+
+
+@functools.cache
+def playouts(game: Game[Any], evaluator: Rollout, count: int, lanes: int = 4096) -> np.ndarray:
+    """Results of many single playouts from the start."""
+    states = starts(game, lanes)
+    keys = jax.random.split(jax.random.key(7), count // lanes)
+    return np.concatenate([np.asarray(judge(game, evaluator)((), key, states).value) for key in keys])
+
+
+def exact_random_value(board: str, careful: bool = False) -> float:
+    """The mine race from the start, by plain recursion from the far end; careful players step on a mine only if they
+    must."""
+    value = [0.0] * len(board)
+    for token in reversed(range(len(board) - 1)):
+        ahead = list(range(token + 1, min(token + 5, len(board))))
+        safe = [cell for cell in ahead if board[cell] != "I"]
+        results = [-1.0 if board[cell] == "I" else -value[cell] for cell in (safe if careful and safe else ahead)]
+        value[token] = sum(results) / len(results)
+    return value[0]
+
+
+@pytest.mark.parametrize(("board", "known"), [(RULE_OF_FIVE, -0.0043), (LOST, 0.0094), (COMPLEX, 0.0244)])
+def test_playouts_of_the_mine_race_have_the_exact_mean(board, known):
+    exact = exact_random_value(board)
+    assert exact == pytest.approx(known, abs=5e-5)
+    results = playouts(make("minerace", board=board), Rollout(), 1 << 18)
+    assert set(results.tolist()) == {-1.0, 1.0}
+    assert abs(results.mean() - exact) < 4 * results.std() / len(results) ** 0.5
+
+
+def test_playouts_of_tictactoe_win_lose_and_draw_as_often_as_they_should():
+    results = playouts(make("tictactoe"), Rollout(), 1 << 18)
+    for result, share in ((1.0, 0.5849206), (-1.0, 0.2880953), (0.0, 0.1269841)):  # GAMES.md: 58.5, 28.8, 12.7 %
+        error = (share * (1 - share) / len(results)) ** 0.5
+        assert abs((results == result).mean() - share) < 4 * error
+
+
+def test_the_mean_of_several_playouts_is_one_value():
+    values = playouts(make("tictactoe"), Rollout(count=4), 1 << 14, lanes=1024)
+    assert set((values * 4).tolist()) <= set(range(-4, 5))
+    single = playouts(make("tictactoe"), Rollout(), 1 << 18)
+    assert abs(values.mean() - single.mean()) < 4 * values.std() / len(values) ** 0.5
+    assert values.var() == pytest.approx(single.var() / 4, rel=0.1)
+
+
+def test_the_value_is_for_the_side_to_move():
+    game = make("tictactoe")
+    after = jax.vmap(game.step)(starts(game, 4096), jnp.full(4096, 4))
+    value = np.asarray(judge(game, Rollout())((), jax.random.key(1), after).value).mean()
+    assert value < -0.3  # the second mover, with the centre taken
+
+
+def test_playouts_from_a_finished_position_are_its_result():
+    game = make("tictactoe")
+    state = game.place(np.array([1, 1, 1, 2, 2, 0, 0, 0, 0], np.int8), 1)._replace(winner=jnp.int8(1))
+    states = jax.tree.map(lambda x: jnp.stack([x] * 2), state)
+    assert np.asarray(judge(game, Rollout())((), jax.random.key(0), states).value).tolist() == [-1.0, -1.0]
+
+
+def test_a_lane_does_not_depend_on_its_neighbours():
+    game = make("connect4")
+    many, few = starts(game, 512), starts(game, 8)
+    a = judge(game, Rollout())((), jax.random.key(3), many).value[:8]
+    b = judge(game, Rollout())((), jax.random.key(3), few).value
+    assert a.tolist() == b.tolist()
+
+
+# -- the choice of moves ---------------------------------------------------------------------------------------
+
+
+def chi_square(drawn: np.ndarray, shares: np.ndarray) -> float:
+    counts = np.bincount(drawn, minlength=len(shares))
+    assert (counts[shares == 0] == 0).all()
+    expected = shares[shares > 0] * len(drawn)
+    return float(((counts[shares > 0] - expected) ** 2 / expected).sum())
+
+
+@pytest.mark.parametrize("actions", [2, 9, 362])
+def test_moves_are_drawn_in_proportion_to_their_weights(actions):
+    rng = np.random.default_rng(actions)
+    weights = rng.choice([1.0, 3.0, 10.0], actions).astype(np.float32)
+    legal = rng.random(actions) < 0.7
+    legal[:2] = True
+    words = jax.random.bits(jax.random.key(5), (200_000,), jnp.uint32)
+    drawn = np.asarray(jax.jit(jax.vmap(lambda w: pick_weighted(jnp.asarray(legal), jnp.asarray(weights), w)))(words))
+    shares = np.where(legal, weights, 0) / weights[legal].sum()
+    freedom = int(legal.sum()) - 1
+    assert chi_square(drawn, shares) < freedom + 5 * (2 * freedom) ** 0.5
+
+
+def test_a_weight_close_to_nothing_is_drawn_only_where_it_must_be():
+    words = jax.random.bits(jax.random.key(5), (100_000,), jnp.uint32)
+    weights = jnp.array([1.0, 1e-9, 1e-9])
+    drawn = np.asarray(jax.vmap(lambda w: pick_weighted(jnp.array([True, True, True]), weights, w))(words))
+    assert (drawn == 0).all()
+    drawn = np.asarray(jax.vmap(lambda w: pick_weighted(jnp.array([False, True, True]), weights, w))(words))
+    assert chi_square(drawn, np.array([0, 0.5, 0.5])) < 1 + 5 * 2**0.5
+    assert int(pick_weighted(jnp.zeros(3, bool), weights, jnp.uint32(9))) == 0
+
+
+def test_weights_rule_playouts_unless_told_otherwise():
+    board = ".I.II.I..I"
+    careful = make("minerace", board=board, lookahead=True)
+    exact, exact_blind = exact_random_value(board, careful=True), exact_random_value(board)
+    assert abs(exact - exact_blind) > 0.1
+    for evaluator, mean in ((Rollout(), exact), (Rollout(weighted=False), exact_blind)):
+        results = playouts(careful, evaluator, 1 << 16)
+        assert abs(results.mean() - mean) < 4 * results.std() / len(results) ** 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Fixed(Evaluator):
+    """Always the same logits and value."""
+
+    logits: tuple[float, ...]
+    value: float = 0.0
+
+    def __call__(self, game: Game[Any], params: Any, key: Array, states: Any) -> Evaluation:
+        games = states.ply.shape[0]
+        return Evaluation(jnp.tile(jnp.array(self.logits, jnp.float32), (games, 1)), jnp.full(games, self.value))
+
+
+def test_an_advisor_draws_the_moves():
+    # always four cells ahead, as long as it goes: 4, 8, 12, and 16 is a mine, so the second mover loses
+    four = Fixed((-100.0, -100.0, -100.0, 0.0))
+    assert (playouts(make("minerace", board=RULE_OF_FIVE), Rollout(advisor=four), 4096) == 1.0).all()
+    alike = playouts(make("minerace", board=RULE_OF_FIVE), Rollout(advisor=Uniform()), 1 << 16)
+    assert abs(alike.mean() - exact_random_value(RULE_OF_FIVE)) < 4 / len(alike) ** 0.5
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_broken_advice_makes_a_broken_value(bad):
+    results = playouts(make("minerace", board=RULE_OF_FIVE), Rollout(advisor=Fixed((0.0, bad, 0.0, 0.0))), 4096)
+    assert np.isnan(results).all()
+
+
+def test_the_parameters_of_a_rollout_are_those_of_its_advisor():
+    assert Rollout().init(make("tictactoe"), jax.random.key(0)) == ()
+    assert Rollout(advisor=Mix(Uniform(), Uniform())).init(make("tictactoe"), jax.random.key(0)) == ((), ())
+
+
+# -- cuts ------------------------------------------------------------------------------------------------------
+
+
+def test_dodgem_8_never_ends_in_twenty_plies():
+    # no car reaches the other side in ten moves of its own and leaves with all its friends
+    game = make("dodgem8")
+    assert (playouts(game, Rollout(depth=20, unfinished="even"), 4096) == 0.0).all()
+    guessed = playouts(game, Rollout(depth=20), 4096)
+    assert (np.abs(guessed) <= 1.0).all()
+    assert (guessed != 0.0).any()
+
+
+def test_a_cut_playout_is_worth_the_guess_for_who_moved_first():
+    # one ply from token 10 of the rule-of-five board leads to 11..13, where the guess is even, or to 14, where every
+    # move steps on a mine: -1 for who moves there, 1 for who came
+    game = make("minerace", board=RULE_OF_FIVE)
+    at = starts(game, 4096)._replace(token=jnp.full(4096, 10, jnp.int16))
+    value = np.asarray(judge(game, Rollout(depth=1))((), jax.random.key(2), at).value)
+    assert set(value.tolist()) == {0.0, 1.0}
+    assert abs(value.mean() - 0.25) < 4 * value.std() / 64
+    even = judge(game, Rollout(depth=1, unfinished="even"))((), jax.random.key(2), at).value
+    assert not np.asarray(even).any()
+
+
+def test_long_playouts_are_finished_after_the_short_ones_have_left_the_loop():
+    # of 1,024 lanes three quarters end early; all the others must still reach their end, or the depth
+    game = make("kono")
+    finished = playouts(game, Rollout(depth=game.max_plies, unfinished="even"), 1024, lanes=1024)
+    assert (finished == 1.0).any()
+    assert (finished == -1.0).any()
+    cut = playouts(game, Rollout(depth=30, unfinished="even"), 1024, lanes=1024)
+    same = cut != 0.0
+    assert 0 < same.sum() < 1024
+    assert (cut[same] == finished[same]).all()
+
+
+# -- the other judges ------------------------------------------------------------------------------------------
+
+
+def test_heuristic_is_what_the_game_says():
+    game = make("minerace", board=RULE_OF_FIVE, lookahead=True)
+    at = starts(game, 2)._replace(token=jnp.array([13, 14], jnp.int16))
+    logits, value = judge(game, Heuristic())((), jax.random.key(0), at)
+    np.testing.assert_allclose(np.asarray(value), [0.0, -1.0])
+    np.testing.assert_allclose(np.exp(np.asarray(logits)), [[1, 1e-9, 1e-9, 1e-9], [1e-9] * 4], rtol=1e-4)
+    prior = judge(game, Rollout(prior="weights"))((), jax.random.key(0), at).logits
+    np.testing.assert_array_equal(np.asarray(prior), np.asarray(logits))
+
+
+def test_a_mix_is_the_weighted_mean_of_values_and_of_policies_among_legal_moves():
+    game = make("minerace", board="....-I")
+    first, second = Fixed((0.0, 0.0, 0.0, 0.0), 1.0), Fixed((0.0, -100.0, -100.0, 3.0), -0.5)
+    at = starts(game, 1)._replace(token=jnp.array([3], jnp.int16))  # only two cells are left
+    logits, value = judge(game, Mix(first, second, 0.25))(((), ()), jax.random.key(0), at)
+    assert float(value[0]) == pytest.approx(0.25 - 0.375)
+    np.testing.assert_allclose(np.exp(np.asarray(logits[0])), [0.25 * 0.5 + 0.75, 0.25 * 0.5, 0, 0], atol=1e-6)
+
+
+def test_a_mix_of_all_of_one_is_that_one():
+    game = make("connect4")
+    states = starts(game, 4)
+    mixed = judge(game, Mix(Rollout(), Uniform(), 1.0))(((), ()), jax.random.key(1), states).value
+    alone = judge(game, Rollout())((), jax.random.split(jax.random.key(1))[0], states).value
+    assert mixed.tolist() == alone.tolist()
+
+
+class TinyNet(nn.Module):
+    actions: int
+
+    @nn.compact
+    def __call__(self, planes: Array) -> tuple[Array, Array]:
+        flat = planes.reshape(planes.shape[0], -1)
+        return nn.Dense(self.actions)(flat), jnp.tanh(nn.Dense(1)(flat))[:, 0]
+
+
+def test_a_network_judges_planes_and_takes_part_in_a_model():
+    game = make("tictactoe")
+    model = Model(game, Mix(Network(TinyNet(9)), Heuristic()))
+    params = model.init(jax.random.key(0))
+    assert params[0]["params"]["Dense_0"]["kernel"].shape == (18, 9)
+    root = model.start(jax.random.key(1), 3)
+    net, _ = jax.jit(lambda p: (Network(TinyNet(9))(game, p, jax.random.key(0), root.state), 0))(params[0])
+    planes = jax.vmap(game.observe)(root.state).astype(jnp.float32)
+    expected = TinyNet(9).apply(params[0], planes)
+    np.testing.assert_allclose(np.asarray(net.logits), np.asarray(expected[0]), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(np.asarray(net.value), np.asarray(expected[1]), rtol=1e-5, atol=1e-6)
+    leaves = model.root(params, jax.random.key(2), root)
+    assert bool(leaves.healthy.all())
+    np.testing.assert_allclose(np.asarray(leaves.value), np.asarray(net.value) / 2, rtol=1e-4, atol=1e-6)
+
+
+def test_settings_that_make_no_sense_are_refused():
+    for wrong in ({"count": 0}, {"depth": 0}):
+        with pytest.raises(UsageError, match="at least 1"):
+            Rollout(**wrong)
+    with pytest.raises(UsageError, match="share from 0 to 1"):
+        Mix(Uniform(), Uniform(), 1.5)
+
+
+@pytest.mark.parametrize("name", EVALUATORS)
+def test_every_registered_evaluator_judges_a_batch(name):
+    game = make("connect4")
+    logits, value = judge(game, EVALUATORS[name])(
+        EVALUATORS[name].init(game, jax.random.key(0)), jax.random.key(1), starts(game, 8)
+    )
+    assert logits.shape == (8, 7)
+    assert value.shape == (8,)
+    assert logits.dtype == value.dtype == jnp.float32
+    assert np.isfinite(np.asarray(logits)).all()
+    assert (np.abs(np.asarray(value)) <= 1).all()
