@@ -1,0 +1,106 @@
+"""A game seen through an evaluator. This is the one place where the batch axis is added and where masks are applied."""
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float32, Int8, Int32
+
+from jaxgo.core import play
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position, Transition
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+
+# the logit of an illegal action: finite, so that a softmax over a position without legal actions is no NaN
+ILLEGAL = float(jnp.finfo(jnp.float32).min)
+
+
+def masked(logits: Float32[Array, "... A"], legal: Bool[Array, "... A"]) -> Float32[Array, "... A"]:
+    """Logits with no mass on illegal actions, the best legal one at 0, which keeps every later exp in range.
+
+    A legal action never comes near ILLEGAL, whatever its logit: searches and proofs must not lose it.
+    """
+    best = jnp.max(jnp.where(legal, logits, ILLEGAL), axis=-1, keepdims=True, initial=ILLEGAL)
+    return jnp.where(legal, jnp.maximum(logits - best, ILLEGAL / 2), ILLEGAL)
+
+
+class Leaves(NamedTuple):
+    """New positions with what is known of them. Values are for seat 0, so that a path of a tree shares one number."""
+
+    states: States
+    logits: Float32[Array, "B A"]
+    value: Float32[Array, " B"]  # of seat 0; exact where over
+    over: Bool[Array, " B"]
+    seat: Int8[Array, " B"]
+    healthy: Bool[Array, " B"]  # the evaluator gave finite numbers, or the game is over
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """What a search plans with: the rules and a judge of positions."""
+
+    game: Game[Any]
+    evaluator: Evaluator
+
+    def init(self, key: Array) -> Params:
+        """Fresh parameters of the evaluator."""
+        return self.evaluator.init(self.game, key)
+
+    def start(self, key: Array, games: int) -> Position:
+        """So many games at their start."""
+        return jax.vmap(functools.partial(play.start, self.game))(jax.random.split(key, games))
+
+    def play(self, position: Position, action: Int32[Array, " B"]) -> tuple[Position, Transition]:
+        """Moves every game by a legal action; finished games stand still."""
+        return jax.vmap(functools.partial(play.play, self.game))(position, action)
+
+    def legal(self, position: Position) -> Bool[Array, "B A"]:
+        """The exact legal actions of every game."""
+        return jax.vmap(functools.partial(play.legal, self.game))(position)
+
+    def over(self, position: Position) -> Bool[Array, " B"]:
+        return jax.vmap(functools.partial(play.over, self.game))(position)
+
+    def evaluate(self, params: Params, key: Array, states: States, legal: Bool[Array, "B A"]) -> Evaluation:
+        """Judges live positions, with logits masked to `legal`."""
+        logits, value = self.evaluator(self.game, params, key, states)
+        return Evaluation(masked(logits.astype(jnp.float32), legal), value.astype(jnp.float32))
+
+    def root(self, params: Params, key: Array, position: Position) -> Leaves:
+        """What is known of the positions that games stand at, with their exact legal actions."""
+        over = self.over(position)
+        result = jax.vmap(functools.partial(play.returns, self.game))(position)
+        return self._leaves(params, key, position.state, self.legal(position), over, result[:, 0])
+
+    def expand(self, params: Params, key: Array, states: States, action: Int32[Array, " B"]) -> Leaves:
+        """Moves nodes of a tree and judges where they came to."""
+        moved = jax.vmap(functools.partial(play.advance, self.game))(states, action).state
+        legal = jax.vmap(self.game.legal)(moved)
+        over = jax.vmap(self.game.over)(moved)
+        return self._leaves(params, key, moved, legal, over, jax.vmap(self.game.returns)(moved)[:, 0])
+
+    def recur(
+        self, params: Params, key: Array, states: States, action: Int32[Array, " B"]
+    ) -> tuple[Transition, Evaluation]:
+        """Moves nodes as `mctx` wants it: rewards, discounts and values for the mover, dead positions judged too."""
+        moved = jax.vmap(functools.partial(play.advance, self.game))(states, action)
+        return moved, self.evaluate(params, key, moved.state, jax.vmap(self.game.legal)(moved.state))
+
+    def _leaves(
+        self,
+        params: Params,
+        key: Array,
+        states: States,
+        legal: Bool[Array, "B A"],
+        over: Bool[Array, " B"],
+        result: Float32[Array, " B"],
+    ) -> Leaves:
+        logits, value = self.evaluate(params, key, states, legal)
+        finite = jnp.isfinite(value) & ~jnp.isnan(logits).any(-1)
+        # a broken number must not spread through the tree before it is reported
+        value = jnp.where(finite, value, 0.0)
+        logits = jnp.where(finite[:, None], logits, masked(jnp.zeros_like(logits), legal))
+        value = jnp.where(over, result, jnp.where(states.to_play == 0, value, -value))
+        return Leaves(states, logits, value, over, states.to_play, finite | over)

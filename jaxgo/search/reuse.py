@@ -1,0 +1,119 @@
+"""Trees between moves: keep the subtree of the move that was played, or make room for more nodes."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int32
+
+from jaxgo.core.play import Position
+from jaxgo.evaluators.base import Params
+from jaxgo.search import tree as trees
+from jaxgo.search.model import ILLEGAL, Model, masked
+from jaxgo.search.tree import NOWHERE, ROOT, Tree
+
+
+def follow(model: Model, params: Params, key: Array, tree: Tree, action: Int32[Array, " B"], root: Position) -> Tree:
+    """The trees after `action` led to `root`; a game with action -1, or with a move never tried, begins anew."""
+    fresh = trees.plant(model.root(params, key, root), tree.visits.shape[1])
+    game = jnp.arange(tree.visits.shape[0])
+    child = tree.child[game, ROOT, jnp.maximum(action, 0)].astype(jnp.int32)
+    kept = (action >= 0) & (child >= 0) & ~fresh.proven[:, ROOT]
+    moved = reroot(tree, jnp.where(kept, child, ROOT))
+    moved = _restrict(moved, fresh.logits[:, ROOT] > ILLEGAL)
+
+    def choose(a: Array, b: Array) -> Array:
+        return jnp.where(kept.reshape(-1, *[1] * (a.ndim - 1)), a, b)
+
+    return jax.tree.map(choose, moved, fresh)
+
+
+def _restrict(tree: Tree, exact: Bool[Array, "B A"]) -> Tree:
+    """The trees without root moves that the real game forbids and that no node could know of (superko).
+
+    What such moves had brought in is taken out of the root again; their nodes stay behind, out of reach.
+    """
+    edges = trees.root_edges(tree)
+    changed = (edges.legal & ~exact).any(axis=-1)
+    visits = jnp.where(exact, edges.visits, 0)
+    sign = trees.mover_sign(tree.seat[:, ROOT])
+    own = edges.node_visits - edges.visits.sum(axis=-1)
+    count = own + visits.sum(axis=-1)
+    mean = (own * edges.raw + (visits * edges.q).sum(axis=-1)) / count * sign
+    return tree._replace(
+        visits=tree.visits.at[:, ROOT].set(jnp.where(changed, count, tree.visits[:, ROOT])),
+        value=tree.value.at[:, ROOT].set(jnp.where(changed, mean, tree.value[:, ROOT])),
+        proven=tree.proven.at[:, ROOT].set(tree.proven[:, ROOT] & ~changed),
+        logits=tree.logits.at[:, ROOT].set(masked(tree.logits[:, ROOT], edges.legal & exact)),
+        child=tree.child.at[:, ROOT].set(jnp.where(exact, tree.child[:, ROOT], NOWHERE)),
+    )
+
+
+def reroot(tree: Tree, node: Int32[Array, " B"]) -> Tree:
+    """The subtrees below `node`, packed to the front in their old order; counts and values stay as they are."""
+    games, nodes = tree.visits.shape
+    game = jnp.arange(games)[:, None]
+    rank = jnp.arange(nodes, dtype=jnp.int32)[None]
+    parent = jnp.where(tree.parent >= 0, tree.parent.astype(jnp.int32), ROOT)
+
+    def spread(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        inside, _ = carry
+        wider = inside | (inside[game, parent] & (rank < tree.used[:, None]) & (rank > 0))
+        return wider, (wider != inside).any()
+
+    inside = rank == node[:, None]
+    inside, _ = jax.lax.while_loop(lambda c: c[1], spread, (inside, jnp.bool_(True)))
+    place = jnp.cumsum(inside, axis=1, dtype=jnp.int32) - 1  # where an old node goes
+    source = jnp.argsort(~inside, axis=1, stable=True)  # where a new node comes from
+    used = inside.sum(axis=1, dtype=jnp.int32)
+    live = rank < used[:, None]
+
+    def move(column: Array, fill: int) -> Array:
+        picked = column[game, source]
+        return jnp.where(live.reshape(games, nodes, *[1] * (column.ndim - 2)), picked, jnp.asarray(fill, column.dtype))
+
+    def relabel(index: Array) -> Array:
+        old = jnp.maximum(index, 0).astype(jnp.int32)
+        lane = game.reshape(games, *[1] * (index.ndim - 1))
+        return jnp.where(index >= 0, place[lane, old], NOWHERE).astype(index.dtype)
+
+    packed = Tree(
+        used=used,
+        visits=move(tree.visits, 0),
+        value=move(tree.value, 0),
+        raw=move(tree.raw, 0),
+        seat=move(tree.seat, 0),
+        proven=move(tree.proven, False),
+        parent=relabel(move(tree.parent, NOWHERE)),
+        action=move(tree.action, NOWHERE),
+        logits=move(tree.logits, 0),
+        child=relabel(move(tree.child, NOWHERE)),
+        states=jax.tree.map(lambda x: move(x, 0), tree.states),
+        healthy=tree.healthy,
+    )
+    return packed._replace(parent=packed.parent.at[:, ROOT].set(NOWHERE), action=packed.action.at[:, ROOT].set(NOWHERE))
+
+
+def grow(tree: Tree, nodes: int) -> Tree:
+    """The same trees with room for `nodes`."""
+    games, before = tree.visits.shape
+    if nodes <= before:
+        return tree
+    index = trees.index_type(nodes)
+
+    def extend(column: Array, fill: int) -> Array:
+        room = jnp.full((games, nodes - before, *column.shape[2:]), fill, column.dtype)
+        return jnp.concatenate([column, room], axis=1)
+
+    return Tree(
+        used=tree.used,
+        visits=extend(tree.visits, 0),
+        value=extend(tree.value, 0),
+        raw=extend(tree.raw, 0),
+        seat=extend(tree.seat, 0),
+        proven=extend(tree.proven, False),
+        parent=extend(tree.parent.astype(index), NOWHERE),
+        action=extend(tree.action, NOWHERE),
+        logits=extend(tree.logits, 0),
+        child=extend(tree.child.astype(index), NOWHERE),
+        states=jax.tree.map(lambda x: extend(x, 0), tree.states),
+        healthy=tree.healthy,
+    )

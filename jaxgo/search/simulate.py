@@ -1,0 +1,85 @@
+"""One round of simulations: walk down, make nodes, judge them all in one evaluator call, back up."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int32
+
+from jaxgo.evaluators.base import Params
+from jaxgo.search import tree as trees
+from jaxgo.search.model import Model
+from jaxgo.search.tree import Choose, Descent, Tree
+
+
+def depth_limit(model: Model, tree: Tree) -> int:
+    """No path can be longer: it has no node twice, and games end."""
+    return min(tree.visits.shape[1], model.game.max_plies) + 1
+
+
+def side_by_side(
+    model: Model,
+    params: Params,
+    key: Array,
+    tree: Tree,
+    choose: Choose,
+    active: Bool[Array, " L"],
+    first: Int32[Array, " L"] | None,
+    solver: bool,
+) -> Tree:
+    """One simulation on every active lane. Lanes of one game must part at the root: `first` differs among them."""
+    descent = trees.descend(tree, choose, active, first, depth_limit(model, tree))
+    fresh = active & (descent.leaf < 0)
+    tree, descent = trees.reserve(tree, descent, active)
+    return _finish(model, params, key, tree, descent, active, fresh, solver)
+
+
+def one_by_one(
+    model: Model,
+    params: Params,
+    key: Array,
+    tree: Tree,
+    choose: Choose,
+    active: Bool[Array, " L"],
+    loss: float,
+    solver: bool,
+) -> Tree:
+    """One simulation on every active lane, where each walk sees the visits of those before it but not their results.
+
+    Until these are known a path under way counts as visited, with an even result less `loss` for who chose it, so
+    that the next lane tends elsewhere. Two lanes may end in the same leaf; it is judged once and backed up for both.
+    """
+    limit = depth_limit(model, tree)
+    known = tree.visits, tree.value
+
+    def walk(tree: Tree, go: Bool[Array, " B"]) -> tuple[Tree, tuple[Descent, Array]]:
+        descent = trees.descend(tree, choose, go, None, limit)
+        fresh = go & (descent.leaf < 0)
+        tree, descent = trees.reserve(tree, descent, go)
+        tree = trees.backup(tree, descent, jnp.zeros(fresh.shape), loss)
+        return tree, (descent, fresh)
+
+    games = tree.visits.shape[0]
+    tree, walked = jax.lax.scan(walk, tree, active.reshape(games, -1).T)
+    visits, value = known
+    tree = tree._replace(visits=visits, value=value)
+    # from one batch of games for each walk to the walks of each game side by side
+    descent, fresh = jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1).reshape(-1, *x.shape[2:]), walked)
+    return _finish(model, params, key, tree, descent, active, fresh, solver)
+
+
+def _finish(
+    model: Model,
+    params: Params,
+    key: Array,
+    tree: Tree,
+    descent: Descent,
+    active: Bool[Array, " L"],
+    fresh: Bool[Array, " L"],
+    solver: bool,
+) -> Tree:
+    action = jnp.maximum(descent.action, 0)
+    leaves = model.expand(params, key, trees.parents_of(tree, descent), action)
+    tree = trees.fill(tree, descent.leaf, fresh, leaves)
+    leaf = jnp.where(active, descent.leaf, 0)
+    # after `fill` every leaf knows its value: fresh ones their judge's, proven ones the exact one
+    tree = trees.backup(tree, descent, tree.value[trees.games_of(tree, leaf.shape[0]), leaf])
+    return trees.prove(tree, leaf, fresh) if solver else tree

@@ -1,0 +1,321 @@
+"""The search tree of a batch of games: allocated once, statistics per node, a prior and a child index per edge.
+
+Values are kept for seat 0. A simulation's result then is one number for its whole path, whoever moves where, and a
+backup is a scatter of that number over the path; a node's mover reads it with his sign. A node is `proven` when its
+value is exact: the game is over there, or the solver closed it. Proven nodes are never expanded or searched.
+
+Letters: B games, N nodes, A actions, D depth, L lanes: walks that happen at once, the same number for each game and
+those of one game side by side.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float32, Int, Int8, Int32
+
+from jaxgo.search.model import ILLEGAL, Leaves
+
+ROOT, NOWHERE = 0, -1
+BLOCK = 16  # levels of a path that one scatter covers
+NARROW = 32  # fewer lanes than this are not worth parting
+
+
+class Tree(NamedTuple):
+    used: Int32[Array, " B"]  # nodes in use
+    visits: Int32[Array, "B N"]
+    value: Float32[Array, "B N"]  # mean result of the visits, for seat 0; exact where proven
+    raw: Float32[Array, "B N"]  # what the evaluator said, for seat 0
+    seat: Int8[Array, "B N"]  # who moves
+    proven: Bool[Array, "B N"]
+    parent: Int[Array, "B N"]
+    action: Int[Array, "B N"]  # that led here from the parent
+    logits: Float32[Array, "B N A"]
+    child: Int[Array, "B N A"]  # node index, or NOWHERE
+    states: Any
+    healthy: Bool[Array, " B"]
+
+
+class Edges(NamedTuple):
+    """The edges below chosen nodes, as their mover sees them."""
+
+    visits: Int32[Array, "L A"]
+    q: Float32[Array, "L A"]  # 0 where not visited
+    proven: Bool[Array, "L A"]
+    logits: Float32[Array, "L A"]
+    node_visits: Int32[Array, " L"]
+    value: Float32[Array, " L"]
+    raw: Float32[Array, " L"]
+    node: Int32[Array, " L"]
+
+    @property
+    def legal(self) -> Bool[Array, "L A"]:
+        return self.logits > ILLEGAL
+
+    def worth_walking(self, solver: bool) -> Bool[Array, "L A"]:
+        """The legal edges, less those that are proven lost while another is not: a search that proves skips them."""
+        if not solver:
+            return self.legal
+        open_ = self.legal & ~(self.proven & (self.q <= -1.0))
+        return jnp.where(open_.any(axis=-1, keepdims=True), open_, self.legal)
+
+
+class Descent(NamedTuple):
+    """Where lanes came to: an edge to try, and the nodes on the way."""
+
+    node: Int32[Array, " L"]  # the last node with a choice
+    action: Int32[Array, " L"]
+    leaf: Int32[Array, " L"]  # the node below that edge; NOWHERE if it must be made
+    path: Int32[Array, "L D"]  # nodes from the root to the leaf, filled up with NOWHERE
+    length: Int32[Array, " L"]  # where on its path the leaf stands
+
+
+Choose = Callable[[Edges, Int32[Array, ""]], Int32[Array, " L"]]  # edges, depth of their node
+
+
+def index_type(nodes: int) -> Any:
+    return jnp.int16 if nodes < 2**15 else jnp.int32
+
+
+def plant(leaves: Leaves, nodes: int) -> Tree:
+    """Trees of one visited node each, with room for `nodes`."""
+    games, actions = leaves.logits.shape
+    index = index_type(nodes)
+
+    def column(first: Array, fill: Any, dtype: Any) -> Array:
+        return jnp.full((games, nodes, *first.shape[1:]), fill, dtype).at[:, ROOT].set(first.astype(dtype))
+
+    return Tree(
+        used=jnp.ones(games, jnp.int32),
+        visits=column(jnp.ones(games), 0, jnp.int32),
+        value=column(leaves.value, 0, jnp.float32),
+        raw=column(leaves.value, 0, jnp.float32),
+        seat=column(leaves.seat, 0, jnp.int8),
+        proven=column(leaves.over, False, bool),
+        parent=jnp.full((games, nodes), NOWHERE, index),
+        action=jnp.full((games, nodes), NOWHERE, jnp.int16 if actions < 2**15 else jnp.int32),
+        logits=column(leaves.logits, 0, jnp.float32),
+        child=jnp.full((games, nodes, actions), NOWHERE, index),
+        states=jax.tree.map(lambda x: column(x, 0, x.dtype), leaves.states),
+        healthy=leaves.healthy,
+    )
+
+
+def games_of(tree: Tree, lanes: int) -> Int32[Array, " L"]:
+    """The game of each lane."""
+    games = tree.visits.shape[0]
+    return jnp.repeat(jnp.arange(games, dtype=jnp.int32), lanes // games)
+
+
+def mover_sign(seat: Int8[Array, "*b"]) -> Float32[Array, "*b"]:
+    """What turns a value for seat 0 into a value for this seat, and back."""
+    return jnp.where(seat == 0, 1.0, -1.0)
+
+
+def first_max(score: Float32[Array, "L A"]) -> Int32[Array, " L"]:
+    """`argmax`, several times faster on CPU: the first of equals. All -inf gives 0."""
+    count = score.shape[-1]
+    rank = jnp.arange(count, 0, -1, dtype=jnp.float32)
+    best = jnp.where(score == score.max(axis=-1, keepdims=True), rank, 0.0).max(axis=-1)
+    return jnp.minimum(count - best, count - 1).astype(jnp.int32)
+
+
+def edges(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"]) -> Edges:
+    """Reads the edges below `node` of `game`."""
+    child = tree.child[game, node]
+    below = jnp.maximum(child, 0).astype(jnp.int32)
+    known = child >= 0
+    sign = mover_sign(tree.seat[game, node])
+    return Edges(
+        visits=jnp.where(known, tree.visits[game[:, None], below], 0),
+        q=jnp.where(known, tree.value[game[:, None], below], 0.0) * sign[:, None],
+        proven=known & tree.proven[game[:, None], below],
+        logits=tree.logits[game, node],
+        node_visits=tree.visits[game, node],
+        value=tree.value[game, node] * sign,
+        raw=tree.raw[game, node] * sign,
+        node=node,
+    )
+
+
+def root_edges(tree: Tree) -> Edges:
+    """The edges below the roots, one lane a game."""
+    games = tree.visits.shape[0]
+    return edges(tree, games_of(tree, games), jnp.full(games, ROOT, jnp.int32))
+
+
+def descend(
+    tree: Tree, choose: Choose, active: Bool[Array, " L"], first: Int32[Array, " L"] | None, depth_limit: int
+) -> Descent:
+    """Walks every active lane from its root to an edge without a node, or to a proven node.
+
+    `first` fixes the action at the root; without it the root is a node like others. No path may be longer than
+    `depth_limit`. Most lanes arrive early, so the walk goes on with fewer and fewer lanes.
+    """
+    lanes = active.shape[0]
+    games = games_of(tree, lanes)
+    path = jnp.full((lanes, depth_limit + BLOCK), NOWHERE, jnp.int32)
+    nothing = jnp.full(lanes, NOWHERE, jnp.int32)
+    here = Descent(
+        node=jnp.full(lanes, ROOT, jnp.int32),
+        action=nothing,
+        leaf=nothing,
+        path=path.at[:, 0].set(jnp.where(active, ROOT, NOWHERE)),
+        length=jnp.zeros(lanes, jnp.int32),
+    )
+
+    def move(
+        at: Descent, level: Array, lane: Array, moving: Array, chosen: Array
+    ) -> tuple[Descent, Array, Array, Array]:
+        game, node = games[lane], at.node[lane]
+        below = tree.child[game, node, chosen].astype(jnp.int32)
+        onward = moving & (below >= 0) & ~tree.proven[game, jnp.maximum(below, 0)]
+        moved = jnp.where(moving, lane, lanes)
+        at = Descent(
+            node=at.node.at[jnp.where(onward, lane, lanes)].set(below, mode="drop"),
+            action=at.action.at[moved].set(chosen, mode="drop"),
+            leaf=at.leaf.at[moved].set(below, mode="drop"),
+            path=at.path.at[moved, level].set(below, mode="drop"),
+            length=at.length.at[moved].set(level, mode="drop"),
+        )
+        return at, level + 1, lane, onward
+
+    def step(carry: tuple[Descent, Array, Array, Array]) -> tuple[Descent, Array, Array, Array]:
+        at, level, lane, _ = carry
+        return move(*carry, choose(edges(tree, games[lane], at.node[lane]), level - 1))
+
+    carry = (here, jnp.int32(1), jnp.arange(lanes, dtype=jnp.int32), active)
+    if first is not None:
+        carry = move(*carry, first)
+    width = lanes
+    while True:
+        narrower = width // 4 if width >= 4 * NARROW else 0
+        carry = jax.lax.while_loop(
+            lambda c, few=narrower: (c[3].sum() > few) & (c[1] <= depth_limit),  # type: ignore[misc]
+            step,
+            carry,
+        )
+        if narrower == 0:
+            return carry[0]
+        at, level, lane, moving = carry
+        going = jnp.argsort(~moving, stable=True)[:narrower]
+        carry = (at, level, lane[going], moving[going])
+        width = narrower
+
+
+def remaining(tree: Tree, left: Int32[Array, " B"]) -> Int32[Array, " B"]:
+    """A game that is solved, or has no room for another node, searches no more."""
+    stop = tree.proven[:, ROOT] | (tree.used >= tree.visits.shape[1])
+    return jnp.where(stop, 0, left)
+
+
+def parents_of(tree: Tree, descent: Descent) -> Any:
+    """The states from which lanes move."""
+    games = games_of(tree, descent.node.shape[0])
+
+    def read(states: Any) -> Any:
+        return jax.tree.map(lambda x: x[games, descent.node], states)
+
+    # XLA fuses a plain read into the later write and then copies the whole column, in every round; a branch stops it
+    return jax.lax.cond(descent.length.max() >= 0, read, lambda s: jax.tree.map(jnp.zeros_like, read(s)), tree.states)
+
+
+def reserve(tree: Tree, descent: Descent, active: Bool[Array, " L"]) -> tuple[Tree, Descent]:
+    """Makes a node and an edge for every lane that found none.
+
+    Until `fill` such a node counts as proven, so that no other lane of this round walks into it.
+    """
+    games, beyond = tree.visits.shape
+    lanes = active.shape[0]
+    game = games_of(tree, lanes)
+    new = active & (descent.leaf < 0)
+    ahead = jnp.cumsum(new.reshape(games, -1), axis=1, dtype=jnp.int32)
+    slot = (tree.used[:, None] + ahead - 1).reshape(-1)
+    target = jnp.where(new, slot, beyond)
+    source = jnp.where(new, descent.node, beyond)
+    tree = tree._replace(
+        used=tree.used + ahead[:, -1],
+        proven=tree.proven.at[game, target].set(True, mode="drop"),
+        parent=tree.parent.at[game, target].set(descent.node.astype(tree.parent.dtype), mode="drop"),
+        action=tree.action.at[game, target].set(descent.action.astype(tree.action.dtype), mode="drop"),
+        child=tree.child.at[game, source, descent.action].set(slot.astype(tree.child.dtype), mode="drop"),
+    )
+    end = jnp.where(new, descent.length, descent.path.shape[1])
+    path = descent.path.at[jnp.arange(lanes), end].set(slot, mode="drop")
+    return tree, descent._replace(leaf=jnp.where(new, slot, descent.leaf), path=path)
+
+
+def fill(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], leaves: Leaves) -> Tree:
+    """Writes what is known of the fresh leaves into their nodes."""
+    games, beyond = tree.visits.shape
+    game = games_of(tree, leaf.shape[0])
+    target = jnp.where(fresh, leaf, beyond)
+
+    def write(column: Array, values: Array) -> Array:
+        return column.at[game, target].set(values.astype(column.dtype), mode="drop")
+
+    return tree._replace(
+        value=write(tree.value, leaves.value),
+        raw=write(tree.raw, leaves.value),
+        seat=write(tree.seat, leaves.seat),
+        proven=write(tree.proven, leaves.over),
+        logits=write(tree.logits, leaves.logits),
+        states=jax.tree.map(write, tree.states, leaves.states),
+        healthy=tree.healthy & (leaves.healthy | ~fresh).reshape(games, -1).all(axis=1),
+    )
+
+
+def backup(tree: Tree, descent: Descent, result: Float32[Array, " L"], loss: float = 0.0) -> Tree:
+    """Adds one visit with `result` (for seat 0) to every node on the paths, less `loss` for who moved there.
+
+    Means stay means: `(mean * visits + result) / (visits + 1)`, in the very arithmetic of mctx. Lanes that share a
+    node add up.
+    """
+    beyond = tree.visits.shape[1]
+    game = games_of(tree, result.shape[0])[:, None]
+    depth = descent.length.max() + 1
+
+    def block(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        level, value, visits = carry
+        part = jax.lax.dynamic_slice_in_dim(descent.path, level, BLOCK, axis=1)
+        at = jnp.where(part >= 0, part, beyond)
+        inside = jnp.maximum(part, 0)
+        value = value.at[game, at].set(value[game, inside] * visits[game, inside], mode="drop")
+        gain = jnp.broadcast_to(result[:, None], part.shape)
+        if loss:
+            above = jnp.maximum(tree.parent[game, inside], ROOT).astype(jnp.int32)
+            gain = gain - loss * mover_sign(tree.seat[game, above])
+        value = value.at[game, at].add(gain, mode="drop")
+        visits = visits.at[game, at].add(1, mode="drop")
+        value = value.at[game, at].set(value[game, inside] / visits[game, inside], mode="drop")
+        return level + BLOCK, value, visits
+
+    carry = (jnp.int32(0), tree.value, tree.visits)
+    _, value, visits = jax.lax.while_loop(lambda c: c[0] < depth, block, carry)
+    return tree._replace(value=value, visits=visits)
+
+
+def prove(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"]) -> Tree:
+    """Lets proven results of fresh leaves climb: a win for the mover, or all moves known, closes a node."""
+    beyond = tree.visits.shape[1]
+    game = games_of(tree, leaf.shape[0])
+
+    def climb(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        value, proven, node, moving = carry
+        sign = mover_sign(tree.seat[game, node])
+        child = tree.child[game, node]
+        below = jnp.maximum(child, 0).astype(jnp.int32)
+        closed = (child >= 0) & proven[game[:, None], below]
+        q = jnp.where(closed, value[game[:, None], below] * sign[:, None], -jnp.inf).max(axis=-1)
+        complete = (closed | (tree.logits[game, node] <= ILLEGAL)).all(axis=-1)
+        settled = moving & ~proven[game, node] & ((q >= 1.0) | complete)
+        at = jnp.where(settled, node, beyond)
+        value = value.at[game, at].set(q * sign, mode="drop")
+        proven = proven.at[game, at].set(True, mode="drop")
+        return value, proven, tree.parent[game, node].astype(jnp.int32), settled & (node != ROOT)
+
+    parent = tree.parent[game, leaf].astype(jnp.int32)
+    carry = (tree.value, tree.proven, parent, fresh & tree.proven[game, leaf])
+    value, proven, _, _ = jax.lax.while_loop(lambda c: c[3].any(), climb, carry)
+    return tree._replace(value=value, proven=proven)

@@ -1,0 +1,176 @@
+"""The tree: resumed is one-shot, kept subtrees keep their numbers, lanes do not hear each other, broken judges show."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judges import Broken, Hashed, is_bad, paths, picked, positions, searched, verbs
+
+from jaxgo.games import GAMES
+from jaxgo.search import reuse
+from jaxgo.search.gumbel import Gumbel
+from jaxgo.search.model import Model
+from jaxgo.search.puct import Puct
+from jaxgo.search.tree import ROOT
+from jaxgo.search.uct import Uct
+
+GAME = GAMES["connect4"]
+MODEL = Model(GAME, Hashed())
+SEARCHES = {
+    "puct": Puct(simulations=32, nodes=129),
+    "uct": Uct(simulations=32, nodes=129),
+    "gumbel": Gumbel(simulations=32, scale=0.0, nodes=129),
+}
+KEY = jax.random.key(0)
+
+
+def begin(search, root):
+    lanes = root.state.ply.shape[0]
+    nothing = jnp.full(lanes, -1, jnp.int32)
+    shape = jax.eval_shape(lambda: search.start(MODEL, (), KEY, root))
+    blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shape)
+    return verbs(search, MODEL).follow(KEY, blank, nothing, root)
+
+
+def extend(search, root, q, budget):
+    lanes = root.state.ply.shape[0]
+    return verbs(search, MODEL).extend(KEY, root, q, jnp.broadcast_to(jnp.asarray(budget, jnp.int32), (lanes,)))
+
+
+def check(tree, lane: int) -> None:
+    """What holds in every tree: counts add up, means are means, and pointers agree both ways."""
+    found = paths(tree, lane)
+    assert len(found) == tree.used[lane], "a node in use cannot be reached"
+    for path, node in found.items():
+        below = {a: found[(*path, a)] for a in range(GAME.num_actions) if (*path, a) in found}
+        assert np.isfinite(node.value)
+        if path:
+            assert tree.action[lane, node.index] == path[-1]
+            assert tree.parent[lane, node.index] == found[path[:-1]].index
+        if node.proven:
+            assert abs(node.value) in (0.0, 1.0)
+            continue
+        visits = sum(child.visits for child in below.values())
+        assert node.visits == 1 + visits
+        if not any(child.proven for child in below.values()):
+            mean = (node.raw + sum(child.visits * child.value for child in below.values())) / node.visits
+            assert node.value == pytest.approx(mean, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_resumed_is_one_shot(name):
+    search, root = SEARCHES[name], positions(GAME, 16, 20)
+    once = extend(search, root, begin(search, root), 32)
+    parts = begin(search, root)
+    for budget in (10, 0, 1, 21):
+        parts = extend(search, root, parts, budget)
+    for a, b in zip(jax.tree.leaves(once.tree), jax.tree.leaves(parts.tree), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    np.testing.assert_array_equal(once.tree.visits, parts.tree.visits)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_following_a_move_keeps_its_subtree_node_by_node(name):
+    search, root = SEARCHES[name], positions(GAME, 16, 20)
+    q = extend(search, root, begin(search, root), 32)
+    result = verbs(search, MODEL).result(KEY, root, q)
+    moved, _ = jax.jit(MODEL.play)(root, result.action)
+    after = jax.device_get(verbs(search, MODEL).follow(KEY, q, result.action, moved))
+    before = jax.device_get(q)
+    for lane, action in enumerate(np.asarray(result.action).tolist()):
+        old, new = paths(before.tree, lane), paths(after.tree, lane)
+        if bool(after.tree.proven[lane, ROOT]) and len(new) == 1:
+            continue  # the game is over there
+        kept = {path[1:]: node for path, node in old.items() if path and path[0] == action}
+        assert kept.keys() == new.keys()
+        for path, node in kept.items():
+            assert node[:5] == new[path][:5]
+
+
+def test_a_new_game_or_an_untried_move_begins_afresh():
+    search, root = SEARCHES["puct"], positions(GAME, 16, 4)
+    q = extend(search, root, begin(search, root), 3)
+    tried = np.asarray(q.tree.child[:, ROOT]) >= 0
+    untried = np.array([np.flatnonzero(~row & legal)[0] for row, legal in zip(tried, MODEL.legal(root), strict=True)])
+    moved, _ = jax.jit(MODEL.play)(root, jnp.asarray(untried, jnp.int32))
+    for action in (untried, np.full(16, -1)):
+        fresh = verbs(search, MODEL).follow(KEY, q, jnp.asarray(action, jnp.int32), moved)
+        assert (np.asarray(fresh.tree.used) == 1).all()
+        assert (np.asarray(fresh.tree.visits)[:, ROOT] == 1).all()
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_lanes_do_not_hear_their_neighbours(name):
+    root = positions(GAME, 16, 20)
+    order = np.random.default_rng(0).permutation(16)
+    plain, _ = searched(SEARCHES[name], MODEL, root)
+    shuffled, _ = searched(SEARCHES[name], MODEL, picked(root, order))
+    np.testing.assert_array_equal(plain.visits[order], shuffled.visits)
+    np.testing.assert_array_equal(plain.action[order], shuffled.action)
+
+
+@settings(max_examples=12)
+@given(
+    st.sampled_from(sorted(SEARCHES)),
+    st.lists(st.tuples(st.sampled_from(["extend", "follow", "grow"]), st.integers(0, 40)), min_size=1, max_size=6),
+)
+def test_any_sequence_of_verbs_leaves_sound_trees(name, steps):
+    search, root = SEARCHES[name], positions(GAME, 16, 8)
+    q = begin(search, root)
+    for verb, amount in steps:
+        if verb == "extend":
+            q = extend(search, root, q, amount)
+        elif verb == "follow":
+            action = verbs(search, MODEL).result(KEY, root, q).action
+            moved, _ = jax.jit(MODEL.play)(root, action)
+            over = np.asarray(jax.jit(MODEL.over)(moved))
+            if over.any():
+                break
+            q, root = verbs(search, MODEL).follow(KEY, q, action, moved), moved
+        else:
+            grown = reuse.grow(q.tree, 140)
+            np.testing.assert_array_equal(grown.visits[:, :129], q.tree.visits)
+            assert (np.asarray(grown.child)[:, 129:] == -1).all()
+    tree = jax.device_get(q.tree)
+    for lane in range(0, 16, 5):
+        check(tree, lane)
+
+
+def test_a_full_tree_stops_and_stays_sound():
+    search = Puct(simulations=200, nodes=20)
+    result, q = searched(search, MODEL, positions(GAME, 16, 8))
+    assert (q.tree.used <= 20).all()
+    assert (q.done < 200).all()
+    assert (result.action >= 0).all()
+    for lane in range(16):
+        check(q.tree, lane)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_broken_judge_is_reported_for_its_lanes_only(number):
+    root = positions(GAME, 64, 20)
+    sound, _ = searched(SEARCHES["puct"], MODEL, root)
+    model = Model(GAME, Broken("value", number))
+    result, q = searched(SEARCHES["puct"], model, root)
+    broken = np.zeros(64, bool)
+    keys = np.asarray(jax.vmap(jax.vmap(GAME.hash))(q.tree.states))
+    for lane in range(64):
+        used = q.tree.used[lane]
+        over = q.tree.proven[lane, :used] & (q.tree.child[lane, :used] < 0).all(-1)
+        broken[lane] = (np.asarray(is_bad(keys[lane, :used])) & ~over).any()
+    assert broken.any()
+    assert not broken.all()
+    np.testing.assert_array_equal(~result.healthy, broken)
+    np.testing.assert_array_equal(result.visits[~broken], sound.visits[~broken])
+    assert np.isfinite(result.q).all()
+    assert np.isfinite(result.value).all()
+
+
+def test_nobody_walks_below_the_end_of_a_game():
+    _, q = searched(SEARCHES["puct"], MODEL, positions(GAME, 32, 34))
+    over = np.asarray(jax.vmap(jax.vmap(GAME.over))(q.tree.states))
+    used = np.arange(q.tree.visits.shape[1])[None] < q.tree.used[:, None]
+    assert (over & used).any()
+    assert (q.tree.child[over & used] == -1).all()
