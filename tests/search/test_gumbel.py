@@ -1,0 +1,207 @@
+"""Gumbel search: mctx's numbers bit for bit, and the same statistics however many leaves go side by side."""
+
+import dataclasses
+import functools
+
+import jax
+import numpy as np
+import pytest
+from judges import Hashed, Road, paths, peer, positions, searched, whole, without_index
+from mctx._src import seq_halving
+
+from jaxgo.core.errors import UsageError
+from jaxgo.games.connect4 import ConnectFour
+from jaxgo.games.kamisado import Kamisado
+from jaxgo.games.minerace import MineRace
+from jaxgo.games.mnk import Mnk
+from jaxgo.search import gumbel
+from jaxgo.search.gumbel import Gumbel
+from jaxgo.search.model import Model
+
+FIVE = Model(Mnk(5, 5, 4), Hashed())
+MINES = Model(MineRace("...I.II.I.I.IIII"), Hashed())
+PLAIN = Gumbel(400, scale=0.0, solver=False)
+LANES = 32
+
+
+def fives():
+    """From the empty board to boards with fewer empty cells than considered moves."""
+    return positions(FIVE.game, LANES, 22)
+
+
+@functools.cache
+def as_mctx(model: Model, plies: int, simulations: int, considered: int, scale: float):
+    """mctx's output, and our result and tree for the same noise."""
+    root = positions(model.game, LANES, plies)
+    options = {"max_num_considered_actions": considered, "gumbel_scale": scale}
+    theirs = peer("gumbel_muzero_policy", model, simulations, **options)(jax.random.key(5), root)
+    search = Gumbel(simulations, considered, rule="mctx", solver=False)
+
+    @jax.jit
+    def run(key, root, noise):
+        q = search.start(model, (), key, root)._replace(noise=noise)
+        q = search.extend(model, (), key, root, q, simulations)
+        return search.result(model, key, root, q), q.tree
+
+    ours, tree = run(jax.random.key(0), root, theirs.search_tree.extra_data.root_gumbel)
+    return jax.device_get((theirs, ours, tree))
+
+
+def check_equal(theirs, ours) -> None:
+    summary = theirs.search_tree.summary()
+    np.testing.assert_array_equal(summary.visit_counts, ours.visits)
+    np.testing.assert_array_equal(theirs.action, ours.action)
+    np.testing.assert_allclose(theirs.action_weights, ours.policy, atol=1e-6, rtol=1e-3)
+    np.testing.assert_allclose(summary.value, ours.value, atol=1e-6)
+    np.testing.assert_allclose(np.where(ours.visits > 0, summary.qvalues, 0), ours.q, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("simulations", "considered"),
+    [(50, 7), *(pytest.param(n, m, marks=pytest.mark.slow) for n, m in ((1, 1), (9, 1), (16, 16), (64, 2), (100, 16)))],
+)
+def test_mctx_bit_for_bit(simulations: int, considered: int):
+    theirs, ours, tree = as_mctx(FIVE, 22, simulations, considered, 0.0)
+    check_equal(theirs, ours)
+    assert (ours.visits.sum(axis=-1) == simulations).all()
+    assert tree.proven.any() or simulations < 16, "no terminal leaf was searched"
+
+
+@pytest.mark.parametrize(
+    ("game", "plies"),
+    [(ConnectFour(), 36), (Road(), 8), pytest.param(Kamisado(points=3), 25, marks=pytest.mark.slow)],
+    ids=["connect4", "road", "kamisado"],
+)
+def test_mctx_bit_for_bit_with_noise(game, plies: int):
+    """Fewer legal moves than considered ones, terminal leaves, two moves of one seat in a row."""
+    theirs, ours, tree = as_mctx(Model(game, Hashed()), plies, 40, 16, 1.0)
+    check_equal(theirs, ours)
+    assert tree.proven[:, 1:].any(), "no terminal leaf was searched"
+    node = np.arange(1, tree.seat.shape[1])
+    again = tree.seat[:, 1:] == np.take_along_axis(tree.seat, np.maximum(tree.parent[:, 1:], 0), axis=1)
+    assert (again & (node < tree.used[:, None])).any() != isinstance(game, ConnectFour)
+
+
+def test_without_the_solver_a_lost_move_is_played_as_mctx_does():
+    theirs, ours, _ = as_mctx(MINES, 4, 64, 2, 0.0)
+    check_equal(theirs, ours)
+    chosen = np.arange(LANES), ours.action
+    assert (ours.proven[chosen] & (ours.q[chosen] <= -1)).any()
+
+
+def test_with_the_solver_a_lost_move_is_played_only_where_all_are_lost():
+    root = positions(MINES.game, LANES, 4)
+    result, _ = searched(Gumbel(64, 2, scale=0.0), MINES, root)
+    lost = result.proven & (result.q <= -1)
+    chosen = np.arange(LANES), result.action
+    legal = np.asarray(MINES.legal(root))
+    np.testing.assert_array_equal(lost[chosen], (lost | ~legal).all(axis=-1))
+    # of the moves that are left the most visited is played, not just the first
+    open_ = legal & ~lost & ~result.solved[:, None]
+    most = np.where(open_, result.visits, -1).max(axis=-1)
+    assert (result.visits[chosen] == most)[open_.any(axis=-1)].all()
+
+
+def test_schedule_is_that_of_mctx():
+    for simulations in range(1, 129):
+        theirs = seq_halving.get_table_of_considered_visits(16, simulations)
+        np.testing.assert_array_equal(gumbel.considered_visits(16, simulations), theirs)
+
+
+def test_boundary_rule_spends_the_same_visits():
+    """Who gets them may differ, but the counts follow mctx's table, whatever the budget."""
+    root = fives()
+    legal = np.asarray(FIVE.legal(root)).sum(axis=-1)
+    assert legal.min() < 16 < legal.max()
+    for budget in (1, 5, 16, 31, 32, 64, 100, 399):
+        ours, _ = searched(PLAIN, FIVE, root, budget)
+        for lane in range(LANES):
+            turns = seq_halving.get_sequence_of_considered_visits(min(16, int(legal[lane])), budget)
+            visits = ours.visits[lane]
+            # a turn of `v` takes some move from v visits to v + 1
+            assert np.bincount(turns).tolist() == [(visits > v).sum() for v in range(visits.max())]
+    assert whole(PLAIN, FIVE)._cache_size() == 1, "another budget must not trace anew"
+
+
+@pytest.mark.parametrize("leaves", [1, 3])
+def test_leaves_side_by_side_change_nothing(leaves: int):
+    root = fives()
+    result, q = searched(PLAIN, FIVE, root, 64)
+    serial, other = searched(dataclasses.replace(PLAIN, leaves=leaves), FIVE, root, 64)
+    assert other.calls > q.calls
+    for name in ("action", "policy", "visits", "q", "proven"):
+        np.testing.assert_array_equal(getattr(serial, name), getattr(result, name), name)
+    for lane in range(LANES):
+        one, two = (without_index(paths(tree, lane)) for tree in (q.tree, other.tree))
+        # the mean of all results is the one number that the order of the sum may touch
+        assert one.pop(())[1:] == pytest.approx(two.pop(())[1:], abs=1e-6)
+        assert one == two
+
+
+def test_evaluator_calls():
+    root = fives()
+    for budget, calls in ((32, 4), (64, 15), (400, 97)):
+        _, q = searched(PLAIN, FIVE, root, np.where(np.asarray(root.state.ply) == 0, budget, 0))
+        assert q.calls == calls
+        assert set(q.done.tolist()) == {0, budget}
+
+
+def test_budgets_of_their_own():
+    root = fives()
+    search = Gumbel(64)
+    budgets = np.array([64, 16, 0, 37])[np.arange(LANES) % 4]
+    mixed, q = searched(search, FIVE, root, budgets)
+    for budget in (64, 16, 0, 37):
+        alone, other = searched(search, FIVE, root, budget)
+        mine = budgets == budget
+        for one, two in zip(jax.tree.leaves((mixed, q.tree)), jax.tree.leaves((alone, other.tree)), strict=True):
+            np.testing.assert_array_equal(one[mine], two[mine])
+    spent = mixed.visits.sum(axis=-1)
+    assert ((spent == budgets) | (mixed.solved & (spent < budgets))).all()
+    assert mixed.solved.any()
+
+
+def test_boundary_rule_rarely_changes_the_move():
+    differ = []
+    for model, plies, simulations, considered in ((FIVE, 22, 50, 7), (MINES, 4, 64, 2)):
+        theirs, _, _ = as_mctx(model, plies, simulations, considered, 0.0)
+        search = Gumbel(simulations, considered, scale=0.0, solver=False)
+        ours, _ = searched(search, model, positions(model.game, LANES, plies))
+        differ += (theirs.action != ours.action).tolist()
+    assert np.mean(differ) < 0.1
+
+
+def test_policy_improves_on_the_prior_and_has_no_illegal_mass():
+    result, q = searched(Gumbel(64), FIVE, fives())
+    legal = np.asarray(FIVE.legal(fives()))
+    np.testing.assert_allclose(result.policy.sum(axis=-1), 1.0, atol=1e-5)
+    assert (result.policy[~legal] == 0).all()
+    assert (result.visits[~legal] == 0).all()
+    assert legal[np.arange(LANES), result.action].all()
+    prior = jax.nn.softmax(q.tree.logits[:, 0], axis=-1)
+    worth = np.where(result.visits > 0, result.q, result.value[:, None])
+    assert ((result.policy - prior) * worth).sum() > 0
+
+
+def test_noise():
+    one, two = (searched(Gumbel(64), FIVE, fives(), 64, seed=seed)[1].noise for seed in (1, 2))
+    assert (one != two).all()
+    assert 0.45 < one.mean() < 0.7  # Euler's constant is 0.577
+    assert not searched(PLAIN, FIVE, fives(), 0)[1].noise.any()
+
+
+@pytest.mark.parametrize("wrong", [{"simulations": 0}, {"considered": 0}, {"leaves": -1}, {"nodes": -1}])
+def test_settings_are_checked(wrong):
+    with pytest.raises(UsageError, match="gumbel needs"):
+        Gumbel(**wrong)
+
+
+def test_backend_is_mctx_itself():
+    search = Gumbel(50, 7, scale=0.0, backend="mctx")
+    ours = jax.jit(lambda key, root: search.run(FIVE, (), key, root))(jax.random.key(3), fives())
+    theirs, _, _ = as_mctx(FIVE, 22, 50, 7, 0.0)
+    np.testing.assert_array_equal(theirs.action, ours.action)
+    np.testing.assert_array_equal(theirs.search_tree.summary().visit_counts, ours.visits)
+    np.testing.assert_array_equal(theirs.action_weights, ours.policy)
+    with pytest.raises(UsageError, match="50 simulations"):
+        search.run(FIVE, (), jax.random.key(3), fives(), budget=8)
