@@ -1,0 +1,125 @@
+"""PUCT, the search of AlphaZero: a prior and a value steer every step; visits are the policy.
+
+With one leaf a round and the defaults below this is the PUCT of mctx (less its random tie-break).
+"""
+
+import dataclasses
+from typing import Any, Literal, get_args
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float32, Int32, UInt32
+
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.play import Position
+from jaxgo.search import tree as trees
+from jaxgo.search.bandit import Bandit
+from jaxgo.search.base import SearchResult, Temperature, conclude, playable
+from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.tree import Edges
+from jaxgo.search.with_mctx import Backend, WithMctx
+
+Unvisited = Literal["worst", "even", "parent"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Puct(Bandit):
+    """`unvisited` says what a move without visits is worth: the worst of its siblings (all values then are scaled to
+    [0, 1] among siblings, as in MuZero), an even game, or its parent less `reduction * sqrt(visited prior)`."""
+
+    c_init: float = 1.25
+    c_base: float = 19652.0
+    unvisited: Unvisited = "worst"
+    reduction: float = 0.2
+    noise: float = 0.0  # share of Dirichlet noise in the root prior; 0.25 in self-play
+    alpha: float = 0.0  # of the Dirichlet noise; 0: `total_alpha` divided by the number of legal moves
+    total_alpha: float = 10.83
+    backend: Backend = "jaxgo"  # mctx runs its own policy, untouched
+    forced: float = 0.0  # forced playouts at the root, 2 in KataGo; their visits are pruned from the policy
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 <= self.noise <= 1.0 or self.alpha < 0.0 or self.total_alpha <= 0.0 or self.forced < 0.0:
+            raise UsageError("puct needs noise in [0, 1], alpha and forced of at least 0, total_alpha above 0")
+        if self.unvisited not in get_args(Unvisited):
+            raise choose("worth of unvisited moves in puct", self.unvisited, get_args(Unvisited))
+        if self.backend not in get_args(Backend):
+            raise choose("backend of puct", self.backend, get_args(Backend))
+        if self.backend == "mctx" and (self.unvisited != "worst" or self.forced > 0.0):
+            raise UsageError('mctx has no forced playouts and only unvisited="worst"; use the backend "jaxgo" for them')
+
+    @property
+    def peer(self) -> WithMctx | None:
+        if self.backend == "jaxgo":
+            return None
+        return WithMctx(
+            "puct",
+            self.simulations,
+            noise=self.noise,
+            alpha=self.alpha or 0.3,
+            c_init=self.c_init,
+            c_base=self.c_base,
+        )
+
+    def disturb(self, key: Array, logits: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
+        if self.noise == 0.0:
+            return logits
+        legal = logits > ILLEGAL
+        count = jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
+        alpha = jnp.full(count.shape, self.alpha) if self.alpha > 0 else self.total_alpha / count
+        # a Dirichlet draw over the legal moves only: normalised gammas, in logs because small alphas underflow
+        drawn = jax.random.loggamma(key, jnp.broadcast_to(alpha, logits.shape))
+        dirichlet = jax.nn.softmax(jnp.where(legal, drawn, ILLEGAL), axis=-1)
+        mixed = (1.0 - self.noise) * jax.nn.softmax(logits, axis=-1) + self.noise * jnp.where(legal, dirichlet, 0.0)
+        return jnp.where(legal, jnp.log(jnp.maximum(mixed, jnp.finfo(jnp.float32).tiny)), ILLEGAL)
+
+    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: UInt32[Array, ""]) -> Int32[Array, " L"]:
+        explore = self._exploration(edges)
+        score = self._worth(edges) + explore / (edges.visits + 1)
+        if self.forced > 0.0:
+            due = (edges.visits > 0) & (edges.visits < self._forced_visits(edges))
+            score = jnp.where(due & (depth == 0), jnp.inf, score)
+        return trees.first_max(jnp.where(edges.worth_walking(self.solver), score, -jnp.inf))
+
+    def _exploration(self, edges: Edges) -> Float32[Array, "L A"]:
+        """What a move's visits are divided into: `c * prior * sqrt(visits of the node)`."""
+        c = self.c_init + jnp.log((edges.node_visits + self.c_base + 1.0) / self.c_base)
+        prior = jax.nn.softmax(edges.logits, axis=-1)
+        return (jnp.sqrt(edges.node_visits) * c)[:, None] * prior
+
+    def _worth(self, edges: Edges) -> Float32[Array, "L A"]:
+        seen = edges.visits > 0
+        if self.unvisited == "even":
+            return jnp.where(seen, edges.q, 0.0)
+        if self.unvisited == "parent":
+            share = jnp.where(seen, jax.nn.softmax(edges.logits, axis=-1), 0.0).sum(axis=-1)
+            return jnp.where(seen, edges.q, (edges.value - self.reduction * jnp.sqrt(share))[:, None])
+        known = jnp.where(seen, edges.q, edges.value[:, None])
+        low, high = (jnp.minimum(edges.value, known.min(axis=-1)), jnp.maximum(edges.value, known.max(axis=-1)))
+        q = jnp.where(seen, edges.q, low[:, None])
+        return (q - low[:, None]) / jnp.maximum(high - low, 1e-8)[:, None]
+
+    def _forced_visits(self, edges: Edges) -> Float32[Array, "L A"]:
+        prior = jax.nn.softmax(edges.logits, axis=-1)
+        return jnp.sqrt(self.forced * prior * edges.visits.sum(axis=-1, keepdims=True))
+
+    def result(self, model: Model, key: Array, root: Position, q: Any, temperature: Temperature = 0.0) -> SearchResult:
+        if self.peer:
+            return self.peer.result(model, key, root, q, temperature)
+        edges = trees.root_edges(q.tree)
+        weights = self._pruned(edges) if self.forced > 0.0 else edges.visits.astype(jnp.float32)
+        weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, jax.nn.softmax(q.prior, axis=-1))
+        policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
+        # most visits, then the better value
+        among = playable(q.tree, edges) if self.solver else edges.legal
+        return conclude(q.tree, key, among, weights + 0.25 * (edges.q + 1.0), policy, temperature)
+
+    def _pruned(self, edges: Edges) -> Float32[Array, "B A"]:
+        """Visits less the forced ones that PUCT itself would not have made, given the best move's final score."""
+        explore, worth = self._exploration(edges), self._worth(edges)
+        visits = edges.visits.astype(jnp.float32)
+        best = jax.nn.one_hot(trees.first_max(visits), visits.shape[1], dtype=bool)
+        target = jnp.where(best, worth + explore / (visits + 1.0), -jnp.inf).max(axis=-1, keepdims=True)
+        wanted = jnp.ceil(explore / jnp.maximum(target - worth, 1e-6) - 1.0)
+        kept = jnp.maximum(visits - jnp.floor(self._forced_visits(edges)), jnp.minimum(visits, wanted))
+        return jnp.where(best, visits, jnp.where(kept > 1.0, kept, 0.0))

@@ -1,0 +1,84 @@
+"""UCT: UCB1 at every node, every move once first, and no belief in priors. The baseline of every comparison."""
+
+import dataclasses
+from typing import Literal, get_args
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float32, Int32, UInt32
+
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.play import Position
+from jaxgo.evaluators.base import Params
+from jaxgo.evaluators.uniform import Uniform
+from jaxgo.search import tree as trees
+from jaxgo.search.bandit import Bandit, BanditState
+from jaxgo.search.base import Budget, SearchResult, Temperature, conclude, per_game, playable
+from jaxgo.search.model import Model
+from jaxgo.search.tree import Edges
+
+Log = Literal["natural", "decimal"]
+Final = Literal["visits", "value"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Uct(Bandit):
+    """UCB1 over values in [-1, 1]: `q + c * sqrt(log(N) / n)`; moves without visits come first, drawn by the prior."""
+
+    c: float = 1.4
+    log: Log = "natural"
+    final: Final = "visits"  # what the best move has most of
+    delay: int = 0  # simulations before the evaluator is asked at all; until then leaves count as even
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.c < 0.0 or self.delay < 0:
+            raise UsageError("uct needs c and delay of at least 0")
+        if self.log not in get_args(Log):
+            raise choose("log of uct", self.log, get_args(Log))
+        if self.final not in get_args(Final):
+            raise choose("final choice of uct", self.final, get_args(Final))
+
+    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: UInt32[Array, ""]) -> Int32[Array, " L"]:
+        logs = jnp.log if self.log == "natural" else jnp.log10
+        bonus = jnp.sqrt(logs(edges.node_visits.astype(jnp.float32))[:, None] / jnp.maximum(edges.visits, 1))
+        new = edges.legal & (edges.visits == 0)
+        first = jnp.where(new, edges.logits + _gumbel(edges, salt), -jnp.inf)
+        score = jnp.where(edges.worth_walking(self.solver), edges.q + self.c * bonus, -jnp.inf)
+        return trees.first_max(jnp.where(new.any(axis=-1, keepdims=True), first, score))
+
+    def extend(
+        self, model: Model, params: Params, key: Array, root: Position, q: BanditState, budget: Budget
+    ) -> BanditState:
+        if self.delay == 0:
+            return super().extend(model, params, key, root, q, budget)
+        left = per_game(budget, q.done.shape[0], jnp.int32)
+        blind = jnp.clip(self.delay - q.done, 0, left)
+        q = super().extend(Model(model.game, Uniform()), (), key, root, q, blind)
+        return super().extend(model, params, key, root, q, left - blind)
+
+    def result(
+        self, model: Model, key: Array, root: Position, q: BanditState, temperature: Temperature = 0.0
+    ) -> SearchResult:
+        edges = trees.root_edges(q.tree)
+        visits = edges.visits.astype(jnp.float32)
+        weights = jnp.where(visits.sum(axis=-1, keepdims=True) > 0, visits, jax.nn.softmax(q.prior, axis=-1))
+        policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
+        if self.final == "value":
+            score = jnp.where(edges.visits > 0, edges.q, -2.0)
+        else:
+            score = weights + 0.25 * (edges.q + 1.0)
+        among = playable(q.tree, edges) if self.solver else edges.legal
+        return conclude(q.tree, key, among, score, policy, temperature)
+
+
+def _gumbel(edges: Edges, salt: UInt32[Array, ""]) -> Float32[Array, "L A"]:
+    """Gumbel noise that belongs to the edge, so that a game's order of first visits does not hang on its neighbours."""
+    actions = edges.logits.shape[1]
+    seed = edges.node.astype(jnp.uint32)[:, None] * jnp.uint32(0x9E3779B9) + salt
+    word = seed ^ (jnp.arange(actions, dtype=jnp.uint32)[None] * jnp.uint32(0x85EBCA6B))
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        word = (word ^ (word >> shift)) * jnp.uint32(factor)
+    word = word ^ (word >> 16)
+    uniform = ((word >> 9).astype(jnp.float32) + 0.5) / 2.0**23
+    return -jnp.log(-jnp.log(uniform))

@@ -1,0 +1,282 @@
+"""PUCT: mctx's numbers, the hand-made trees of the formula, several leaves a round, noise, forced playouts."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from judges import Hashed, paths, peer, picked, positions, searched
+
+from jaxgo.core.errors import UsageError
+from jaxgo.games.connect4 import ConnectFour
+from jaxgo.games.mnk import Mnk
+from jaxgo.search import base
+from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.puct import Puct
+from jaxgo.search.tree import Edges
+
+FIVE = Model(Mnk(5, 5, 4), Hashed())
+THREE = Model(Mnk(3, 3, 3), Hashed())
+SHAFT = Model(ConnectFour(width=1, height=6, k=6), Hashed())  # one legal move at every ply
+LANES = 32
+SALT = jnp.uint32(0)
+
+
+def node(visits, wins, priors, parent: int, value: float = 0.0) -> Edges:
+    """The edges of one node: visits, sums of values and priors of its moves; a prior below 0 is an illegal move."""
+    visits, wins, priors = (jnp.array([x], jnp.float32) for x in (visits, wins, priors))
+    return Edges(
+        visits=visits.astype(jnp.int32),
+        q=wins / jnp.maximum(visits, 1),
+        proven=jnp.zeros(visits.shape, bool),
+        logits=jnp.where(priors >= 0, jnp.log(jnp.maximum(priors, 1e-30)), ILLEGAL),
+        node_visits=jnp.array([parent], jnp.int32),
+        value=jnp.array([value], jnp.float32),
+        raw=jnp.array([value], jnp.float32),
+        node=jnp.zeros(1, jnp.int32),
+    )
+
+
+def scores(search: Puct, edges: Edges) -> np.ndarray:
+    return np.asarray(search._worth(edges) + search._exploration(edges) / (edges.visits + 1))[0]
+
+
+def test_hand_tree():
+    """c = 5: 0.5 + 20 * 0.2 / 4, -0.5 + 20 * 0.5 / 2, 0 + 20 * 0.3 / 1."""
+    search = Puct(unvisited="even", c_init=5.0, c_base=1e9)
+    edges = node([3, 1, 0], [1.5, -0.5, 0.0], [0.2, 0.5, 0.3], parent=16)
+    np.testing.assert_allclose(scores(search, edges), [1.5, 4.5, 6.0], rtol=1e-5)
+    assert search.choose(edges, jnp.int32(0), SALT).tolist() == [2]
+    first = node([0, 0, 0], [0, 0, 0], [0.25, 0.5, 0.25], parent=1)
+    assert search.choose(first, jnp.int32(1), SALT).tolist() == [1]
+    # the first of equals, and never an illegal move
+    assert search.choose(node([0] * 3, [0] * 3, [0.4, 0.4, 0.2], 1), jnp.int32(1), SALT).tolist() == [0]
+    assert search.choose(node([9, 9, 0], [-9, -9, 0], [0.5, 0.5, -1], 19), jnp.int32(1), SALT).tolist() == [0]
+
+
+def test_formula_of_the_text():
+    search = Puct(unvisited="even", c_init=1.414, c_base=1e9)
+    edges = node([4, 20], [2, 0], [0.1, 0.9], parent=25)
+    assert scores(search, edges)[0] == pytest.approx(0.6414, abs=1e-4)
+    grows = dataclasses.replace(search, c_base=19652.0)
+    c = 1.414 + np.log((25 + 19652 + 1) / 19652)
+    assert scores(grows, edges)[0] == pytest.approx(0.5 + c * 0.1 * 5 / 5, abs=1e-5)
+
+
+def test_worth_of_unvisited_moves():
+    edges = node([4, 0, 2], [2, 0, -1], [0.36, 0.36, 0.28], parent=7, value=0.25)
+    worth = {kind: np.asarray(Puct(unvisited=kind)._worth(edges))[0] for kind in ("worst", "even", "parent")}
+    np.testing.assert_allclose(worth["worst"], [1.0, 0.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(worth["even"], [0.5, 0.0, -0.5], atol=1e-6)
+    np.testing.assert_allclose(worth["parent"], [0.5, 0.25 - 0.2 * 0.8, -0.5], atol=1e-6)
+
+
+def test_mctx_where_its_noise_does_not_decide():
+    root = positions(FIVE.game, LANES, 22)
+    run = peer("muzero_policy", FIVE, 100, dirichlet_fraction=0.0, temperature=0.0)
+    one, two = (jax.device_get(run(jax.random.key(k), root).search_tree.summary()) for k in (1, 2))
+    ours, _ = searched(Puct(100, solver=False), FIVE, root)
+    settled = (one.visit_counts == two.visit_counts).all(axis=-1)
+    assert settled.mean() > 0.9
+    np.testing.assert_array_equal(one.visit_counts[settled], ours.visits[settled])
+    np.testing.assert_allclose(one.value[settled], ours.value[settled], atol=1e-6)
+    chosen = ours.visits[np.arange(LANES), ours.action]
+    np.testing.assert_array_equal(chosen, ours.visits.max(axis=-1))
+
+
+@pytest.mark.parametrize(("budget", "calls"), [(6400, 800), (13, 2)])
+def test_leaves_of_a_round_share_a_call(budget: int, calls: int):
+    root = positions(THREE.game, 2, 0)
+    result, q = searched(Puct(6400, leaves=8, solver=False), THREE, root, budget)
+    assert q.calls == calls
+    assert q.tree.visits[:, 0].tolist() == [budget + 1] * 2
+    assert result.visits.sum(axis=-1).tolist() == [budget] * 2
+    nodes = paths(q.tree, 0)
+    below = {path: [] for path in nodes}
+    for path in nodes:
+        if path:
+            below[path[:-1]].append(nodes[path])
+    shared = 0
+    for path, at in nodes.items():
+        own = at.visits - sum(child.visits for child in below[path])
+        shared += own - 1 if not at.proven else 0
+        assert at.proven or 1 <= own <= 8
+        mean = (own * at.raw + sum(child.visits * child.value for child in below[path])) / at.visits
+        assert at.value == pytest.approx(mean, abs=1e-4)
+    assert shared <= budget / 4, "walks that meet in a leaf are wasted"
+
+
+def test_leaves_that_meet_are_judged_once():
+    """Eight walks of a round down a shaft end in one leaf: one node, eight visits."""
+    root = positions(SHAFT.game, 2, 0)
+    result, q = searched(Puct(64, leaves=8), SHAFT, root, [24, 20])
+    assert q.tree.used.tolist() == [4, 4]
+    assert q.tree.visits[:, :4].tolist() == [[25, 24, 16, 8], [21, 20, 12, 4]]
+    assert result.visits.tolist() == [[24], [20]]
+    raw = q.tree.raw[0]
+    assert q.tree.value[0, 3] == pytest.approx(raw[3], abs=1e-6)
+    assert q.tree.value[0, 2] == pytest.approx((raw[2] + raw[3]) / 2, abs=1e-6)
+    assert result.healthy.all()
+    done, q = searched(Puct(64, leaves=8), SHAFT, root, 64)
+    assert done.solved.all()
+    assert not done.value.any()
+    assert q.done.tolist() == [48, 48], "the end of the shaft is a draw, and six rounds prove it"
+
+
+def test_walks_under_way_count_as_lost():
+    """With a loss the first round of eight spreads; as even results to a mover who stands badly they attract."""
+    root = positions(FIVE.game, LANES, 22)
+    nodes = {}
+    for loss in (0.0, 1.0):
+        _, q = searched(Puct(100, solver=False, leaves=8, loss=loss), FIVE, root)
+        nodes[loss] = q.tree.used.mean()
+    assert nodes[1.0] > 1.3 * nodes[0.0]
+
+
+def test_one_leaf_a_round_is_plain_search():
+    """Several leaves with a budget of one each are the plain search as well."""
+    root = positions(FIVE.game, LANES, 22)
+    plain, _ = searched(Puct(100, solver=False), FIVE, root, 1)
+    batch, _ = searched(Puct(100, solver=False, leaves=8), FIVE, root, 1)
+    np.testing.assert_array_equal(plain.visits, batch.visits)
+    wide, q = searched(Puct(100, solver=False, leaves=8), FIVE, root)
+    assert q.calls == 13
+    assert (wide.visits.sum(axis=-1) == 100).all()
+
+
+def test_dirichlet_noise():
+    games, legal_moves = 20_000, 4
+    prior = np.array([0.5, 0.3, 0.15, 0.05])
+    logits = jnp.full((games, 6), ILLEGAL).at[:, :legal_moves].set(jnp.log(jnp.asarray(prior, jnp.float32)))
+    assert Puct().disturb(jax.random.key(0), logits) is logits
+    for alpha in (0.03, 0.0, 2.0):
+        noisy = np.asarray(Puct(noise=0.25, alpha=alpha).disturb(jax.random.key(0), logits))
+        assert (noisy[:, legal_moves:] == ILLEGAL).all()
+        p = np.exp(noisy)[:, :legal_moves]
+        np.testing.assert_allclose(p.sum(axis=-1), 1.0, atol=1e-5)
+        assert (p >= 0.75 * prior - 1e-6).all()
+        np.testing.assert_allclose(p.mean(axis=0), 0.75 * prior + 0.25 / legal_moves, atol=0.006)
+        # the spread of a Dirichlet draw tells its alpha
+        each = alpha or 10.83 / legal_moves
+        share = 1 / legal_moves
+        spread = 0.25 * np.sqrt(share * (1 - share) / (legal_moves * each + 1))
+        np.testing.assert_allclose(p.std(axis=0), spread, rtol=0.05)
+    other = np.asarray(Puct(noise=0.25).disturb(jax.random.key(1), logits))
+    assert (other[:, 0] != noisy[:, 0]).all()
+
+
+def test_temperature():
+    lanes = 40_000
+
+    def shares(visits, heat) -> np.ndarray:
+        weights = jnp.broadcast_to(jnp.array([visits], jnp.float32), (lanes, len(visits)))
+        drawn = np.asarray(base.draw(jax.random.key(0), weights, heat))
+        return np.bincount(drawn, minlength=len(visits)) / lanes
+
+    np.testing.assert_allclose(shares([10, 10, 5], 0.001), [0.5, 0.5, 0.0], atol=0.01)
+    np.testing.assert_allclose(shares([10, 10, 5], 1.0), [0.4, 0.4, 0.2], atol=0.01)
+    np.testing.assert_allclose(shares([10, 10, 5], 0.5), [4 / 9, 4 / 9, 1 / 9], atol=0.01)
+    np.testing.assert_allclose(shares([1e6, 999_999, 0], 0.5), [0.5, 0.5, 0.0], atol=0.01)
+    np.testing.assert_allclose(shares([1e6, 1, 0], 1e-9), [1, 0, 0])
+    assert shares([1, 1, 0], 100.0)[2] == 0, "what was never visited is never drawn"
+
+
+def test_temperature_by_game():
+    root = positions(FIVE.game, LANES, 22)
+    search = Puct(100, solver=False)
+    best, q = searched(search, FIVE, root)
+    q = jax.device_put(q)
+    run = jax.jit(lambda key, heat: search.result(FIVE, key, root, q, heat).action)
+    heat = jnp.where(jnp.arange(LANES) % 2 == 0, 0.0, 1.0)
+    drawn = np.stack([np.asarray(run(jax.random.key(k), heat)) for k in range(20)])
+    assert (drawn[:, ::2] == best.action[::2]).all()
+    assert (drawn[:, 1::2] != best.action[1::2]).any()
+    assert (best.visits[np.arange(LANES), drawn] > 0).all()
+
+
+def test_forced_playouts_and_their_pruning():
+    root = positions(FIVE.game, LANES, 6)
+    forced, q = searched(Puct(100, noise=0.25, forced=2.0, solver=False), FIVE, root)
+    plain, _ = searched(Puct(100, noise=0.25, solver=False), FIVE, root)
+    prior = np.asarray(jax.nn.softmax(q.tree.logits[:, 0], axis=-1))
+    due = np.sqrt(2.0 * prior * 100)
+    tried = forced.visits > 0
+    enough = forced.visits[tried] >= np.floor(due[tried])
+    without = (plain.visits >= np.floor(due))[plain.visits > 0]
+    assert enough.mean() > without.mean() + 0.2
+    # pruned visits are the policy: none gains, the best keeps all
+    share = forced.visits / forced.visits.sum(axis=-1, keepdims=True)
+    best = forced.visits.argmax(axis=-1)
+    lanes = np.arange(LANES)
+    kept = forced.policy * (forced.visits[lanes, best] / forced.policy[lanes, best])[:, None]
+    assert (kept <= forced.visits + 1e-3).all()
+    assert (forced.policy[lanes, best] >= share[lanes, best] - 1e-6).all()
+    assert (kept.sum(axis=-1) < 99).any()
+    assert not (np.abs(kept - 1.0) < 1e-3).any(), "a single visit is pruned too"
+    np.testing.assert_allclose(forced.policy.sum(axis=-1), 1.0, atol=1e-5)
+
+
+def test_forced_playouts_by_hand():
+    """Only at the root, and only moves that were tried; the first due is served."""
+    edges = node([90, 0, 1, 3], [80, 0, -1, -3], [0.9, 0.05, 0.03, 0.02], parent=95)
+    search = Puct(unvisited="even", forced=2.0)
+    np.testing.assert_array_equal(np.asarray(search._forced_visits(edges))[0] > np.array([0, 0, 1, 3]), [1, 1, 1, 0])
+    assert search.choose(edges, jnp.int32(0), SALT).tolist() == [2]
+    assert search.choose(edges, jnp.int32(1), SALT).tolist() == [0]
+    assert Puct(unvisited="even").choose(edges, jnp.int32(0), SALT).tolist() == [0]
+
+
+def test_pruning_by_hand():
+    """A move that the formula alone would not have visited so often is left with what it would."""
+    search = Puct(unvisited="even", c_init=1.0, c_base=1e9, forced=2.0)
+    edges = node([60, 30, 9, 0], [30, 9, -9, 0], [0.4, 0.3, 0.2, 0.1], parent=100)
+    pruned = np.asarray(search._pruned(edges))[0]
+    target = 0.5 + 10 * 0.4 / 61
+    # n moves keep the score 10 p / (n + 1) + q at or below the best one's
+    wanted = [np.ceil(10 * 0.3 / (target - 0.3) - 1), np.ceil(10 * 0.2 / (target + 1) - 1)]
+    due = [np.floor(np.sqrt(2 * p * 99)) for p in (0.3, 0.2)]
+    assert pruned[0] == 60
+    assert pruned[1] == max(30 - due[0], min(30, wanted[0]))
+    assert pruned[2] == (lambda left: left if left > 1 else 0)(max(9 - due[1], min(9, wanted[1])))
+    assert pruned[3] == 0
+
+
+def test_policy_before_any_simulation_is_the_prior():
+    root = positions(FIVE.game, LANES, 22)
+    result, q = searched(Puct(100, solver=False), FIVE, root, 0)
+    np.testing.assert_allclose(result.policy, jax.nn.softmax(q.prior, axis=-1), atol=1e-6)
+    legal = np.asarray(FIVE.legal(root))
+    assert (result.policy[~legal] == 0).all()
+    np.testing.assert_array_equal(result.action, result.policy.argmax(axis=-1))
+
+
+def test_searched_policy_is_visits_of_legal_moves():
+    root = positions(FIVE.game, LANES, 22)
+    result, _ = searched(Puct(100, solver=False), FIVE, root)
+    np.testing.assert_allclose(result.policy, result.visits / 100, atol=1e-6)
+    assert (result.visits[~np.asarray(FIVE.legal(root))] == 0).all()
+
+
+def test_backend_is_mctx_itself():
+    root = picked(positions(FIVE.game, LANES, 22), np.arange(4))
+    search = Puct(30, c_init=2.0, c_base=100.0, backend="mctx")
+    theirs = jax.jit(lambda root: search.run(FIVE, (), jax.random.key(3), root))(root)
+    ours, _ = searched(Puct(30, c_init=2.0, c_base=100.0, solver=False), FIVE, root)
+    np.testing.assert_array_equal(theirs.visits, ours.visits)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"simulations": 0},
+        {"leaves": 0},
+        {"loss": -1.0},
+        {"noise": 1.5},
+        {"forced": -1.0},
+        {"backend": "mctx", "forced": 2.0},
+    ],
+)
+def test_settings_are_checked(wrong):
+    with pytest.raises(UsageError):
+        Puct(**wrong)

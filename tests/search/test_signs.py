@@ -1,0 +1,187 @@
+"""Whose win is it? Double moves, moves that only look good, bans that only the real game knows, judges that shout."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from judges import Broken, Opinion, Road, paths, picked, positions, road_values, searched, stacked, verbs
+
+from jaxgo.evaluators.uniform import Uniform
+from jaxgo.games.go import Go
+from jaxgo.games.mnk import Mnk
+from jaxgo.search.gumbel import Gumbel
+from jaxgo.search.model import ILLEGAL, Model, masked
+from jaxgo.search.puct import Puct
+from jaxgo.search.tree import ROOT
+from jaxgo.search.uct import Uct
+
+THREE = Mnk(3, 3, 3)
+SEARCHES = {
+    "gumbel": Gumbel(200, 5, scale=0.0),
+    "puct": Puct(200),
+    "puct-8": Puct(200, leaves=8),
+    "uct": Uct(200),
+    "uct-8": Uct(200, leaves=8),
+}
+
+
+@functools.cache
+def roads():
+    """Both seats on every cell where the game goes on, with the exact worth of each move."""
+    game = Road()
+    starts = [(cell, seat) for cell, kind in enumerate(game.road) if kind in ".+" for seat in (0, 1)]
+    return stacked([game.at(*start) for start in starts], game), [road_values(game.road, cell) for cell, _ in starts]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_proofs_through_double_moves(name: str):
+    root, exact = roads()
+    result, q = searched(SEARCHES[name], Model(Road(), Uniform()), root)
+    again = [q.tree.seat[lane, 0] == q.tree.seat[lane, child] for lane, child in children(q.tree)]
+    assert 0 < sum(again) < len(again)
+    for lane, values in enumerate(exact):
+        for action in np.flatnonzero(result.proven[lane]).tolist():
+            assert result.q[lane, action] == values[action]
+        if result.solved[lane]:
+            assert result.value[lane] == max(values.values()) == values[int(result.action[lane])]
+    solved = {int(result.value[lane]) for lane in np.flatnonzero(result.solved)}
+    assert solved == {-1, 0, 1}
+    assert result.solved.mean() > 0.5
+
+
+def children(tree):
+    return [(lane, child) for lane, row in enumerate(tree.child[:, ROOT]) for child in row[row >= 0]]
+
+
+def test_means_through_double_moves():
+    """Without proofs the means have to carry the signs."""
+    root, exact = roads()
+    result, _ = searched(Uct(1000, solver=False), Model(Road(), Uniform()), root)
+    right = []
+    for lane, values in enumerate(exact):
+        right.append(values[int(result.action[lane])] == max(values.values()))
+        for action, value in values.items():
+            if value and result.visits[lane, action] > 300:
+                assert result.q[lane, action] * value > 0
+    assert np.mean(right) > 0.9
+
+
+def traps():
+    """Either seat must block cell 2; cell 8 is what the judge recommends, who finds the mover well off anyway."""
+    judge = Opinion(logits=(0, 0, 0, 0, 0, 0, 0, 0, 3.0), value=0.8)
+    boards = [np.array([b, b, 0, 0, a, 0, 0, a, 0], np.int8) for a, b in ((1, 2), (2, 1))]
+    return Model(THREE, judge), stacked([THREE.place(cells, seat) for seat, cells in enumerate(boards)], THREE)
+
+
+@pytest.mark.parametrize("name", [*SEARCHES, "gumbel-plain", "puct-plain", "uct-plain"])
+def test_the_move_that_looks_best_is_refuted(name: str):
+    """By proofs, and by means alone."""
+    search = SEARCHES[name.removesuffix("-plain")]
+    model, root = traps()
+    result, _ = searched(dataclasses.replace(search, solver="plain" not in name), model, root)
+    assert result.action.tolist() == [2, 2]
+    assert (result.q[:, 8] < result.q[:, 2]).all()
+
+
+def test_the_trap_is_one():
+    model, root = traps()
+    early, _ = searched(SEARCHES["gumbel"], model, root, 1)
+    assert early.visits[:, 8].tolist() == [1, 1]
+    assert (early.q[:, 8] > 0.7).all()
+
+
+def test_no_logit_makes_a_move_illegal():
+    inf, nan = np.inf, np.nan
+    legal = jnp.array([True, True, True, False])
+    for logits in ([0, -inf, 1, 0], [-inf, -inf, -inf, 5], [3e38, -3e38, 0, inf], [ILLEGAL, 0, 0, nan]):
+        out = masked(jnp.array(logits, jnp.float32), legal)
+        assert np.isfinite(out).all()
+        np.testing.assert_array_equal(out > ILLEGAL, legal)
+        assert out.max() == 0 or np.isinf(logits[:3]).all()
+    for logits in ([0, inf, 0, 0], [nan, 0, 0, 0]):
+        assert np.isnan(masked(jnp.array(logits, jnp.float32), legal)).any()
+    nothing = masked(jnp.zeros(4), jnp.zeros(4, bool))
+    assert (nothing == ILLEGAL).all()
+
+
+@pytest.mark.parametrize("name", ["puct", "uct"])
+def test_a_move_that_the_judge_rules_out_still_counts_in_proofs(name: str):
+    """All moves but cell 2 lose at once; nobody may call the position lost because a judge never wants it filled."""
+    _, root = traps()
+    judge = Opinion(logits=(0, 0, -np.inf, 0, 0, 0, 0, 0, 0))
+    result, _ = searched(SEARCHES[name], Model(THREE, judge), root)
+    assert (result.value > -1).all()
+    assert result.healthy.all()
+    assert name == "puct" or result.action.tolist() == [2, 2], "UCT tries every move"
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_broken_logits_are_reported(number: float):
+    root = positions(THREE, 16, 4)
+    result, q = searched(Puct(30), Model(THREE, Broken("logit", number)), root)
+    assert 0 < result.healthy.sum() < 16
+    assert np.isfinite(result.policy).all()
+    assert np.isfinite(q.tree.logits).all()
+    np.testing.assert_allclose(result.policy.sum(axis=-1), 1.0, atol=1e-5)
+
+
+SMALL = Go(3, komi=0.5)
+
+
+@functools.cache
+def bans():
+    """Positions whose next one has moves that only superko forbids: before, the action, after, and these moves."""
+    model = Model(SMALL, Uniform())
+    tick = jax.jit(lambda root, action: model.play(root, action)[0])
+    legal = jax.jit(model.legal)
+    open_ = jax.jit(jax.vmap(lambda s: SMALL.legal(s) & ~SMALL.over(s)))
+    root = model.start(jax.random.key(0), 256)
+    found = []
+    for step in range(24):
+        weights = jnp.where(legal(root), 0.0, -jnp.inf).at[:, -1].add(-4.0)  # few passes
+        action = jax.random.categorical(jax.random.key(step), weights).astype(jnp.int32)
+        after = tick(root, action)
+        banned = np.asarray(open_(after.state)) & ~np.asarray(legal(after))
+        lanes = np.flatnonzero(banned.any(axis=-1) & ~np.asarray(jax.vmap(SMALL.over)(after.state)))
+        found += [(picked(root, i), action[i], picked(after, i), banned[i]) for i in lanes]
+        root = after
+    assert len(found) >= 8
+    return jax.tree.map(lambda *x: jnp.stack(x), *found[:8])
+
+
+@pytest.mark.parametrize("search", [Uct(300, nodes=601), Puct(300, nodes=601, leaves=4)], ids=["uct", "puct"])
+def test_moves_that_superko_bans_take_their_results_with_them(search):
+    before, action, root, banned = bans()
+    banned = np.asarray(banned)
+    key = jax.random.key(0)
+    run = verbs(search, Model(SMALL, Uniform()))
+    blank = jax.eval_shape(lambda: search.start(Model(SMALL, Uniform()), (), key, before))
+    blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), blank)
+    budget = jnp.full(8, 300, jnp.int32)
+    old = run.extend(key, before, run.follow(key, blank, jnp.full(8, -1, jnp.int32), before), budget)
+    q = jax.device_get(run.follow(key, old, action, root))
+    old = jax.device_get(old)
+    lost = 0
+    for lane in range(8):
+        was = {way[1:]: n for way, n in paths(old.tree, lane).items() if way[:1] == (int(action[lane]),)}
+        now = paths(q.tree, lane)
+        gone = {way for way in was if way and banned[lane, way[0]]}
+        lost += sum(was[way].visits for way in gone if len(way) == 1)
+        assert now.keys() == was.keys() - gone
+        assert all(now[way][:5] == was[way][:5] for way in now if way)
+        below = [now[way] for way in now if len(way) == 1]
+        assert now[()].visits == was[()].visits - sum(was[way].visits for way in gone if len(way) == 1)
+        own = now[()].visits - sum(child.visits for child in below)
+        mean = (own * now[()].raw + sum(child.visits * child.value for child in below)) / now[()].visits
+        if gone:
+            assert now[()].value == pytest.approx(mean, abs=1e-5)
+    assert lost > 0, "no tree had walked into a ban"
+    result = run.result(key, root, run.extend(key, root, q, budget))
+    assert (np.asarray(result.visits)[banned] == 0).all()
+    assert (np.asarray(result.policy)[banned] == 0).all()
+    np.testing.assert_allclose(result.policy.sum(axis=-1), 1.0, atol=1e-5)
+    assert not banned[np.arange(8), np.asarray(result.action)].any()
+    assert (np.asarray(result.visits).sum(axis=-1) > 0).all()

@@ -1,0 +1,90 @@
+"""UCT: its formula, every move once first, and the rule of five that it finds in the mine race."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from judges import Hashed, searched, stacked
+
+from jaxgo.core import play
+from jaxgo.evaluators.rollout import Rollout
+from jaxgo.games import GAMES, make
+from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.tree import Edges
+from jaxgo.search.uct import Uct
+
+SALT = jnp.uint32(7)
+
+
+def edges(visits, q, node_visits, logits=None) -> Edges:
+    visits = jnp.asarray([visits], jnp.int32)
+    zero = jnp.zeros(1)
+    return Edges(
+        visits=visits,
+        q=jnp.asarray([q], jnp.float32),
+        proven=jnp.zeros(visits.shape, bool),
+        logits=jnp.zeros(visits.shape) if logits is None else jnp.asarray([logits], jnp.float32),
+        node_visits=jnp.asarray([node_visits], jnp.int32),
+        value=zero,
+        raw=zero,
+        node=jnp.zeros(1, jnp.int32),
+    )
+
+
+def test_the_bonus_is_that_of_ucb1():
+    """By hand, with ln 25 = 3.22: 0.4 + 1.4 * sqrt(3.22 / 16) = 1.028 against 0.1 + 1.4 * sqrt(3.22 / 8) = 0.988."""
+    some = edges([16, 8], [0.4, 0.1], 25)
+    assert int(Uct(c=1.4).choose(some, jnp.int32(0), SALT)[0]) == 0
+    assert int(Uct(c=3.0).choose(some, jnp.int32(0), SALT)[0]) == 1
+    # with a decimal logarithm the bonus shrinks by sqrt(ln 10) = 1.52, so a larger c still keeps the first move
+    assert int(Uct(c=2.0, log="natural").choose(some, jnp.int32(0), SALT)[0]) == 1
+    assert int(Uct(c=2.0, log="decimal").choose(some, jnp.int32(0), SALT)[0]) == 0
+
+
+def test_moves_without_visits_come_first_and_illegal_ones_never():
+    some = edges([3, 0, 0], [1.0, 0.0, 0.0], 4, logits=[0.0, ILLEGAL, -30.0])
+    assert int(Uct().choose(some, jnp.int32(0), SALT)[0]) == 2
+
+
+def test_first_visits_come_in_another_order_with_another_salt():
+    some = edges([0] * 8, [0.0] * 8, 1)
+    firsts = {int(Uct().choose(some, jnp.int32(0), jnp.uint32(salt))[0]) for salt in range(60)}
+    assert firsts == set(range(8))
+
+
+def test_every_root_move_is_tried_before_any_is_tried_again():
+    model = Model(GAMES["connect4"], Hashed())
+    position = play.start(model.game, jnp.zeros(2, jnp.uint32))
+    result, _ = searched(Uct(simulations=7, solver=False), model, stacked([position.state], model.game))
+    assert (result.visits == 1).all()
+
+
+def race(board: str, lanes: int):
+    game = make("minerace", board=board)
+    position = play.start(game, jnp.zeros(2, jnp.uint32))
+    return Model(game, Rollout(weighted=False)), stacked([position.state] * lanes, game)
+
+
+def test_the_rule_of_five_is_found():
+    """10,000 simulations choose the move of four cells, whose value the notebook prints as .85 to .95."""
+    model, root = race("....-....-....-IIII", 4)
+    result, _ = searched(Uct(simulations=10_000, solver=False), model, root)
+    assert (result.action == 3).all()
+    assert ((result.q[:, 3] > 0.75) & (result.q[:, 3] < 1.0)).all()
+    assert (result.q[:, :3] < 0.2).all()
+
+
+def test_a_lost_race_looks_lost_whatever_one_does():
+    model, root = race(".....-....-....-IIII", 4)
+    result, _ = searched(Uct(simulations=10_000, solver=False), model, root)
+    assert (result.q < -0.3).all()
+    assert (np.ptp(result.q, axis=1) < 0.25).all()
+    solved, _ = searched(Uct(simulations=10_000), model, root)
+    assert solved.solved.all()
+    assert (solved.value == -1).all()
+
+
+@pytest.mark.parametrize("solver", [True, False])
+def test_the_long_race_is_won_by_one_move_only(solver):
+    model, root = race("..-...I-.II.-....-III....-....-IIII", 4)
+    result, _ = searched(Uct(simulations=40_000, solver=solver), model, root)
+    assert (result.action == 1).all()
