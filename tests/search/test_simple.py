@@ -1,0 +1,156 @@
+"""Random, Greedy and Flat: the searches without a tree."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.evaluators import Evaluator, Heuristic, Rollout, Uniform
+from jaxgo.games import make
+from jaxgo.search import SEARCHES, Flat, Greedy, Model, Random, Search, SearchResult
+
+TICTACTOE, DODGEM = make("tictactoe"), make("dodgem3")
+
+
+@functools.cache
+def program(search: Search, model: Model) -> Any:
+    return jax.jit(lambda key, root, budget, heat: search.run(model, (), key, root, budget, heat))
+
+
+def search(
+    how: Search, game: Game[Any], evaluator: Evaluator, root: Any, budget: int = 400, seed: int = 0, heat: float = 0.0
+) -> SearchResult:
+    return jax.device_get(program(how, Model(game, evaluator))(jax.random.key(seed), root, budget, heat))
+
+
+def repeated(position: Any, times: int) -> Any:
+    return jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], times, axis=0), position)
+
+
+def placed(rows: list[int], to_play: int, times: int = 1) -> Any:
+    return repeated(play.resume(TICTACTOE, TICTACTOE.place(np.array(rows, np.int8), to_play)), times)
+
+
+# X to move: 2 wins at once (top row); O threatens 5
+WIN_IN_ONE = [1, 1, 0, 2, 2, 0, 0, 0, 0]
+# X to move cannot win at once; O threatens 5
+MUST_BLOCK = [1, 0, 0, 2, 2, 0, 1, 0, 0]
+
+
+def test_random_plays_every_legal_move_as_often():
+    root = placed(MUST_BLOCK, 0, 4096)
+    result = search(Random(), TICTACTOE, Uniform(), root)
+    counts = np.bincount(result.action, minlength=9)
+    empty = np.array(MUST_BLOCK) == 0
+    assert (counts[~empty] == 0).all()
+    expected = 4096 / empty.sum()
+    assert ((counts[empty] - expected) ** 2 / expected).sum() < 4 + 5 * 8**0.5
+    np.testing.assert_allclose(result.policy[0], empty / empty.sum(), rtol=1e-6)
+    again = search(Random(), TICTACTOE, Uniform(), root)
+    other = search(Random(), TICTACTOE, Uniform(), root, seed=1)
+    assert again.action.tolist() == result.action.tolist() != other.action.tolist()
+
+
+def test_greedy_plays_the_heaviest_move_and_draws_by_weight_with_a_temperature():
+    model = Model(DODGEM, Heuristic())
+    root = jax.jit(lambda key: model.start(key, 2048))(jax.random.key(0))
+    result = search(Greedy(), DODGEM, Heuristic(), root)
+    weights = np.asarray(jax.vmap(DODGEM.move_weights)(root.state))[0]
+    legal = np.asarray(model.legal(root))[0]
+    weights = np.where(legal, weights, 0.0)
+    assert set(result.action.tolist()) == {int(weights.argmax())}
+    np.testing.assert_allclose(result.policy[0], weights / weights.sum(), rtol=1e-4, atol=1e-7)
+    drawn = search(Greedy(), DODGEM, Heuristic(), root, heat=1.0)
+    shares = np.bincount(drawn.action, minlength=len(weights)) / 2048
+    error = np.sqrt(result.policy[0] * (1 - result.policy[0]) / 2048)
+    assert (np.abs(shares - result.policy[0]) <= 4 * error + 1e-6).all()
+    assert (shares > 0).sum() > 1
+
+
+def test_flat_wins_at_once_without_a_single_pull():
+    result = search(Flat(), TICTACTOE, Rollout(), placed(WIN_IN_ONE, 0))
+    assert result.action.tolist() == [2]
+    assert result.visits.sum() == 0
+    assert result.solved.all()
+    assert result.value.tolist() == [1.0]
+    assert np.flatnonzero(result.proven[0]).tolist() == [2]
+
+
+def test_flat_sees_the_threat_that_playouts_show():
+    result = search(Flat(), TICTACTOE, Rollout(count=4), placed(MUST_BLOCK, 0, 8))
+    assert result.action.tolist() == [5] * 8
+    assert (result.visits.sum(axis=1) == 400).all()
+    assert not result.solved.any()
+
+
+def test_flat_pulls_every_move_once_first_and_counts_every_playout():
+    root = placed([0] * 9, 0, 2)
+    result = search(Flat(), TICTACTOE, Rollout(unfinished="even"), root, budget=9)
+    assert result.visits.tolist() == [[1] * 9] * 2
+    assert set(result.q.reshape(-1).tolist()) <= {-1.0, 0.0, 1.0}
+    several = search(Flat(leaves=4), TICTACTOE, Rollout(), root, budget=103)
+    assert several.visits.sum(axis=1).tolist() == [103, 103]
+    assert (several.visits >= 1).all()
+
+
+def test_flat_believes_the_game_where_playouts_see_nothing():
+    # no playout ends within one ply, so all results are even; the weights know the way out
+    root = jax.jit(lambda key: Model(DODGEM, Uniform()).start(key, 4))(jax.random.key(0))
+    result = search(Flat(), DODGEM, Rollout(depth=1, unfinished="even"), root, budget=20)
+    legal = np.asarray(Model(DODGEM, Uniform()).legal(root))[0]
+    weights = np.where(legal, np.asarray(jax.vmap(DODGEM.move_weights)(root.state))[0], 0.0)
+    assert (weights[result.action] == weights.max()).all()
+    assert (result.q[:, legal] == 0.0).all()
+
+
+def test_a_clear_lead_in_results_beats_belief():
+    # weight 0.7: the least believed move wins as soon as its mean result leads by more than 0.3 / 0.7 = 0.43
+    flat, model = Flat(weight=0.7), Model(TICTACTOE, Uniform())
+    root = placed([0] * 9, 0)
+    q = flat.start(model, (), jax.random.key(0), root)
+    belief = jnp.ones((1, 9)).at[0, 3].set(0.0)
+    for lead, action in ((0.45, 3), (0.41, None)):
+        # values in [-1, 1]: a lead of x in the share of wins is one of 2x
+        total = jnp.zeros((1, 9)).at[0, 3].set(20.0 * lead)
+        known = q._replace(belief=belief, total=total, visits=jnp.full((1, 9), 10, jnp.int32))
+        best = int(flat.result(model, jax.random.key(1), root, known).action[0])
+        assert (best == 3) == (action == 3)
+
+
+def test_a_bandit_finds_the_better_arm_and_wastes_little():
+    # the only move that does not lose at once to the reply: regret must be small against uniform play
+    result = search(Flat(), TICTACTOE, Rollout(), placed(MUST_BLOCK, 0, 64), budget=500)
+    share = result.visits[:, 5] / result.visits.sum(axis=1)
+    assert (share > 1.5 / 5).all()
+
+
+def test_resumed_is_one_shot_for_flat():
+    model, root, key = Model(TICTACTOE, Rollout()), placed(MUST_BLOCK, 0, 3), jax.random.key(4)
+    flat = Flat()
+    start = jax.jit(lambda: flat.start(model, (), key, root))()
+    extend = jax.jit(lambda q, budget: flat.extend(model, (), key, root, q, budget))
+    once = extend(start, jnp.int32(50))
+    parts = extend(extend(start, jnp.int32(20)), jnp.int32(30))
+    assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(once), jax.tree.leaves(parts), strict=True))
+    assert extend(start, jnp.array([0, 7, 20])).done.tolist() == [0, 7, 20]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_every_registered_search_plays_a_legal_move(name):
+    root = placed(MUST_BLOCK, 0, 2)
+    result = search(SEARCHES[name], TICTACTOE, Heuristic(), root, budget=24)
+    assert all(MUST_BLOCK[a] == 0 for a in result.action.tolist())
+    np.testing.assert_allclose(result.policy.sum(axis=1), 1.0, rtol=1e-5)
+    assert result.healthy.all()
+
+
+def test_settings_that_make_no_sense_are_refused():
+    for wrong in ({"simulations": 0}, {"leaves": 0}, {"weight": 1.5}, {"c": -1.0}):
+        with pytest.raises(UsageError):
+            Flat(**wrong)
