@@ -1,0 +1,122 @@
+"""Players by name: `random`, `uct:400`, `gumbel:64,considered=8`, `uct:400,rollouts=4,c=1.4`.
+
+A spec is the name of a search, its simulations, and options: the fields of the search, `evaluator` and the fields of
+the evaluator (`rollouts` is the `count` of playouts).
+"""
+
+import dataclasses
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+import jax
+
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.game import Game
+from jaxgo.evaluators import EVALUATORS
+from jaxgo.evaluators.base import Evaluator, Params
+from jaxgo.search import SEARCHES
+from jaxgo.search.base import Search
+from jaxgo.search.flat import Flat
+from jaxgo.search.model import Model
+from jaxgo.search.random import Random
+from jaxgo.search.uct import Uct
+
+# searches that live on playouts; the preset of Gobang has a playout for a value, too
+PLAYOUTS = (Uct, Flat)
+JUDGES = {"gobang": "rollout", "nycu3d-puct": "rollout"}
+RENAMED = {"rollouts": "count"}
+
+_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+class Agent(NamedTuple):
+    """A search, what it plans with, and the parameters of its evaluator."""
+
+    name: str
+    search: Search
+    model: Model
+    params: Params
+
+
+def load_agent(spec: str, game: Game[Any]) -> Agent:
+    """The player that a spec describes, for this game; a UsageError names the word that is wrong."""
+    plain, at, checkpoint = spec.partition("@")
+    if at:
+        raise UsageError(
+            f"{spec!r} asks for the checkpoint {checkpoint!r}, but this version of jaxgo has no networks to load: "
+            f"leave '@{checkpoint}' out"
+        )
+    head, *texts = (part.strip() for part in plain.split(","))
+    name, colon, budget = (part.strip() for part in head.partition(":"))
+    if name not in SEARCHES:
+        raise choose("search", name, SEARCHES)
+    search, options = SEARCHES[name], _options(spec, texts)
+    if colon:
+        if search.budget == 0:
+            raise UsageError(f"{name} does not simulate; leave ':{budget}' out")
+        options = {"simulations": budget, **options}
+    evaluator = _evaluator(name, search, options)
+    search_fields, evaluator_fields = _fields(search), _fields(evaluator)
+    for option in options:
+        if option not in search_fields | evaluator_fields.keys():
+            renamed = {new: old for old, new in RENAMED.items()}
+            valid = [*search_fields, "evaluator", *(renamed.get(field, field) for field in evaluator_fields)]
+            raise choose(f"option of {name} with {type(evaluator).__name__.lower()}", option, valid)
+    search = _with(search, {k: v for k, v in options.items() if k in search_fields})
+    evaluator = _with(evaluator, {k: v for k, v in options.items() if k not in search_fields})
+    model = Model(game, evaluator)
+    return Agent(spec, search, model, model.init(jax.random.key(0)))
+
+
+def _options(spec: str, texts: list[str]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for text in texts:
+        option, equals, value = (part.strip() for part in text.partition("="))
+        if not (option and equals and value):
+            raise UsageError(f"{text!r} in {spec!r} is not of the form name=value, such as c=1.4")
+        if option in options:
+            raise UsageError(f"{spec!r} gives {option} twice; leave one out")
+        options[option] = value
+    return options
+
+
+def _evaluator(name: str, search: Search, options: dict[str, str]) -> Evaluator:
+    """Takes `evaluator` out of the options; gives short names their long ones."""
+    usual = "uniform" if isinstance(search, Random) else "rollout" if isinstance(search, PLAYOUTS) else "heuristic"
+    judge = options.pop("evaluator", JUDGES.get(name, usual))
+    if judge not in EVALUATORS:
+        raise choose("evaluator", judge, EVALUATORS)
+    for short in RENAMED.keys() & options.keys() if judge == "rollout" else ():
+        options[RENAMED[short]] = options.pop(short)
+    return EVALUATORS[judge]
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The settings that can be typed: numbers, switches and words."""
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {name: default for name, default in fields.items() if isinstance(default, (bool, int, float, str))}
+
+
+def _with(value: Any, texts: dict[str, str]) -> Any:
+    hints = get_type_hints(type(value))
+    changes: dict[str, Any] = {}
+    for name, text in texts.items():
+        words = get_args(hints[name])  # of a Literal
+        if words and text not in words:
+            raise choose(name, text, words)
+        changes[name] = _read(name, text, getattr(value, name))
+    return dataclasses.replace(value, **changes)
+
+
+def _read(name: str, text: str, like: bool | int | float | str) -> bool | int | float | str:
+    """The text as a value of the same kind as the default."""
+    if isinstance(like, bool):
+        if text.lower() not in _WORDS:
+            raise UsageError(f"{name}={text} is neither yes nor no")
+        return _WORDS[text.lower()]
+    if isinstance(like, str):
+        return text
+    kind, words = (int, "a whole number") if isinstance(like, int) else (float, "a number")
+    try:
+        return kind(text)
+    except ValueError:
+        raise UsageError(f"{name}={text} is not {words}") from None

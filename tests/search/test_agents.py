@@ -1,0 +1,71 @@
+"""Players by name."""
+
+import jax
+import numpy as np
+import pytest
+
+from jaxgo.agents import load_agent
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import Heuristic, Rollout, Uniform
+from jaxgo.games import make
+from jaxgo.search import SEARCHES, Flat, Gumbel, Puct, Uct
+
+GAME = make("tictactoe")
+
+
+@pytest.mark.parametrize(
+    ("spec", "search", "evaluator"),
+    [
+        ("uct:400", Uct(simulations=400), Rollout()),
+        ("uct:400,rollouts=4,c=1.5", Uct(simulations=400, c=1.5), Rollout(count=4)),
+        (" uct:50 , log=decimal , depth=30 ", Uct(simulations=50, log="decimal"), Rollout(depth=30)),
+        ("puct:800", Puct(simulations=800), Heuristic()),
+        ("puct,evaluator=rollout,rollouts=2,solver=no", Puct(solver=False), Rollout(count=2)),
+        ("gumbel:64,considered=8,scale=0", Gumbel(simulations=64, considered=8, scale=0.0), Heuristic()),
+        ("flat:100,weighted=false", Flat(simulations=100), Rollout(weighted=False)),
+        ("greedy,evaluator=uniform", SEARCHES["greedy"], Uniform()),
+        ("random", SEARCHES["random"], Uniform()),
+        ("gobang:800", SEARCHES["gobang"].__class__(**{**vars(SEARCHES["gobang"]), "simulations": 800}), Rollout()),
+    ],
+)
+def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
+    agent = load_agent(spec, GAME)
+    assert agent.name == spec
+    assert agent.search == search
+    assert agent.model.evaluator == evaluator
+    assert agent.model.game is GAME
+    assert agent.params == ()
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("minimax:4", "unknown search 'minimax'; choose one of: random, greedy, flat, uct, puct, gumbel"),
+        ("uct:many", "simulations=many is not a whole number"),
+        ("uct:0", "at least 1"),
+        ("random:5", "random does not simulate; leave ':5' out"),
+        ("uct:40,d=3", "unknown option of uct with rollout 'd'; choose one of: simulations, leaves"),
+        ("uct:40,c=big", "c=big is not a number"),
+        ("uct:40,solver=perhaps", "solver=perhaps is neither yes nor no"),
+        ("uct:40,log=binary", "unknown log 'binary'; choose one of: natural, decimal"),
+        ("uct:40,c", "'c' in 'uct:40,c' is not of the form name=value"),
+        ("uct:40,c=1,c=2", "gives c twice"),
+        ("uct:40,evaluator=oracle", "unknown evaluator 'oracle'; choose one of: uniform, heuristic, rollout"),
+        ("puct:40,rollouts=4", "unknown option of puct with heuristic 'rollouts'"),
+        ("uct:40,unfinished=lost", "unknown unfinished 'lost'; choose one of: heuristic, even"),
+        ("gumbel:64@runs/go9", "asks for the checkpoint 'runs/go9', but this version of jaxgo has no networks to load"),
+    ],
+)
+def test_a_wrong_word_is_named(spec, said):
+    with pytest.raises(UsageError) as caught:
+        load_agent(spec, GAME)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_agent_plays():
+    agent = load_agent("uct:30", GAME)
+    root = agent.model.start(jax.random.key(0), 2)
+    run = jax.jit(lambda key: agent.search.run(agent.model, agent.params, key, root))
+    result = run(jax.random.key(1))
+    assert np.asarray(result.visits).sum(axis=1).tolist() == [30, 30]
