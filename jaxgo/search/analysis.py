@@ -1,0 +1,159 @@
+"""What a search thinks, for people: pure functions from a finished tree to tables and lines of text.
+
+They work on one game of a batch, on the host, with numpy.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxgo.search.base import SearchResult
+from jaxgo.search.model import ILLEGAL
+from jaxgo.search.tree import ROOT, Tree
+
+Name = Callable[[int], str]  # of an action
+
+
+@dataclasses.dataclass(frozen=True)
+class Move:
+    """One move of the root. Value and wins are for the side to move there."""
+
+    action: int
+    name: str
+    visits: int
+    share: float  # of all visits
+    value: float  # in [-1, 1]; 0 where not visited
+    prior: float | None  # None where the search keeps none
+    proven: bool  # the value is exact
+    best: bool  # the move to play
+    wins: float  # playouts won, a draw counting half
+    depth: int  # plies that the search looked ahead behind this move, itself included
+    variation: tuple[str, ...]  # the line of most visits, this move first
+
+
+class Lane(NamedTuple):
+    """The tree of one game, without the states."""
+
+    visits: np.ndarray  # int32[N]
+    proven: np.ndarray  # bool[N]
+    parent: np.ndarray  # int[N]
+    action: np.ndarray  # int[N]
+    prior: np.ndarray  # float32[A], of the root
+    child: np.ndarray  # int[N, A]
+
+
+def lane(tree: Tree, game: int = 0) -> Lane:
+    """One game of a tree, brought to the host, without the room that is not used."""
+    used = int(tree.used[game])
+    # gathered on the device: of the states and the rest nothing is copied
+    columns = (tree.visits, tree.proven, tree.parent, tree.action)
+    visits, proven, parent, action = (np.asarray(column[game, :used]) for column in columns)
+    logits = np.asarray(tree.logits[game, ROOT], np.float64)
+    weights = np.where(logits > ILLEGAL, np.exp(logits - logits.max()), 0.0)
+    prior = (weights / max(weights.sum(), 1e-300)).astype(np.float32)
+    return Lane(visits, proven, parent, action, prior, np.asarray(tree.child[game, :used]))
+
+
+def principal_variation(tree: Lane, node: int = ROOT) -> list[int]:
+    """The actions of the most visited line below a node."""
+    line: list[int] = []
+    while True:
+        below = tree.child[node]
+        visits = np.where(below >= 0, tree.visits[np.maximum(below, 0)], 0)
+        action = int(visits.argmax())
+        if visits[action] == 0:
+            return line
+        line.append(action)
+        node = int(below[action])
+
+
+def depths(tree: Lane) -> np.ndarray:
+    """`int32[N]`: plies from the root to each node."""
+    out = np.zeros(len(tree.parent), np.int32)
+    for node in range(1, len(out)):  # a parent always comes before its children
+        out[node] = out[tree.parent[node]] + 1
+    return out
+
+
+def _reach(tree: Lane) -> dict[int, int]:
+    """How deep the tree is below each action of the root."""
+    depth = depths(tree)
+    first = np.zeros(len(depth), np.int32)  # the action of the root that leads to each node
+    reach: dict[int, int] = {}
+    for node in range(1, len(depth)):
+        first[node] = tree.action[node] if tree.parent[node] == ROOT else first[tree.parent[node]]
+        reach[int(first[node])] = max(reach.get(int(first[node]), 0), int(depth[node]))
+    return reach
+
+
+def table(result: SearchResult, name: Name, tree: Tree | None = None, game: int = 0) -> list[Move]:
+    """The moves of the root: the one to play first, then those of most visits. Without a tree there are no lines."""
+    visits, q = np.asarray(result.visits[game]), np.asarray(result.q[game])
+    proven, policy = np.asarray(result.proven[game]), np.asarray(result.policy[game])
+    best, total = int(result.action[game]), max(int(visits.sum()), 1)
+    known = None if tree is None else lane(tree, game)
+    prior = None if known is None else known.prior
+    reach = {} if known is None else _reach(known)
+
+    def move(action: int) -> Move:
+        line = [action]
+        if known is not None and (child := int(known.child[ROOT, action])) >= 0:
+            line += principal_variation(known, child)
+        count, value = int(visits[action]), float(q[action])
+        return Move(
+            action=action,
+            name=name(action),
+            visits=count,
+            share=count / total,
+            value=value,
+            prior=None if prior is None else float(prior[action]),
+            proven=bool(proven[action]),
+            best=action == best,
+            wins=count * (value + 1.0) / 2.0,
+            depth=reach.get(action, 1 if count else 0),
+            variation=tuple(name(step) for step in line),
+        )
+
+    likely = policy if prior is None else prior
+    seen = np.flatnonzero((likely > 0) | (visits > 0) | proven)
+    order = sorted({*seen.tolist(), best}, key=lambda a: (a != best, -int(visits[a]), -float(likely[a]), a))
+    return [move(action) for action in order]
+
+
+def summary(result: SearchResult, name: Name, tree: Tree | None = None, game: int = 0) -> dict[str, Any]:
+    """The whole search in one record; `nodes_at_depth` counts the nodes of the tree by plies from the root."""
+    record: dict[str, Any] = {
+        "best": name(int(result.action[game])),
+        "value": round(float(result.value[game]), 4),
+        "solved": bool(result.solved[game]),
+        "playouts": int(np.asarray(result.visits[game]).sum()),
+    }
+    if tree is not None:
+        known = lane(tree, game)
+        record["variation"] = [name(action) for action in principal_variation(known)]
+        record["nodes_at_depth"] = np.bincount(depths(known)).tolist()
+    return record
+
+
+def json_records(moves: list[Move], whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What `json.dumps` writes line by line: the summary, then one record for each move."""
+    yield {"kind": "search", **whole}
+    for move in moves:
+        record = dataclasses.asdict(move)
+        short = {key: round(value, 4) if isinstance(value, float) else value for key, value in record.items()}
+        yield {"kind": "move", **short, "variation": list(move.variation)}
+
+
+def dagaz_log(moves: list[Move]) -> list[str]:
+    """The log of Dagaz: `Win = w; All = n; Deep = d; Move = m`, the most won first."""
+    tried = [move for move in moves if move.visits]
+    by_wins = sorted(tried, key=lambda move: -move.wins)
+    return [f"Win = {m.wins:.1f}; All = {m.visits}; Deep = {m.depth}; Move = {m.name}" for m in by_wins]
+
+
+def of_state(state: Any) -> Tree | None:
+    """The tree inside the state of a search, if it has one."""
+    tree: Tree | None = getattr(state, "tree", None)
+    return tree

@@ -1,0 +1,265 @@
+"""Searching against the clock, from outside: chunks of a search, with the clock and a stop flag read between them.
+
+The compiled programs are those of this file, one for each verb; search and model are static, the budget is traced, so
+neither another budget nor another chunk compiles anything. What does compile is another batch shape, and a tree that
+had to grow: each time to twice its room, so rarely.
+"""
+
+import dataclasses
+import functools
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int32
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.play import Position
+from jaxgo.evaluators.base import Params
+from jaxgo.search import health, reuse
+from jaxgo.search.base import Search, SearchResult
+from jaxgo.search.model import Model
+
+CHUNK_SECONDS = 0.15  # what a chunk should take: short for the eye, long beside the cost of a call
+FIRST_CHUNK = 16
+MOST_BYTES = 2**31  # a tree that would be larger than this grows no more
+MOST_AHEAD, BYTES_AHEAD = 2**14, 2**28  # room at the start where only a clock, or nobody, limits the search
+
+_start = functools.partial(jax.jit, static_argnums=(0, 1))(
+    lambda search, model, params, key, root, plan: search.start(model, params, key, root, plan)
+)
+_extend = functools.partial(jax.jit, static_argnums=(0, 1), donate_argnums=5)(
+    lambda search, model, params, key, root, q, budget: search.extend(model, params, key, root, q, budget)
+)
+_whole = functools.partial(jax.jit, static_argnums=(0, 1))(
+    lambda search, model, params, key, root, q: search.extend(model, params, key, root, q, search.budget)
+)
+_result = functools.partial(jax.jit, static_argnums=(0, 1))(
+    lambda search, model, key, root, q, temperature: search.result(model, key, root, q, temperature)
+)
+_follow = functools.partial(jax.jit, static_argnums=(0, 1))(
+    lambda search, model, params, key, q, action, root, plan: search.follow(model, params, key, q, action, root, plan)
+)
+_grow = functools.partial(jax.jit, static_argnums=1)(reuse.grow)
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """When to stop: after so many simulations of each game, or after so many seconds, whichever is first."""
+
+    simulations: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.simulations and not self.seconds:
+            raise UsageError("a limit needs simulations or seconds above 0")
+        if (self.simulations or 0) < 0 or (self.seconds or 0.0) < 0:
+            raise UsageError(f"a limit cannot be below 0: simulations={self.simulations}, seconds={self.seconds}")
+
+
+class Snapshot(NamedTuple):
+    """What a search knows so far; numpy arrays, which stay as they are while the search goes on."""
+
+    result: SearchResult
+    simulations: np.ndarray  # int32[B]: so far, those of a kept tree not counted
+    seconds: float
+
+
+class Thinker:
+    """One search over one batch of games, driven from the host: think, ponder, stop, follow the game.
+
+    Only `stop` may be called from another thread while it thinks; it ends the thought that is under way.
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        model: Model,
+        params: Params,
+        key: Array,
+        temperature: float = 0.0,
+        chunk_seconds: float = CHUNK_SECONDS,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self.search, self.model, self.params = search, model, params
+        self.temperature = temperature
+        self.chunk_seconds, self.most_bytes = chunk_seconds, most_bytes
+        self.state: Any = None  # of the search: the tree is in there
+        self._root: Position | None = None
+        self._played: list[tuple[Array, Position]] = []  # moves since the state was made, and where they led
+        self._key, self._moves = key, 0
+        self._busy, self._stop = threading.Lock(), threading.Event()
+        self._rate = 0.0  # simulations a second, as the last chunk had it
+
+    # -- what to think about -----------------------------------------------------------------------------------
+    def begin(self, root: Position) -> None:
+        """Takes up new positions, a batch of live games."""
+        with _Alone(self._busy):
+            self.state, self._root, self._played = None, root, []
+            self._moves += 1
+
+    def follow(self, action: Int32[Array, " B"] | np.ndarray, root: Position) -> None:
+        """The games went on by `action` to `root`: keeps what the tree knows of it. Action -1 begins a game anew."""
+        with _Alone(self._busy):
+            if self.state is not None:
+                self._played.append((jnp.asarray(action, jnp.int32), root))
+            self._root = root
+            self._moves += 1
+
+    def warm(self, limit: Limit | None) -> None:
+        """Compiles whatever a thought of this limit needs, so that its clock counts nothing but searching."""
+        with _Alone(self._busy):
+            self._prepare(limit)
+            if self._chunked:
+                self._advance(0)
+                self._conclude()
+
+    # -- thinking ----------------------------------------------------------------------------------------------
+    def think(self, limit: Limit) -> Snapshot:
+        """Searches up to the limit, or until `stop`."""
+        *_, last = self.watch(limit)
+        return last
+
+    def ponder(self) -> Snapshot:
+        """Searches until `stop`, or until there is nothing more to find."""
+        *_, last = self.watch(None)
+        return last
+
+    def watch(self, limit: Limit | None) -> Iterator[Snapshot]:
+        """The same, with a snapshot after every chunk; None: no limit. At least one chunk is searched."""
+        with _Alone(self._busy):
+            self._stop.clear()
+            began = time.monotonic()
+            self._prepare(limit)
+            if not self._chunked:
+                yield self._at_once(began)
+                return
+            before = last = np.array(self.state.done)
+            chunk = FIRST_CHUNK
+            while True:
+                count = self._next(chunk, limit, int((last - before).max()), began)
+                started = time.monotonic()
+                self._advance(count)
+                now = np.array(self.state.done)  # waits for the chunk
+                taken = time.monotonic() - started
+                yield Snapshot(self._conclude(), now - before, time.monotonic() - began)
+                if self._finished(limit, now - before, now - last, began):
+                    return
+                self._rate, last = count / taken, now
+                chunk = _resized(count, taken, self.chunk_seconds)
+
+    def stop(self) -> None:
+        """Ends the thought that is under way after its current chunk; for other threads."""
+        self._stop.set()
+
+    @property
+    def root(self) -> Position:
+        """The positions that it thinks about."""
+        if self._root is None:
+            raise UsageError("there is no position to think about; call begin first")
+        return self._root
+
+    @property
+    def _chunked(self) -> bool:
+        """Searches without simulations, and those of mctx, come as a whole."""
+        return self.search.budget > 0 and hasattr(self.state, "done")
+
+    def _key_of(self, purpose: int) -> Array:
+        return jax.random.fold_in(jax.random.fold_in(self._key, self._moves), purpose)
+
+    def _prepare(self, limit: Limit | None) -> None:
+        """The state of the search at the root, with room for what is to come."""
+        search, model, params, root = self.search, self.model, self.params, self.root
+        plan = jnp.int32(limit.simulations if limit and limit.simulations else search.budget)
+        if self.state is None:
+            self.state = _start(search, model, params, self._key_of(0), root, plan)
+        for number, (action, led_to) in enumerate(self._played):
+            key = jax.random.fold_in(self._key_of(0), number)
+            self.state = _follow(search, model, params, key, self.state, action, led_to, plan)
+        self._played = []
+        if limit and limit.simulations:
+            self._make_room(limit.simulations, self.most_bytes)
+        else:  # growing compiles, which takes time that a clock would count
+            self._make_room(MOST_AHEAD, min(BYTES_AHEAD, self.most_bytes))
+
+    def _next(self, chunk: int, limit: Limit | None, done: int, began: float) -> int:
+        """How many simulations the next chunk has: fewer towards the end of the limit."""
+        leaves = max(1, getattr(self.search, "leaves", 1))  # a round that is cut searches otherwise than a whole one
+        if limit and limit.seconds and self._rate:
+            chunk = min(chunk, int(self._rate * (limit.seconds - (time.monotonic() - began))))
+        chunk = max(leaves, chunk // leaves * leaves)
+        return min(chunk, limit.simulations - done) if limit and limit.simulations else chunk
+
+    def _advance(self, count: int) -> None:
+        self._make_room(count, self.most_bytes)
+        # the chunk takes the state's buffers over; should it be interrupted, the next thought starts afresh
+        state, self.state = self.state, None
+        budget = jnp.int32(count)
+        self.state = _extend(self.search, self.model, self.params, self._key_of(1), self.root, state, budget)
+
+    def _make_room(self, count: int, most_bytes: int) -> None:
+        """Grows the tree of a search without fixed room, to twice its size as often as needed."""
+        tree = getattr(self.state, "tree", None)
+        if tree is None or getattr(self.search, "nodes", 1) > 0:
+            return
+        room = before = tree.visits.shape[1]
+        needed = int(np.asarray(tree.used).max()) + count
+        size = sum(leaf.nbytes for leaf in jax.tree.leaves(tree)) / before
+        while room < needed and 2 * room * size <= most_bytes:
+            room *= 2
+        if room > before:
+            self.state = self.state._replace(tree=_grow(tree, room))
+
+    def _conclude(self) -> SearchResult:
+        result = _result(self.search, self.model, self._key_of(2), self.root, self.state, self.temperature)
+        # copies, because the next chunk takes the state's buffers over, and some of them are in the result
+        copied: SearchResult = jax.tree.map(lambda x: np.array(x), result)
+        health.check(self.model, copied)
+        return copied
+
+    def _finished(self, limit: Limit | None, done: np.ndarray, now: np.ndarray, began: float) -> bool:
+        if self._stop.is_set() or not now.any():  # nothing was searched: solved, or the tree is full
+            return True
+        enough = limit and limit.simulations and done.max() >= limit.simulations
+        late = limit and limit.seconds and time.monotonic() - began >= limit.seconds
+        return bool(enough or late)
+
+    def _at_once(self, began: float) -> Snapshot:
+        budget = self.search.budget
+        if budget > 0:
+            self.state = _whole(self.search, self.model, self.params, self._key_of(1), self.root, self.state)
+        result = self._conclude()
+        return Snapshot(result, np.full(len(result.action), budget, np.int32), time.monotonic() - began)
+
+
+class _Alone:
+    """Holds a lock, or complains at once that somebody else does."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self.lock = lock
+
+    def __enter__(self) -> None:
+        if not self.lock.acquire(blocking=False):
+            raise UsageError("this thinker is thinking already; stop it first, or use another")
+
+    def __exit__(self, *error: object) -> None:
+        self.lock.release()
+
+
+def _resized(count: int, taken: float, wanted: float) -> int:
+    """The size of the next chunk. It at most doubles or halves: the first call of a shape compiles, which says
+    nothing of the next."""
+    return max(1, int(count * min(2.0, max(0.5, wanted / max(taken, 1e-6)))))
+
+
+def think(
+    search: Search, model: Model, params: Params, key: Array, root: Position, limit: Limit, temperature: float = 0.0
+) -> Snapshot:
+    """One thought about positions that nothing is known of."""
+    thinker = Thinker(search, model, params, key, temperature)
+    thinker.begin(root)
+    return thinker.think(limit)

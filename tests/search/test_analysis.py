@@ -1,0 +1,214 @@
+"""What a search says of itself: variations, tables, Dagaz's log, trees for mctx's tools, and the command line."""
+
+import json
+import re
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+import pytest
+
+from jaxgo.core import play
+from jaxgo.evaluators import Heuristic
+from jaxgo.evaluators.base import Evaluation
+from jaxgo.frontends import cli
+from jaxgo.games import make
+from jaxgo.search import Gumbel, Model, Uct, analysis
+from jaxgo.search.mctx_tree import to_mctx
+from jaxgo.search.think import Limit, Thinker
+
+TICTACTOE = make("tictactoe")
+
+
+@pytest.fixture(scope="module")
+def thought():
+    """X to move wins at once at c3 (action 2), and O threatens c2."""
+    position = play.resume(TICTACTOE, TICTACTOE.place(np.array([1, 1, 0, 2, 2, 0, 0, 0, 0], np.int8), 0))
+    thinker = Thinker(Uct(simulations=60, solver=False), Model(TICTACTOE, Heuristic()), (), jax.random.key(0))
+    thinker.begin(jax.tree.map(lambda x: jnp.stack([x] * 2), position))
+    snapshot = thinker.think(Limit(simulations=60))
+    return snapshot.result, thinker.state.tree
+
+
+def test_the_table_is_the_search(thought):
+    result, tree = thought
+    moves = analysis.table(result, TICTACTOE.action_name, tree, game=1)
+    assert [m.action for m in moves if m.best] == [2] == [moves[0].action]
+    assert {m.action for m in moves} == {2, 5, 6, 7, 8}
+    assert sum(m.visits for m in moves) == 60
+    assert sum(m.share for m in moves) == pytest.approx(1.0)
+    assert sum(m.prior for m in moves) == pytest.approx(1.0)
+    assert [m.visits for m in moves[1:]] == sorted((m.visits for m in moves[1:]), reverse=True)
+    for m in moves:
+        assert m.visits == result.visits[1, m.action]
+        assert m.value == pytest.approx(result.q[1, m.action])
+        assert m.wins == pytest.approx(m.visits * (1 + m.value) / 2)
+        assert m.variation[0] == m.name == TICTACTOE.action_name(m.action)
+        assert len(m.variation) <= m.depth
+    assert moves[0].value == 1.0
+    assert moves[0].proven
+    assert moves[0].variation == ("c3",)
+    assert moves[0].depth == 1
+    assert max(m.depth for m in moves) > 1
+
+
+def test_the_variation_goes_down_the_most_visited_children(thought):
+    _, tree = thought
+    known = analysis.lane(tree)
+    line = analysis.principal_variation(known)
+    node, before = 0, 10**9
+    for action in line:
+        below = [int(c) for c in known.child[node]]
+        visits = [int(known.visits[c]) if c >= 0 else 0 for c in below]
+        assert visits[action] == max(visits)
+        assert visits[action] <= before
+        node, before = below[action], visits[action]
+    assert not (known.child[node] >= 0).any()
+
+
+def test_depths_count_plies(thought):
+    _, tree = thought
+    known = analysis.lane(tree)
+    depth = analysis.depths(known)
+    plies = np.asarray(tree.states.ply[0, : len(depth)])
+    assert (depth == plies - plies[0]).all()
+    assert analysis.summary(thought[0], TICTACTOE.action_name, tree)["nodes_at_depth"] == np.bincount(depth).tolist()
+
+
+def test_json_lines_hold_the_table(thought):
+    result, tree = thought
+    moves = analysis.table(result, TICTACTOE.action_name, tree)
+    whole = analysis.summary(result, TICTACTOE.action_name, tree)
+    lines = [json.loads(json.dumps(record)) for record in analysis.json_records(moves, whole)]
+    assert lines[0]["kind"] == "search"
+    assert lines[0]["best"] == "c3"
+    assert lines[0]["playouts"] == 60
+    assert [line["visits"] for line in lines[1:]] == [m.visits for m in moves]
+
+
+def test_the_log_of_dagaz_has_every_tried_move_and_all_playouts(thought):
+    result, tree = thought
+    lines = analysis.dagaz_log(analysis.table(result, TICTACTOE.action_name, tree))
+    found = [re.fullmatch(r"Win = ([\d.]+); All = (\d+); Deep = (\d+); Move = (\w+)", line) for line in lines]
+    assert all(found)
+    assert sum(int(m[2]) for m in found) == 60
+    wins = [float(m[1]) for m in found]
+    assert wins == sorted(wins, reverse=True)
+    assert found[0][4] == "c3"
+
+
+def test_without_a_tree_there_is_a_table_without_lines(thought):
+    result, _ = thought
+    moves = analysis.table(result, TICTACTOE.action_name)
+    assert moves[0].prior is None
+    assert moves[0].variation == ("c3",)
+    assert sum(m.visits for m in moves) == 60
+
+
+# -- mctx.Tree -------------------------------------------------------------------------------------------------
+
+
+class Hashed(Heuristic):
+    """Numbers that differ from position to position, so that two trees are alike only if they are the same."""
+
+    def __call__(self, game, params, key, states):
+        words = jax.vmap(game.hash)(states)
+        mixed = (words[:, :1] ^ (jnp.arange(game.num_actions, dtype=jnp.uint32) * jnp.uint32(0x9E3779B9))[None]) >> 8
+        return Evaluation(
+            (mixed % 1000).astype(jnp.float32) / 500.0, (words[:, 1] % 1001).astype(jnp.float32) / 500.0 - 1.0
+        )
+
+
+def test_the_tree_is_that_of_mctx_on_the_same_inputs():
+    game, games, simulations = make("connect4"), 2, 24
+    model, key = Model(game, Hashed()), jax.random.key(0)
+    root = model.start(key, games)
+    gumbel = Gumbel(simulations=simulations, scale=0.0, rule="mctx", leaves=1, solver=False)
+
+    def ours():
+        q = gumbel.start(model, (), key, root)
+        return to_mctx(model, gumbel.extend(model, (), key, root, q, simulations).tree)
+
+    def theirs():
+        known = model.evaluate((), key, root.state, model.legal(root))
+
+        def recur(params, key, action, states):
+            moved, judged = model.recur(params, key, states, action)
+            output = mctx.RecurrentFnOutput(
+                reward=moved.reward, discount=moved.discount, prior_logits=judged.logits, value=judged.value
+            )
+            return output, moved.state
+
+        first = mctx.RootFnOutput(prior_logits=known.logits, value=known.value, embedding=root.state)
+        output = mctx.gumbel_muzero_policy(
+            (), key, first, recur, simulations, invalid_actions=~model.legal(root), gumbel_scale=0.0
+        )
+        return output.search_tree
+
+    a, b = jax.jit(ours)(), jax.jit(theirs)()
+    exact = ("node_visits", "parents", "action_from_parent", "children_index", "children_visits", "children_discounts")
+    for field in exact:
+        np.testing.assert_array_equal(np.asarray(getattr(a, field)), np.asarray(getattr(b, field)), err_msg=field)
+    for field in ("raw_values", "node_values", "children_values", "children_rewards"):
+        np.testing.assert_allclose(np.asarray(getattr(a, field)), np.asarray(getattr(b, field)), atol=1e-6)
+    np.testing.assert_array_equal(np.asarray(a.root_invalid_actions), ~np.asarray(model.legal(root)))
+    ours_at_root, theirs_at_root = a.summary(), b.summary()
+    np.testing.assert_array_equal(ours_at_root.visit_counts, theirs_at_root.visit_counts)
+    np.testing.assert_allclose(ours_at_root.qvalues, theirs_at_root.qvalues, atol=1e-6)
+    np.testing.assert_allclose(ours_at_root.value, theirs_at_root.value, atol=1e-6)
+
+
+def test_finished_nodes_have_their_result_on_the_edge(thought):
+    result, tree = thought
+    converted = to_mctx(Model(TICTACTOE, Heuristic()), tree)
+    child = int(converted.children_index[0, 0, 2])
+    assert float(converted.children_rewards[0, 0, 2]) == 1.0
+    assert float(converted.children_discounts[0, 0, 2]) == 0.0
+    assert float(converted.node_values[0, child]) == 0.0
+    np.testing.assert_allclose(converted.summary().qvalues[0], result.q[0], atol=1e-6)
+
+
+# -- the command line ------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_a_table(capsys):
+    assert cli.main(["analyse", "tictactoe", "--moves", "a3,a2,b3,b2", "--agent", "uct:60"]) == 0
+    said = capsys.readouterr().out
+    assert "tictactoe  uct:60" in said
+    assert "principal variation" in said
+    first = said.splitlines()[2].split()
+    assert first[0] == "c3"
+    assert "win" in first
+    assert "value +1.000, exact" in said
+
+
+def test_the_command_prints_json_lines_and_the_log_of_dagaz(capsys):
+    arguments = ["analyse", "tictactoe", "--moves", "b2", "--agent", "flat:30", "--rows", "0"]
+    assert cli.main([*arguments, "--json"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert records[0]["playouts"] == 30 == sum(record["visits"] for record in records[1:])
+    assert len(records) == 9
+    assert cli.main([*arguments, "--dagaz"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 8
+
+
+def test_a_search_by_the_clock(capsys):
+    assert cli.main(["analyse", "tictactoe", "--agent", "flat", "--seconds", "0.2", "--rows", "1"]) == 0
+    searched = re.search(r"([\d,]+) simulations in ([\d.]+) s", capsys.readouterr().out)
+    assert int(searched[1].replace(",", "")) > 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--agent", "minimax"], "unknown search 'minimax'"),
+        (["--moves", "a3,a2,b3,b2,c3"], "the game is over after --moves a3,a2,b3,b2,c3"),
+        (["--moves", "z9"], "no action is called 'z9'"),
+        (["--json", "--dagaz"], "choose one"),
+        (["--rows", "-1"], "cannot be below 0"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(arguments, said, capsys):
+    assert cli.main(["analyse", "tictactoe", *arguments]) == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,259 @@
+"""Thinking against the clock: limits, stopping, growth, traces, broken evaluators."""
+
+import dataclasses
+import functools
+import threading
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.evaluators import Evaluation, Evaluator, Rollout, Uniform
+from jaxgo.games import make
+from jaxgo.search import Flat, Greedy, Gumbel, Model, Puct, Random, Search, Uct, think
+from jaxgo.search.health import EvaluatorError
+from jaxgo.search.think import Limit, Thinker
+
+GAME = make("connect4")
+MODEL = Model(GAME, Uniform())
+UCT = Uct(simulations=64, solver=False)
+
+
+@functools.cache
+def roots(games: int) -> Any:
+    return jax.jit(lambda key: MODEL.start(key, games))(jax.random.key(0))
+
+
+def thinker(search: Search = UCT, games: int = 1, model: Model = MODEL, **options: Any) -> Thinker:
+    made = Thinker(search, model, (), jax.random.key(1), **options)
+    made.begin(roots(games))
+    return made
+
+
+def test_a_limit_of_simulations_is_met_exactly():
+    snapshot = thinker(games=2).think(Limit(simulations=50))
+    assert snapshot.simulations.tolist() == [50, 50]
+    assert snapshot.result.visits.sum(axis=1).tolist() == [50, 50]
+
+
+def test_chunks_change_nothing():
+    whole = thinker().think(Limit(simulations=60))
+    small = thinker(chunk_seconds=1e-6)
+    parts = list(small.watch(Limit(simulations=60)))
+    assert len(parts) > 3
+    assert parts[-1].result.visits.tolist() == whole.result.visits.tolist()
+    counts = [int(part.simulations[0]) for part in parts]
+    assert counts == sorted(set(counts))
+    # snapshots stay as they were, though the search took their buffers over
+    assert [int(part.result.visits.sum()) for part in parts] == counts
+
+
+def test_it_can_go_on_where_it_stopped():
+    once = thinker().think(Limit(simulations=60))
+    twice = thinker()
+    assert twice.think(Limit(simulations=20)).simulations.tolist() == [20]
+    assert twice.think(Limit(simulations=40)).simulations.tolist() == [40]
+    assert twice.think(Limit(simulations=1)).result.visits.sum() == once.result.visits.sum() + 1
+
+
+def test_a_limit_of_time_is_kept_within_one_chunk():
+    made = thinker(games=8)
+    limit = Limit(seconds=0.5)
+    made.warm(limit)
+    took, last = [], 0.0
+    for snapshot in made.watch(limit):
+        took.append(snapshot.seconds - last)
+        last = snapshot.seconds
+    assert last >= 0.5
+    assert last - took[-1] < 0.5  # the last chunk began in time
+    assert snapshot.simulations.min() > 100
+
+
+def test_both_limits_the_first_one_counts():
+    made = thinker()
+    made.warm(Limit(simulations=10))
+    assert made.think(Limit(simulations=10, seconds=100.0)).simulations.tolist() == [10]
+
+
+@pytest.mark.parametrize("limit", [{}, {"simulations": 0}, {"simulations": 0, "seconds": 0.0}])
+def test_no_limit_at_all_is_a_mistake(limit):
+    with pytest.raises(UsageError, match="simulations or seconds above 0"):
+        Limit(**limit)
+    with pytest.raises(UsageError, match="below 0"):
+        Limit(simulations=-1, seconds=1.0)
+
+
+def test_stop_from_another_thread_ends_pondering_with_a_legal_move():
+    made = thinker(most_bytes=2**20)
+    made.warm(None)
+    timer = threading.Timer(0.3, made.stop)
+    timer.start()
+    began = time.monotonic()
+    snapshot = made.ponder()
+    assert time.monotonic() - began < 30.0
+    assert snapshot.simulations[0] > 0
+    assert 0 <= snapshot.result.action[0] < 7
+    # the next thought does not remember the stop
+    assert thinker().think(Limit(simulations=30)).simulations.tolist() == [30]
+
+
+def test_stop_during_a_thought_ends_it_after_the_chunk():
+    made = thinker(chunk_seconds=1e-6)
+    seen = []
+    for snapshot in made.watch(Limit(simulations=10_000)):
+        seen.append(snapshot)
+        if len(seen) == 2:
+            made.stop()
+    assert len(seen) == 2
+
+
+def test_a_second_thought_at_once_is_refused():
+    made = thinker()
+    watching = made.watch(Limit(simulations=1000))
+    next(watching)
+    for second in (lambda: made.think(Limit(simulations=5)), made.ponder, lambda: made.begin(roots(1))):
+        with pytest.raises(UsageError, match="thinking already"):
+            second()
+    watching.close()
+    assert made.think(Limit(simulations=5)).simulations.tolist() == [5]
+
+
+def test_there_must_be_a_position():
+    with pytest.raises(UsageError, match="call begin first"):
+        Thinker(UCT, MODEL, (), jax.random.key(0)).think(Limit(simulations=1))
+
+
+# -- traces and growth -----------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Counted(Evaluator):
+    """Uniform, and counts how often it is traced."""
+
+    name: str
+
+    def __call__(self, game: Game[Any], params: Any, key: Array, states: Any) -> Evaluation:
+        TRACES[self.name] = TRACES.get(self.name, 0) + 1
+        return Uniform()(game, params, key, states)
+
+
+TRACES: dict[str, int] = {}
+
+
+def test_budgets_limits_and_chunks_do_not_trace_again():
+    search, model = Uct(simulations=200, solver=False), Model(GAME, Counted("budgets"))
+    thinker(search, model=model).think(Limit(simulations=20))
+    once = TRACES["budgets"]
+    for chunk_seconds, simulations in ((1e-6, 33), (1.0, 47), (0.1, 150)):
+        thinker(search, model=model, chunk_seconds=chunk_seconds).think(Limit(simulations=simulations))
+    thinker(Uct(simulations=200, solver=False), model=Model(make("connect4"), Counted("budgets"))).think(
+        Limit(simulations=5)
+    )
+    assert TRACES["budgets"] == once
+
+
+def test_a_tree_grows_by_doubling_and_forgets_nothing():
+    small = thinker(Uct(simulations=8, solver=False), chunk_seconds=1e-6)
+    snapshot = small.think(Limit(simulations=40))
+    assert snapshot.result.visits.sum() == 40
+    assert small.state.tree.visits.shape[1] == 9 * 8
+    # a larger tree from the start finds the same
+    large = thinker(Uct(simulations=63, solver=False)).think(Limit(simulations=40))
+    assert snapshot.result.visits.tolist() == large.result.visits.tolist()
+
+
+def test_a_tree_with_fixed_room_or_no_memory_stops_when_it_is_full():
+    fixed = thinker(Uct(simulations=8, nodes=20, solver=False)).think(Limit(simulations=40))
+    assert fixed.simulations.tolist() == [19]
+    poor = thinker(Uct(simulations=8, solver=False), most_bytes=1).think(Limit(simulations=40))
+    assert poor.simulations.tolist() == [8]
+
+
+def test_pondering_ends_by_itself_when_all_is_known():
+    game = make("minerace", board="..-.I")
+    model = Model(game, Uniform())
+    made = Thinker(Uct(simulations=8), model, (), jax.random.key(0))
+    made.begin(jax.jit(lambda key: model.start(key, 1))(jax.random.key(0)))
+    snapshot = made.ponder()
+    assert snapshot.result.solved.all()
+    assert abs(float(snapshot.result.value[0])) == 1.0
+
+
+# -- following the game ----------------------------------------------------------------------------------------
+
+
+def test_the_tree_follows_the_game_over_two_moves():
+    made = thinker()
+    first = made.think(Limit(simulations=64))
+    step = jax.jit(lambda position, action: MODEL.play(position, action)[0])
+    a = jnp.asarray(first.result.action)
+    after = step(roots(1), a)
+    tree = made.state.tree
+    child = int(tree.child[0, 0, int(a[0])])
+    reply = jnp.asarray(np.array(jax.device_get(tree.visits))[0][np.asarray(tree.child[0, child])].argmax())[None]
+    grandchild = int(tree.child[0, child, int(reply[0])])
+    kept = int(tree.visits[0, grandchild])
+    made.follow(a, after)
+    made.follow(reply.astype(jnp.int32), step(after, reply.astype(jnp.int32)))
+    second = made.think(Limit(simulations=10))
+    assert kept > 1
+    assert second.simulations.tolist() == [10]
+    assert int(made.state.tree.visits[0, 0]) == kept + 10
+    assert int(made.root.state.ply[0]) == 2
+
+
+# -- searches without chunks -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("search", [Random(), Greedy(), Gumbel(simulations=16, backend="mctx"), Flat(simulations=16)])
+def test_searches_of_every_kind_think(search):
+    snapshot = thinker(search, games=2).think(Limit(simulations=16))
+    assert snapshot.simulations.tolist() == [search.budget] * 2
+    assert ((snapshot.result.action >= 0) & (snapshot.result.action < 7)).all()
+
+
+@pytest.mark.parametrize("search", [Gumbel(simulations=32), Puct(simulations=32, leaves=4)])
+def test_chunks_change_nothing_for_rounds_of_several_leaves(search):
+    model = Model(GAME, Rollout())
+    whole = thinker(search, games=2, model=model, chunk_seconds=100.0).think(Limit(simulations=32))
+    parts = thinker(search, games=2, model=model, chunk_seconds=1e-6).think(Limit(simulations=32))
+    assert parts.result.visits.sum(axis=1).tolist() == [32, 32]
+    if not isinstance(search, Gumbel):  # a round of Gumbel that is cut draws other playouts
+        assert parts.result.visits.tolist() == whole.result.visits.tolist()
+
+
+# -- broken numbers --------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Broken(Evaluator):
+    """NaN after the second move in the last column, in the third game of the batch only."""
+
+    number: float
+
+    def __call__(self, game: Game[Any], params: Any, key: Array, states: Any) -> Evaluation:
+        games = states.ply.shape[0]
+        bad = (jnp.arange(games) == 2) & (states.ply >= 2)
+        return Evaluation(jnp.zeros((games, game.num_actions)), jnp.where(bad, self.number, 0.0))
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_broken_numbers_are_reported_by_game_lane_and_evaluator(number):
+    made = thinker(games=4, model=Model(GAME, Broken(number)))
+    with pytest.raises(EvaluatorError) as caught:
+        made.think(Limit(simulations=40))
+    said = str(caught.value)
+    assert "Broken" in said
+    assert "ConnectFour" in said
+    assert "in lane 2 of 4" in said
+
+
+def test_a_thought_from_one_call():
+    snapshot = think.think(UCT, MODEL, (), jax.random.key(1), roots(1), Limit(simulations=12))
+    assert snapshot.result.visits.sum() == 12
