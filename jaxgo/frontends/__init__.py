@@ -1,0 +1,1 @@
+"""People and protocols: what turns a game into something to look at and to type at."""

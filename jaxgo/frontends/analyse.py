@@ -1,0 +1,140 @@
+"""`jaxgo analyse`: what a search thinks of a position, move by move."""
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from jaxgo.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from jaxgo.search.analysis import Move
+    from jaxgo.search.think import Limit, Snapshot, Thinker
+
+LINE = 8  # moves of a variation that a row of the table shows
+
+
+@dataclass(frozen=True)
+class Analyse:
+    """Search a position and print every move's visits, value, prior and best line."""
+
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    """The game, as `jaxgo games` lists it."""
+    moves: str = ""
+    """Moves from the start, parted by commas, such as d4,e5."""
+    agent: str = "uct:6400"
+    """Who searches, such as puct:800 or uct:6400,rollouts=4."""
+    seconds: float = 0.0
+    """Search for so long, instead of as many simulations as the agent has."""
+    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    """An option of the game, such as komi=5.5; may be given several times."""
+    rows: int = 20
+    """Moves to list; 0: all."""
+    json: bool = False
+    """Print JSON lines: the search, then one line for each move."""
+    dagaz: bool = False
+    """Print the log of Dagaz: wins, playouts and depth of each move."""
+    seed: int = 0
+    """Of the search's luck."""
+
+    def run(self) -> int:
+        import jax
+        import jax.numpy as jnp
+
+        from jaxgo import agents
+        from jaxgo.core import play
+        from jaxgo.frontends.options import read_game
+        from jaxgo.frontends.replay import replay
+        from jaxgo.search.think import Limit, Thinker
+
+        if self.rows < 0 or self.seconds < 0:
+            raise UsageError("--rows and --seconds cannot be below 0")
+        if self.json and self.dagaz:
+            raise UsageError("--json and --dagaz are two ways to print the same; choose one")
+        game = read_game(self.name, self.option)
+        agent = agents.load_agent(self.agent, game)
+        position, _ = replay(game, [text for text in self.moves.split(",") if text.strip()])
+        if bool(play.over(game, position)):
+            raise UsageError(f"the game is over after --moves {self.moves}; leave the last move out")
+        thinker = Thinker(agent.search, agent.model, agent.params, jax.random.key(self.seed))
+        thinker.begin(jax.tree.map(lambda x: jnp.asarray(x)[None], position))
+        limit = Limit(seconds=self.seconds) if self.seconds else Limit(simulations=max(1, agent.search.budget))
+        thinker.warm(limit)
+        if self.json or self.dagaz:
+            self._print_lines(thinker, thinker.think(limit))
+        else:
+            self._print_table(thinker, limit)
+        return 0
+
+    def _moves(self, thinker: "Thinker", snapshot: "Snapshot") -> "list[Move]":
+        from jaxgo.search import analysis
+
+        game = thinker.model.game
+        moves = analysis.table(snapshot.result, game.action_name, analysis.of_state(thinker.state))
+        return moves[: self.rows or None]
+
+    def _print_lines(self, thinker: "Thinker", snapshot: "Snapshot") -> None:
+        from jaxgo.search import analysis
+
+        moves = self._moves(thinker, snapshot)
+        if self.dagaz:
+            print("\n".join(analysis.dagaz_log(moves)))
+            return
+        name = thinker.model.game.action_name
+        whole: dict[str, Any] = {"game": self.name, "agent": self.agent, "seconds": round(snapshot.seconds, 3)}
+        whole |= analysis.summary(snapshot.result, name, analysis.of_state(thinker.state))
+        for record in analysis.json_records(moves, whole):
+            print(json.dumps(record))
+
+    def _print_table(self, thinker: "Thinker", limit: "Limit") -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        if not sys.stdout.isatty():
+            console = Console(width=120)
+            with console.capture() as drawn:  # rich would answer a closed pipe with exit 1
+                console.print(self._table(thinker, thinker.think(limit)))
+            print(drawn.get(), end="")
+            return
+        with Live(auto_refresh=False) as view:
+            for snapshot in thinker.watch(limit):
+                view.update(self._table(thinker, snapshot), refresh=True)
+
+    def _table(self, thinker: "Thinker", snapshot: "Snapshot") -> "Group":
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        result = snapshot.result
+        searched, seconds = int(snapshot.simulations[0]), snapshot.seconds
+        speed = f", {searched / seconds:,.0f} a second" if searched and seconds else ""
+        value = f"value {float(result.value[0]):+.3f}{', exact' if result.solved[0] else ''}"
+        title = f"{self.name}  {self.agent}  {searched:,} simulations in {seconds:.1f} s{speed}  {value}"
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("move")
+        for heading in ("visits", "share", "value", "prior"):
+            table.add_column(heading, justify="right")
+        table.add_column("proven")
+        table.add_column("principal variation")
+        for move in self._moves(thinker, snapshot):
+            table.add_row(
+                move.name,
+                f"{move.visits:,}",
+                f"{move.share:.1%}",
+                f"{move.value:+.3f}" if move.visits or move.proven else "",
+                "" if move.prior is None else f"{move.prior:.1%}",
+                _verdict(move),
+                " ".join(move.variation[:LINE]),
+                style="bold" if move.best else None,
+            )
+        return Group(Text(title, no_wrap=True), table)
+
+
+def _verdict(move: "Move") -> str:
+    if not move.proven:
+        return ""
+    return "win" if move.value > 0 else "loss" if move.value < 0 else "draw"

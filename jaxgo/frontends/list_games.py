@@ -1,0 +1,29 @@
+"""`jaxgo games`: what there is to play."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ListGames:
+    """List the games: board, actions, longest game, bytes of a state, symmetries."""
+
+    def run(self) -> int:
+        from rich.console import Console
+        from rich.table import Table
+
+        from jaxgo.core.game import state_bytes
+        from jaxgo.games import GAMES
+
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("game")
+        for heading in ("board", "seats", "actions", "max plies", "state bytes", "symmetries"):
+            table.add_column(heading, justify="right")
+        for name, game in GAMES.items():
+            height, width = game.picture
+            numbers = (game.players, game.num_actions, game.max_plies, state_bytes(game), len(game.symmetries().cells))
+            table.add_row(name, f"{height}x{width}", *(f"{n:,}" for n in numbers))
+        console = Console()
+        with console.capture() as drawn:  # rich would answer a closed pipe with exit 1
+            console.print(table)
+        print(drawn.get(), end="")
+        return 0

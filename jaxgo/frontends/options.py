@@ -1,0 +1,43 @@
+"""Games as people name them on a command line: `go9`, with options such as `komi=5.5`."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.game import Game
+from jaxgo.games import GAMES, make
+
+_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+def _value(text: str, like: object) -> Any:
+    """The text as a value of the same kind as the default; texts that are not stay texts, and `make` complains."""
+    if isinstance(like, bool):
+        return _WORDS.get(text.lower(), text)
+    for kind in (int, float):
+        if isinstance(like, kind) or (like is None):
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    return text
+
+
+def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
+    """The game `name` with `options` such as "komi=5.5"; a UsageError on anything unknown."""
+    if name not in GAMES:
+        raise choose("game", name, GAMES)
+    values = {}
+    for option in options:
+        key, equals, text = option.partition("=")
+        if not equals:
+            raise UsageError(f"option {option!r} is not of the form name=value, such as max_plies=100")
+        values[key.strip()] = _value(text.strip(), getattr(GAMES[name], key.strip(), None))
+    return make(name, **values)
+
+
+def describe_options(game: Game[Any]) -> str:
+    """The options of a game and their values, as they are typed."""
+    fields = dataclasses.fields(game)  # type: ignore[arg-type]
+    return " ".join(f"{field.name}={getattr(game, field.name)}" for field in fields)

@@ -1,0 +1,41 @@
+"""`jaxgo show`: a position as text and as a picture."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from jaxgo.core.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Show:
+    """Draw a position of a game, after some moves, in the terminal and as SVG."""
+
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    """The game, as `jaxgo games` lists it."""
+    moves: str = ""
+    """Moves from the start, parted by commas, such as d4,e5."""
+    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    """An option of the game, such as komi=5.5; may be given several times."""
+    svg: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write the picture to this file."""
+
+    def run(self) -> int:
+        from jaxgo.frontends import board_view
+        from jaxgo.frontends.options import describe_options, read_game
+        from jaxgo.frontends.replay import replay, status
+
+        game = read_game(self.name, self.option)
+        moves = [text for text in self.moves.split(",") if text.strip()]
+        position, last = replay(game, moves)
+        if self.svg is not None:
+            try:
+                self.svg.write_text(board_view.svg(game, position.state, last=last))
+            except OSError as error:
+                raise UsageError(f"cannot write {self.svg}: {error.strerror}") from None
+        print(f"{self.name} {describe_options(game)}".rstrip())
+        print(board_view.text(game, position.state))
+        print(status(game, position))
+        return 0

@@ -1,0 +1,101 @@
+"""Every game can be looked at: as text and as a valid picture that shows each of its pieces."""
+
+import functools
+import xml.etree.ElementTree as ElementTree
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgo
+from jaxgo.frontends import board_view
+from jaxgo.games import GAMES
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@functools.cache
+def start(name):
+    return jax.jit(GAMES[name].init)(jax.random.key(0))
+
+
+def test_a_board_as_text():
+    game = GAMES["tictactoe"]
+    state = game.place(np.array([1, 0, 2, 0, 1, 0, 0, 0, 0], np.int8), 1)
+    assert board_view.text(game, state) == "3 X . O\n2 . X .\n1 . . .\n  a b c"
+
+
+def test_names_are_those_of_the_players():
+    assert board_view.text(GAMES["go9"], start("go9")).splitlines()[-1] == "  A B C D E F G H J"
+    assert board_view.text(GAMES["go13"], start("go13")).splitlines()[0].startswith("13 ")
+    assert board_view.names(GAMES["kono"])[0] == "a4"  # actions are not cells, but speak of squares
+    assert board_view.names(GAMES["connect4"]) == ()  # actions are columns
+    assert board_view.names(GAMES["scorefour"]) == ()  # four boards side by side
+
+
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_every_game_has_both_views(name):
+    game, state = GAMES[name], start(name)
+    codes = np.asarray(game.cells(state))
+    rows = board_view.text(game, state).splitlines()
+    assert len(rows) == game.picture[0] + bool(board_view.names(game))
+    picture = ElementTree.fromstring(board_view.svg(game, state, last=0))
+    if game.grid == "blocks":
+        assert {text.text for text in picture.iter(f"{SVG}text")} >= {game.pieces[c].label for c in codes.tolist() if c}
+        return
+    seats = [shape.get("class") for shape in picture.iter(f"{SVG}circle")]
+    for seat, word in board_view.SEATS.items():
+        wanted = sum(game.pieces[c].seat == seat and game.pieces[c].glyph.strip() != "" for c in codes.tolist() if c)
+        assert seats.count(word) == wanted
+    voids = sum(not game.pieces[c].glyph.strip() for c in codes.tolist())
+    assert sum(r.get("class").startswith("board") for r in picture.iter(f"{SVG}rect")) == codes.size - voids
+
+
+def test_the_last_move_is_ringed():
+    game = jaxgo.make("go9")
+    action = game.parse_action("D4")
+    picture = ElementTree.fromstring(
+        board_view.svg(game, jax.jit(game.step)(start("go9"), jnp.int32(action)), last=action)
+    )
+    stone, ring = picture.iter(f"{SVG}circle")
+    assert ring.get("class") == "last"
+    assert (ring.get("cx"), ring.get("cy")) == (stone.get("cx"), stone.get("cy"))
+    nothing = board_view.svg(game, start("go9"), last=game.parse_action("pass"))
+    assert "<circle" not in nothing
+
+
+def test_a_block_is_one_piece():
+    """The donkey of Klotski is four cells; the part that starts at its first cell covers all of them."""
+    picture = ElementTree.fromstring(board_view.svg(GAMES["klotski"], start("klotski")))
+    donkey = next(shape for shape in picture.iter(f"{SVG}rect") if shape.get("class") == "zero")
+    assert float(donkey.get("width")) == float(donkey.get("height")) > board_view.CELL * 1.5
+
+
+def test_labels_are_text_and_not_markup(monkeypatch):
+    game = GAMES["tictactoe"]
+    monkeypatch.setattr(type(game), "pieces", (game.pieces[0], game.pieces[1]._replace(label="<&>"), game.pieces[2]))
+    picture = board_view.svg(game, game.step(start("tictactoe"), jnp.int32(4)))
+    assert "&lt;&amp;&gt;" in picture
+    ElementTree.fromstring(picture)
+
+
+def test_pictures_need_nothing_else():
+    for name in GAMES:
+        picture = board_view.svg(GAMES[name], start(name)).replace('xmlns="http://www.w3.org/2000/svg"', "")
+        assert not any(word in picture for word in ("http", "href", "url(", "<script", "<image", "@import")), name
+
+
+def test_star_points():
+    """Five of Go 9x9 and 13x13, nine of 19x19; none on a board without a centre."""
+    counts = {name: board_view.svg(GAMES[name], start(name)).count('class="star"') for name in ("go9", "go13", "go19")}
+    assert counts == {"go9": 5, "go13": 5, "go19": 9}
+    assert 'class="star"' not in board_view.svg(GAMES["kono"], start("kono"))
+
+
+def test_the_ring_goes_around_a_label():
+    game = GAMES["maharajah"]
+    action = game.parse_action("a2-a4")
+    picture = ElementTree.fromstring(board_view.svg(game, game.step(start("maharajah"), jnp.int32(action)), action))
+    rings = [float(c.get("r")) for c in picture.iter(f"{SVG}circle") if c.get("class") == "last"]
+    assert rings == [board_view.CELL * 0.42, board_view.CELL * 0.2]  # the pawn on a4, the empty a2

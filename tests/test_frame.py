@@ -1,0 +1,195 @@
+"""The frame of the house: imports, the command line, the lock files."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import lock
+import pytest
+
+import jaxgo
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends import cli
+from jaxgo.frontends.options import read_game
+
+ROOT = Path(__file__).parents[1]
+
+
+def python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
+    """Runs code in a fresh interpreter, without the type checks that tests/conftest.py switches on."""
+    command = [sys.executable, "-c", code, *args]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+# -- imports --------------------------------------------------------------------------------------------------------
+
+
+def test_importing_jaxgo_costs_little_more_than_importing_jax():
+    code = (
+        "import time, jax, jax.numpy; began = time.process_time(); "  # a busy machine does not count
+        "import jaxgo; assert jaxgo.GAMES; print(time.process_time() - began)"
+    )
+    assert min(float(python(code).stdout) for _ in range(2)) < 1.5
+
+
+def test_no_import_starts_a_backend():
+    """A backend that starts at import would come before `jax.distributed.initialize`."""
+    code = (
+        "import importlib, pkgutil, jaxgo\n"
+        "names = [m.name for m in pkgutil.walk_packages(jaxgo.__path__, 'jaxgo.')]\n"
+        "for name in names:\n    importlib.import_module(name)\n"
+        "import jax, jax._src.xla_bridge as bridge\n"
+        "print(len(names), len(bridge._backends)); jax.devices(); print(len(bridge._backends))"
+    )
+    ran = python(code)
+    (modules, before), (after,) = (map(int, line.split()) for line in ran.stdout.splitlines())
+    assert modules > 15, ran.stderr
+    assert before == 0, "some module of jaxgo starts a JAX backend when it is imported"
+    assert after > 0, "this test looks for backends in the wrong place"
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_help_and_version_do_not_wait_for_jax(argument):
+    code = (
+        "import sys\nfrom jaxgo.frontends.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit as end:\n    assert not end.code\n"
+        "assert not {'jax', 'numpy', 'flax'} & set(sys.modules), 'imported too much'"
+    )
+    ran = python(code, argument)
+    assert ran.returncode == 0, ran.stderr
+    assert "jaxgo" in ran.stdout
+
+
+def test_public_names_exist():
+    assert {"GAMES", "make", "UsageError", "__version__"} <= set(dir(jaxgo))
+    for name in jaxgo.__all__:
+        assert getattr(jaxgo, name) is not None
+    with pytest.raises(AttributeError, match="nonsense"):
+        jaxgo.nonsense  # noqa: B018
+
+
+# -- the command line -----------------------------------------------------------------------------------------------
+
+
+def test_games_lists_every_game(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    assert cli.main(["games"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(jaxgo.GAMES)
+    assert "tictactoe 3x3 2 9 9 21 8" in [" ".join(line.split()) for line in lines]
+
+
+def test_show_plays_moves_and_writes_a_picture(capsys, tmp_path):
+    picture = tmp_path / "board.svg"
+    assert cli.main(["show", "tictactoe", "--moves", "b2,A1,c3", "--svg", str(picture)]) == 0
+    out = capsys.readouterr().out
+    assert "tictactoe height=3 width=3 k=3" in out
+    assert "ply 3, seat 1 to move, 6 legal actions" in out
+    assert picture.read_text().startswith("<svg")
+
+
+def test_show_takes_options_and_tells_the_result(capsys):
+    assert cli.main(["show", "tictactoe", "--option", "k=2", "--moves", "a1,c3,b1"]) == 0
+    assert "over after 3 plies; result for each seat: +1, -1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "chess"], "unknown game 'chess'; choose one of: go"),
+        (
+            ["show", "tictactoe", "--option", "kk=4"],
+            "unknown option of tictactoe 'kk'; choose one of: height, width, k",
+        ),
+        (["show", "tictactoe", "--option", "k"], "'k' is not of the form name=value"),
+        (["show", "tictactoe", "--option", "k=four"], "option k of tictactoe is 3 by default; 'four'"),
+        (["show", "tictactoe", "--option", "k=9"], "k=9 in a row do not fit"),
+        (["show", "tictactoe", "--moves", "b2,z9"], "no action is called 'z9'"),
+        (["show", "tictactoe", "--moves", "b2,b2"], "move 2, 'b2', is not legal; legal moves are: a3, b3"),
+        (["show", "tictactoe", "--moves", "a1,a2,b1,b2,c1,c2"], "move 6, 'c2', is not legal"),
+        (["show", "tictactoe", "--svg", "no/such/folder/x.svg"], "cannot write no/such/folder/x.svg"),
+        (["doctor", "--batch", "0"], "--batch must be at least 1"),
+        (["doctor", "--game", "chess"], "unknown game 'chess'"),
+    ],
+)
+def test_a_mistake_is_one_sentence(arguments, words, capsys):
+    assert cli.main(arguments) == 2
+    out, error = capsys.readouterr()
+    assert not out
+    assert words in error
+    assert error.startswith("jaxgo: ")
+    assert error.count("\n") == 1
+    assert error.endswith("\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["show", "tictactoe", "--nonsense", "1"], ["doctor", "--batch", "x"]]
+)
+def test_a_wrong_flag_exits_2(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    assert end.value.code == 2
+    assert capsys.readouterr().err
+
+
+def test_doctor_reports_machine_and_speed(capsys):
+    assert cli.main(["doctor", "--game", "tictactoe", "--seconds", "0.05", "--batch", "8"]) == 0
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["jaxgo"] == jaxgo.__version__
+    assert {"python", "jax", "devices", "speed"} <= set(lines)
+    assert "steps/s" in lines["speed"]
+
+
+def test_a_closed_pipe_is_quiet():
+    command = f"{sys.executable} -m jaxgo games | true"
+    ran = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.stderr == ""
+
+
+@pytest.mark.parametrize("script", ["train.py", "eval.py"])
+def test_what_is_not_there_says_so(script):
+    ran = subprocess.run([sys.executable, script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 2
+    assert "not part of this version" in ran.stderr
+
+
+def test_options_take_the_kind_of_their_default():
+    assert read_game("tictactoe", ["width = 4", "k=2"]) == jaxgo.make("tictactoe", width=4, k=2)
+    with pytest.raises(UsageError, match="another kind"):
+        read_game("tictactoe", ["k=true"])
+
+
+# -- the tree -------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_runs_text_as_code():
+    banned = ("pickle", " eval(", "torch.load", "exec(")
+    files = [*ROOT.glob("*.py"), *(f for top in ("jaxgo", "tools", "benchmarks") for f in (ROOT / top).rglob("*.py"))]
+    found = [(f.name, word) for f in files for word in banned if word in f.read_text()]
+    assert len(files) > 20
+    assert found == []
+
+
+def test_lock_files_agree():
+    assert lock.faults() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "fault"),
+    [
+        ("requirements.lock", "jaxtyping==", "jaxtyping==9.", "is in only one of"),
+        ("requirements.lock", "    # via", "    # from https://host", "requirements.lock holds an address"),
+        ("pyproject.toml", '  "rich>=14",', '  "rich>=14",  # http://host', "pyproject.toml holds an address"),
+        ("pyproject.toml", '  "rich>=14",', '  "rich>=14",\n  "trueskill",', "trueskill is not locked"),
+    ],
+)
+def test_lock_faults_are_found(name, old, new, fault, tmp_path, monkeypatch):
+    for file in ("pyproject.toml", *lock.LOCKS):
+        shutil.copy(ROOT / file, tmp_path / file)
+    text = (tmp_path / name).read_text()
+    assert old in text
+    (tmp_path / name).write_text(text.replace(old, new, 1))
+    monkeypatch.setattr(lock, "ROOT", tmp_path)
+    monkeypatch.setattr(lock, "PROJECT", tmp_path / "pyproject.toml")
+    assert any(fault in found for found in lock.faults())
