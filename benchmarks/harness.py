@@ -1,0 +1,67 @@
+"""What every benchmark shares: interleaved repetitions, medians, and one JSON line for each answer.
+
+Rates are only compared within one run, with the competitors taking turns, because machines drift.
+"""
+
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+
+Program = Callable[[], float]  # does some work, returns how much of it per second
+
+
+def rate(work: float, run: Callable[[], Any], seconds: float) -> Program:
+    """A program that repeats `run`, which does `work` units and returns arrays, for at least some seconds."""
+
+    def program() -> float:
+        done, began = 0.0, time.perf_counter()
+        while (passed := time.perf_counter() - began) < seconds or not done:
+            jax.block_until_ready(run())
+            done += work
+        return done / passed if done and passed else 0.0
+
+    return program
+
+
+def interleaved(programs: Mapping[str, Program], repetitions: int) -> dict[str, float]:
+    """The median rate of each program; every repetition runs all of them, one after the other."""
+    rates: dict[str, list[float]] = {name: [] for name in programs}
+    for _ in range(repetitions):
+        for name, program in programs.items():
+            rates[name].append(program())
+    return {name: statistics.median(values) for name, values in rates.items()}
+
+
+def machine() -> dict[str, Any]:
+    """Where the figures come from."""
+    device = jax.devices()[0]
+    versions = {name: importlib.metadata.version(name) for name in ("jax", "jaxlib", "jaxgo")}
+    return {
+        "device": f"{device.platform} {device.device_kind}",
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "python": platform.python_version(),
+        **versions,
+    }
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+        return names[0] if names else platform.processor()
+    except OSError:
+        return platform.processor()
+
+
+def report(question: str, **answer: Any) -> None:
+    """Prints one JSON line; floats keep four figures."""
+    short = {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in answer.items()}
+    print(json.dumps({"question": question, **short, "machine": machine()}), flush=True)

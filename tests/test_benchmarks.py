@@ -1,0 +1,59 @@
+"""The benchmark counts what it says: both libraries are given the same games, and every tick is a move."""
+
+import json
+
+import harness
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pgx
+import rules
+
+from jaxgo.core import choice
+from jaxgo.games import GAMES
+
+
+def test_both_libraries_play_the_same_games():
+    """The same words choose the same moves, through ends of games and fresh starts, so the boards stay equal."""
+    lanes, ticks = 16, 120
+    (start, tick), (theirs, their_tick) = rules.node_tick(GAMES["connect4"]), rules.pgx_tick("connect_four")
+    observe = jax.jit(jax.vmap(pgx.make("connect_four").observe))
+    see = jax.jit(jax.vmap(GAMES["connect4"].observe))
+    state, other = (jax.tree.map(lambda x: jnp.stack([x] * lanes), s) for s in (start, theirs))
+    move, their_move = jax.jit(jax.vmap(tick)), jax.jit(jax.vmap(their_tick))
+    restarts = 0
+    for t in range(ticks):
+        words = jax.vmap(choice.word, in_axes=(None, 0))(jnp.int32(t), jnp.arange(lanes))
+        ply = np.asarray(state.ply)
+        state, other = move(state, words), their_move(other, words)
+        np.testing.assert_array_equal(np.asarray(see(state))[..., :2] > 0, observe(other)[..., :2])
+        moved = np.asarray(state.ply)
+        assert ((moved == ply + 1) | (moved == 1)).all(), "a tick that is not a move"
+        restarts += int((moved == 1).sum())
+    assert restarts > 2 * lanes
+
+
+def test_choices_are_legal_and_even():
+    legal = np.arange(100) % 3 == 0
+    words = jax.vmap(choice.word, in_axes=(None, 0))(jnp.int32(7), jnp.arange(34 * 500))
+    counts = np.bincount(jax.vmap(choice.pick, in_axes=(None, 0))(jnp.asarray(legal), words), minlength=100)
+    assert not counts[~legal].any()
+    expected = 500.0
+    assert (((counts[legal] - expected) ** 2) / expected).sum() < 75  # chi-square, 33 degrees: 1 in 25,000
+
+
+def test_medians_and_the_json_line(capsys):
+    rates = iter([3.0, 1.0, 2.0])
+    assert harness.interleaved({"a": lambda: next(rates), "b": lambda: 5.0}, 3) == {"a": 2.0, "b": 5.0}
+    harness.report("a question", ratio=1.23456)
+    line = json.loads(capsys.readouterr().out)
+    assert line["question"] == "a question"
+    assert line["ratio"] == 1.235
+    assert {"device", "cores", "jax", "python"} <= set(line["machine"])
+
+
+def test_a_rate_counts_whole_runs():
+    runs = []
+    speed = harness.rate(10.0, lambda: runs.append(1) or jnp.int32(0), seconds=0.02)()
+    assert runs
+    assert 0 < speed < 10.0 * len(runs) / 0.02 + 1
