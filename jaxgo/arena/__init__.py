@@ -1,0 +1,1 @@
+"""Games for judging: openings, matches in one jitted program, tournaments, records, ratings."""

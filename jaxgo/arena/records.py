@@ -1,0 +1,222 @@
+"""What a match leaves behind: one JSON line for every pair of games, in a file that can be torn, resumed and merged.
+
+Two games of one opening, with the seats swapped, are one observation: they are not independent, so the pair is what
+is kept, and what ratings are fitted to. The id of a pair says which games it is, not how they ended: whoever plays it
+again gets the same id, so a resumed run knows what it has, and merging two files is idempotent.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import importlib.metadata
+import io
+import json
+import math
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from jaxgo.core.errors import UsageError
+
+
+@dataclasses.dataclass(frozen=True)
+class PairResult:
+    """Two games of one opening. Results are those of `a`: 1 won, 0.5 drawn, 0 lost (or a share of a win between)."""
+
+    game: str  # its name in GAMES
+    a: str  # the spec of an agent
+    b: str
+    first: float  # what `a` got on seat 0
+    second: float  # what `a` got on seat 1
+    id: str  # see `pair_id`
+    options: tuple[str, ...] = ()  # of the game, such as "komi=5.5"
+    seed: int = 0
+    number: int = 0  # of the opening among those of this seed
+    opening: tuple[str, ...] = ()  # names of its moves
+    plies: tuple[int, int] = (0, 0)  # how long the first and the second game were
+    checkpoints: tuple[str, str] = ("", "")  # hashes of the parameters of a and b; "" where there are none
+    problems: tuple[str, ...] = ()  # what went wrong, such as "game 1: b forfeits, illegal move z9"
+    commit: str = ""
+    versions: tuple[str, ...] = ()  # such as "jax 0.12.0"
+    time: str = ""  # UTC, ISO 8601
+
+    @property
+    def score(self) -> float:
+        """What `a` got in both games: 0, 0.5, 1, 1.5 or 2 where games are won, drawn or lost."""
+        return self.first + self.second
+
+    @property
+    def outcome(self) -> int:
+        """Which of the five paired outcomes this is: 0 (both lost) to 4 (both won)."""
+        return round(2 * self.score)
+
+    @property
+    def same_seat(self) -> bool:
+        """Whether the opening was won by the same seat twice, whoever sat there."""
+        return (self.first, self.second) in ((1.0, 0.0), (0.0, 1.0))
+
+
+def pair_id(
+    game: str,
+    options: Sequence[str],
+    a: str,
+    b: str,
+    *,
+    seed: int,
+    number: int,
+    opening: Sequence[str] = (),
+    checkpoints: Sequence[str] = ("", ""),
+) -> str:
+    """Which two games these are, as 16 hexadecimal digits that are the same on every machine."""
+    what = [game, sorted(options), a, b, seed, number, list(opening), list(checkpoints)]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
+
+
+def to_line(pair: PairResult) -> str:
+    """One line of JSON, without its end of line."""
+    return json.dumps(dataclasses.asdict(pair), separators=(",", ":"))
+
+
+def from_line(text: str) -> PairResult:
+    """The pair of a line; a ValueError says what is wrong with it. Fields that are not known are left out."""
+    record = json.loads(text)
+    if not isinstance(record, dict):
+        raise ValueError("not a JSON object")
+    fields = {field.name: field for field in dataclasses.fields(PairResult)}
+    missing = [n for n, f in fields.items() if f.default is dataclasses.MISSING and n not in record]
+    if missing:
+        raise ValueError(f"no {', '.join(missing)}")
+    known = {name: _read(name, value) for name, value in record.items() if name in fields}
+    pair = PairResult(**known)
+    if not all(0.0 <= result <= 1.0 for result in (pair.first, pair.second)):
+        raise ValueError("first and second must be from 0 to 1")
+    return pair
+
+
+@functools.cache
+def _kinds() -> dict[str, Any]:
+    return get_type_hints(PairResult)
+
+
+def _read(name: str, value: Any) -> Any:
+    """The value of a field as its type, checked: a file may come from anywhere."""
+    kind = _kinds()[name]
+    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    if kind in (str, int) and type(value) is kind:
+        return value
+    pair_of = {tuple[int, int]: int, tuple[str, str]: str}.get(kind)
+    if isinstance(value, list):
+        if pair_of and len(value) == 2 and all(type(v) is pair_of for v in value):
+            return tuple(value)
+        if kind == tuple[str, ...] and all(type(v) is str for v in value):
+            return tuple(value)
+    raise ValueError(f"{name} is {value!r}")
+
+
+def read(path: str | os.PathLike[str]) -> list[PairResult]:
+    """All pairs of a file, each id once. A last line that was cut short is left out; any other bad line is an error."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read the matches in {path}: {error.strerror}") from None
+    lines = data.split(b"\n")
+    pairs = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            pairs.append(from_line(line.decode()))
+        except ValueError as error:  # of JSON, of UTF-8 and of the fields
+            if number == len(lines):
+                break
+            raise UsageError(f"{path}, line {number} is no result of a pair ({error}); delete the line") from None
+    return merge(pairs)
+
+
+def merge(*files: Iterable[PairResult]) -> list[PairResult]:
+    """All pairs of all files in their order, each id once: the first that was found."""
+    found: dict[str, PairResult] = {}
+    for pairs in files:
+        for pair in pairs:
+            found.setdefault(pair.id, pair)
+    return list(found.values())
+
+
+def append(path: str | os.PathLike[str], pairs: Iterable[PairResult]) -> None:
+    """Adds whole lines in one write, after cutting off a line that a killed run left unfinished."""
+    text = "".join(to_line(pair) + "\n" for pair in pairs)
+    if not text:
+        return
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "a+b", buffering=0) as file, _locked(file):
+            _mend(file)
+            # one write of whole lines: another writer's lines come before or after, never between
+            file.write(text.encode())
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise UsageError(f"cannot write to {path}: {error.strerror}") from None
+
+
+def _mend(file: Any) -> None:
+    """Cuts the file back to its last whole line; a last line that only lacks its end gets it."""
+    size = file.seek(0, io.SEEK_END)
+    tail, start = b"", size
+    while start > 0 and b"\n" not in tail:
+        start = max(0, start - 65536)
+        file.seek(start)
+        tail = file.read(size - start)
+    last = tail[tail.rfind(b"\n") + 1 :]
+    if not last:
+        return
+    try:
+        from_line(last.decode())
+    except ValueError:
+        file.truncate(size - len(last))
+    else:
+        file.write(b"\n")
+
+
+@contextlib.contextmanager
+def _locked(file: Any) -> Iterator[None]:
+    """Alone with the file, where the system knows how."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+@functools.cache
+def commit() -> str:
+    """The commit of the source that runs, with a + if files differ from it; "" for an installed package."""
+    home = Path(__file__).parents[2]
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", "-C", str(home), *words], capture_output=True, text=True, timeout=10, check=True)
+        return done.stdout.strip()
+
+    try:
+        if not (home / ".git").exists():
+            return ""
+        changed = "+" if git("status", "--porcelain", "--untracked-files=no") else ""
+        return git("rev-parse", "--short=12", "HEAD") + changed
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+@functools.cache
+def versions() -> tuple[str, ...]:
+    """Of what results may depend on."""
+    packages = tuple(f"{name} {importlib.metadata.version(name)}" for name in ("jaxgo", "jax", "jaxlib"))
+    return (f"python {platform.python_version()}", *packages)

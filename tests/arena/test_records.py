@@ -1,0 +1,150 @@
+"""The file of results: whole lines, torn lines, merging."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+
+import pytest
+
+from jaxgo.arena import records
+from jaxgo.arena.records import PairResult, pair_id
+from jaxgo.core.errors import UsageError
+
+
+def pair(number: int, first: float = 1.0, second: float = 0.5, **more) -> PairResult:
+    name = pair_id("connect4", (), "uct:8", "random", seed=3, number=number)
+    return PairResult("connect4", "uct:8", "random", first, second, name, seed=3, number=number, **more)
+
+
+FULL = pair(
+    7,
+    options=("height=5",),
+    opening=("4", "4"),
+    plies=(17, 22),
+    checkpoints=("", "0123abcd"),
+    problems=("game 1: b forfeits, illegal move z9 — \u2028",),
+    commit="abc",
+    versions=("jax 1",),
+    time="2026-01-01T00:00:00Z",
+)
+
+
+def test_a_line_says_everything_and_reads_back():
+    line = records.to_line(FULL)
+    assert "\n" not in line
+    assert records.from_line(line) == FULL
+    assert records.from_line(line[:-1] + ',"later":1}') == FULL, "a field of a later version is no error"
+    assert {f.name for f in dataclasses.fields(PairResult)} == set(json.loads(line))
+
+
+def test_scores_and_outcomes():
+    assert [pair(0, a, b).outcome for a, b in ((0.0, 0.0), (0.0, 0.5), (1.0, 0.0), (0.5, 1.0), (1.0, 1.0))] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
+    assert pair(0, 1.0, 0.5).score == 1.5
+    same = [pair(0, a, b).same_seat for a, b in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.5))]
+    assert same == [True, True, False, False]
+
+
+def test_an_id_names_the_games_and_nothing_else():
+    base = {"seed": 1, "number": 2, "opening": ("a1",), "checkpoints": ("", "x")}
+    one = pair_id("go9", ("komi=5.5", "size=9"), "a", "b", **base)
+    assert one == "0c68b9795e81ec6d", "an id of today must be found again tomorrow"
+    assert one == pair_id("go9", ("size=9", "komi=5.5"), "a", "b", **base), "the order of options means nothing"
+    others = [
+        pair_id("go7", ("komi=5.5", "size=9"), "a", "b", **base),
+        pair_id("go9", ("komi=6.5", "size=9"), "a", "b", **base),
+        pair_id("go9", ("komi=5.5", "size=9"), "b", "a", **base),
+        *(
+            pair_id("go9", ("komi=5.5", "size=9"), "a", "b", **(base | change))
+            for change in ({"seed": 2}, {"number": 3}, {"opening": ("a2",)}, {"checkpoints": ("", "y")})
+        ),
+    ]
+    assert len({one, *others}) == 8
+
+
+def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_writer(tmp_path):
+    path = tmp_path / "runs" / "matches.jsonl"
+    records.append(path, [pair(0), FULL])
+    whole = path.read_bytes()
+    line = records.to_line(pair(1)).encode()
+    for torn in range(1, len(line)):
+        path.write_bytes(whole + line[:torn])
+        assert records.read(path) == [pair(0), FULL]
+    records.append(path, [pair(2)])
+    assert path.read_bytes().startswith(whole)
+    assert records.read(path) == [pair(0), FULL, pair(2)]
+
+
+def test_a_last_line_that_only_lacks_its_end_counts(tmp_path):
+    path = tmp_path / "matches.jsonl"
+    path.write_text(records.to_line(FULL))
+    assert records.read(path) == [FULL]
+    records.append(path, [pair(0)])
+    assert records.read(path) == [FULL, pair(0)]
+
+
+def test_merging_is_idempotent_and_keeps_the_first(tmp_path):
+    path = tmp_path / "matches.jsonl"
+    records.append(path, [pair(0), pair(1), pair(0, 0.0, 0.0)])
+    records.append(path, [])
+    found = records.read(path)
+    assert found == [pair(0), pair(1)]
+    assert records.merge(found, found, [pair(1), pair(2)]) == [pair(0), pair(1), pair(2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "no game, a, b, first, second, id"),
+        ("[1]", "not a JSON object"),
+        ("nonsense", "Expecting value"),
+        (json.dumps(json.loads(records.to_line(FULL)) | {"first": "1"}), "first is '1'"),
+        (json.dumps(json.loads(records.to_line(FULL)) | {"second": 1.5}), "from 0 to 1"),
+        (json.dumps(json.loads(records.to_line(FULL)) | {"first": float("nan")}), "first is nan"),
+        (json.dumps(json.loads(records.to_line(FULL)) | {"seed": True}), "seed is True"),
+        (json.dumps(json.loads(records.to_line(FULL)) | {"plies": [1]}), "plies is [1]"),
+        (json.dumps(json.loads(records.to_line(FULL)) | {"opening": "a1"}), "opening is 'a1'"),
+    ],
+)
+def test_a_bad_line_is_named(text, said, tmp_path):
+    path = tmp_path / "matches.jsonl"
+    path.write_text(f"{records.to_line(FULL)}\n{text}\n")
+    with pytest.raises(UsageError) as caught:
+        records.read(path)
+    assert "line 2" in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_files_that_cannot_be_used(tmp_path):
+    with pytest.raises(UsageError, match="cannot read the matches"):
+        records.read(tmp_path / "missing")
+    with pytest.raises(UsageError, match="cannot write to"):
+        records.append(tmp_path, [FULL])
+
+
+WRITER = """
+import sys
+from jaxgo.arena import records
+assert "jax" not in sys.modules, "records must be light"
+path, first = sys.argv[1], int(sys.argv[2])
+for number in range(first, first + 40):
+    records.append(path, [records.PairResult("go9", "a", "b", 1.0, 0.0, str(number), number=number)])
+"""
+
+
+def test_two_writers_do_not_tear_each_other(tmp_path):
+    path = tmp_path / "matches.jsonl"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(100 * i)]) for i in range(2)]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    assert sorted(p.number for p in records.read(path)) == [*range(40), *range(100, 140)]
+
+
+def test_where_results_come_from():
+    assert any(text.startswith("jax ") for text in records.versions())
+    assert records.commit() == records.commit()
