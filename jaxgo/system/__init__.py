@@ -1,0 +1,1 @@
+"""The machine: devices, run folders, metrics."""

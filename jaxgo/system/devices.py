@@ -1,0 +1,75 @@
+"""The devices of a run: one mesh with the axis `data`, how arrays lie on it, and the start of several hosts."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from jaxgo.core.errors import UsageError
+
+AXIS = "data"
+
+
+def join_hosts() -> None:
+    """Joins the hosts of a cluster, where there is one; comes before anything that touches a device.
+
+    Slurm, Open MPI and TPU pods are found by JAX itself; anything else names JAX_COORDINATOR_ADDRESS,
+    JAX_NUM_PROCESSES and JAX_PROCESS_ID.
+    """
+    address = os.environ.get("JAX_COORDINATOR_ADDRESS")
+    if address:
+        count, index = os.environ.get("JAX_NUM_PROCESSES"), os.environ.get("JAX_PROCESS_ID")
+        if not (count and index and count.isdigit() and index.isdigit()):
+            raise UsageError("JAX_COORDINATOR_ADDRESS needs JAX_NUM_PROCESSES and JAX_PROCESS_ID, two whole numbers")
+        jax.distributed.initialize(address, int(count), int(index))
+    elif _processes() > 1:
+        jax.distributed.initialize()
+
+
+def _processes() -> int:
+    """How many processes the launcher says there are."""
+    counts = [os.environ.get(name, "") for name in ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE")]
+    workers = os.environ.get("TPU_WORKER_HOSTNAMES", "").split(",")
+    return max(len(workers), *(int(count) if count.isdigit() else 1 for count in counts))
+
+
+def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
+    """All devices, or these, side by side along the axis `data`."""
+    chosen = jax.devices() if devices is None else list(devices)
+    return jax.make_mesh((len(chosen),), (AXIS,), axis_types=(AxisType.Auto,), devices=chosen)
+
+
+def split(mesh: Mesh) -> NamedSharding:
+    """The first axis in equal parts, one for each device."""
+    return NamedSharding(mesh, PartitionSpec(AXIS))
+
+
+def copied(mesh: Mesh) -> NamedSharding:
+    """The whole array on every device."""
+    return NamedSharding(mesh, PartitionSpec())
+
+
+def place(tree: Any, sharding: NamedSharding) -> Any:
+    """The arrays of a tree laid out in one way."""
+    return jax.device_put(tree, sharding)
+
+
+def check_divides(what: str, count: int, mesh: Mesh) -> None:
+    """A UsageError where `count` games or samples cannot be shared out evenly."""
+    devices = mesh.devices.size
+    if count < 1 or count % devices:
+        near = max(devices, round(count / devices) * devices)
+        raise UsageError(f"{what}={count} cannot be shared by {devices} devices; a number that can is {near}")
+
+
+def is_first_host() -> bool:
+    """Whether this process writes what only one may write."""
+    return jax.process_index() == 0
+
+
+def describe() -> str:
+    """The devices in words."""
+    devices = jax.devices()
+    return f"{len(devices)} x {devices[0].platform} {devices[0].device_kind}"

@@ -1,0 +1,83 @@
+"""Files that are whole or not there: atomic writing, checksums, and a lock that dies with its process."""
+
+import hashlib
+import os
+import socket
+from pathlib import Path
+from types import TracebackType
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+from jaxgo.core.errors import UsageError
+
+
+def write_whole(path: Path, data: bytes | str) -> None:
+    """Writes a file so that a reader, now or after a crash, sees the old content or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(fresh, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+    finally:
+        fresh.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a rename last; systems that cannot do it for folders do without."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def checksum(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file below a folder, by its relative name."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): checksum(path) for path in files}
+
+
+class Lock:
+    """One holder for each file. The system gives it free when the holder ends, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "a+")  # noqa: SIM115  (kept open: closing it gives the lock free)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.seek(0)
+            holder = self._file.read().strip() or "another process"
+            self._file.close()
+            raise UsageError(
+                f"{path.parent} is in use by {holder}; wait for it, stop it, or choose another folder"
+            ) from None
+        self._file.truncate(0)
+        self._file.write(f"process {os.getpid()} on {socket.gethostname()}")
+        self._file.flush()
+
+    def free(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> "Lock":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.free()

@@ -1,0 +1,133 @@
+"""Weights to play with, one `.npz` file each: the arrays of a network and, as JSON, what they belong to.
+
+A zip of plain arrays runs no code, takes no more memory than the file is long, and finds a flipped byte by the
+checksum of its member. `load_player` takes such a file, a run folder, a step of one, or the name of shipped weights.
+"""
+
+import io
+import json
+import math
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.system.files import write_whole
+
+SHIPPED = Path(__file__).parents[1] / "weights"
+FOLDER = "players"  # of a run folder
+ABOUT = "about.json"
+
+Weights = dict[str, Any]  # nested dicts of arrays, as Flax has them
+
+
+def save_player(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+    """Writes weights and a JSON note about them: the game, the network, the step."""
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w", zipfile.ZIP_STORED) as file:
+        file.writestr(ABOUT, json.dumps(about, indent=2))
+        for name, leaf in _flat(params).items():
+            array = np.asarray(leaf)
+            if array.dtype.kind not in "biuf":
+                raise ValueError(f"{name} is of {array.dtype}, which a file of weights cannot hold")
+            with file.open(f"{name}.npy", "w") as member:
+                np.save(member, array)
+    write_whole(path, memory.getvalue())
+
+
+def load_player(path: str | Path, step: int | None = None) -> tuple[dict[str, Any], Weights]:
+    """What the weights belong to, and the weights: `runs/go9` (the newest), `runs/go9/120`, a file, or a name."""
+    place, step = _find(str(path), step)
+    if place.is_file():
+        return read_player(place)
+    steps = player_steps(place)
+    if not steps:
+        raise UsageError(f"{place} holds no weights yet; train for longer, or name another folder")
+    if step is not None:
+        if step not in steps:
+            raise choose(f"step of {place}", step, steps)
+        return read_player(_file(place, step))
+    faults = []
+    for newest in reversed(steps):
+        try:
+            return read_player(_file(place, newest))
+        except UsageError as fault:
+            faults.append(str(fault))
+    raise UsageError(faults[0])
+
+
+def read_player(path: Path) -> tuple[dict[str, Any], Weights]:
+    """One file of weights; a UsageError says what is wrong with it."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            infos = file.infolist()
+            if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
+                raise ValueError("its members are compressed")
+            if sum(info.file_size for info in infos) > path.stat().st_size:
+                raise ValueError("its members are longer than the file")
+            about = json.loads(file.read(ABOUT))
+            flat = {i.filename.removesuffix(".npy"): _array(file.read(i)) for i in infos if i.filename != ABOUT}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise UsageError(f"{path} holds no sound weights ({error}); take another step or file") from None
+    return about, _nested(flat)
+
+
+def player_steps(run: Path) -> list[int]:
+    """The steps of a run whose weights were kept, oldest first."""
+    return sorted(int(path.stem) for path in (run / FOLDER).glob("*.npz") if path.stem.isdigit())
+
+
+def shipped() -> list[str]:
+    """The names of the weights that come with jaxgo."""
+    return sorted(path.stem for path in SHIPPED.glob("*.npz"))
+
+
+def _find(text: str, step: int | None) -> tuple[Path, int | None]:
+    """The file or run folder that was meant, and the step."""
+    path = Path(text)
+    if path.is_dir() or path.is_file():
+        return path, step
+    if path.name.isdigit() and (path.parent / FOLDER).is_dir():
+        return path.parent, int(path.name) if step is None else step
+    if text in shipped():
+        return SHIPPED / f"{text}.npz", None
+    names = ", ".join(shipped()) or "none"
+    raise UsageError(f"{text!r} is no run folder, no file and no shipped weights (those are: {names})")
+
+
+def _file(run: Path, step: int) -> Path:
+    return next(path for path in (run / FOLDER).glob("*.npz") if path.stem.isdigit() and int(path.stem) == step)
+
+
+def _array(data: bytes) -> np.ndarray:
+    """The array of an `.npy` file, which must be exactly as long as its header says."""
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("an array of an unknown version")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in "biuf" or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
+        raise ValueError("an array of another length than it says")
+    return np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if by_columns else "C")
+
+
+def _flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, leaf in tree.items():
+        if "/" in name or name == ABOUT:
+            raise ValueError(f"{name!r} cannot be the name of an array in a file of weights")
+        out |= _flat(leaf, f"{above}{name}/") if isinstance(leaf, Mapping) else {above + name: leaf}
+    return out
+
+
+def _nested(flat: Mapping[str, np.ndarray]) -> Weights:
+    out: Weights = {}
+    for name, leaf in flat.items():
+        *folders, last = name.split("/")
+        inner = out
+        for folder in folders:
+            inner = inner.setdefault(folder, {})
+        inner[last] = leaf
+    return out

@@ -1,0 +1,292 @@
+"""A run's folder: its config, its checkpoints (Orbax), its players' weights, its metrics. Never erased, only resumed.
+
+    config.json          what was asked for; a run resumes only with the same
+    checkpoints/STEP/    a whole training state, and MANIFEST.json, written last, with the checksum of every file
+    players/STEP.npz     the weights to play with
+    metrics.jsonl, matches.jsonl, curves.png, report.html
+
+Orbax writes a checkpoint beside its place and renames it, but it restores a flipped byte without a word; so a step
+counts only with a manifest that fits its files, and the newest such step is the one a run goes on from.
+"""
+
+import json
+import logging
+import shutil
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgo.core.errors import UsageError
+from jaxgo.system import players
+from jaxgo.system.files import Lock, checksums, write_whole
+from jaxgo.system.players import load_player
+
+__all__ = ["RunDir", "load_player"]
+
+FORMAT = 1
+CONFIG, LOCK, MANIFEST, STEPS = "config.json", "lock", "MANIFEST.json", "checkpoints"
+KEYS = ("threefry2x32", "rbg", "unsafe_rbg")  # JAX's generators of random numbers
+
+Say = Callable[[str], None]
+
+
+def _say(sentence: str) -> None:
+    logging.getLogger("jaxgo").warning(sentence)
+
+
+class RunDir:
+    """An open run folder. One at a time: a second one on the same folder is refused."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        config: Mapping[str, Any],
+        *,
+        free: tuple[str, ...] = (),
+        last: int = 2,
+        every: int = 0,
+        say: Say = _say,
+    ) -> None:
+        """Makes the folder, or resumes the run in it if its config is this one.
+
+        `free` names the settings that may change between two sittings (dotted, with what is below them). The `last`
+        checkpoints stay, and each whose step divides by `every`.
+        """
+        self.path, self.say = Path(path), say
+        self._last, self._every = max(1, last), every
+        self._saving: threading.Thread | None = None
+        self._orbax: Any = None
+        self._began = -1  # the step that was restored
+        plain = json.loads(json.dumps(config))
+        self._check_place()
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = Lock(self.path / LOCK)
+        try:
+            self.resumed = (self.path / CONFIG).exists()
+            if self.resumed:
+                self._check_config(plain, free)
+            write_whole(self.path / CONFIG, json.dumps({"format": FORMAT, **plain}, indent=2) + "\n")
+        except BaseException:
+            self._lock.free()
+            raise
+
+    # -- the folder ------------------------------------------------------------------------------------------
+    def _check_place(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise UsageError(f"{self.path} is a file; name a folder for the run")
+        strange = self.path.is_dir() and not (self.path / CONFIG).exists()
+        if strange and any(child.name != LOCK for child in self.path.iterdir()):
+            raise UsageError(f"{self.path} is not empty and is not a run to resume; name another folder")
+
+    def _check_config(self, config: dict[str, Any], free: tuple[str, ...]) -> None:
+        before, now = _dotted(read_config(self.path)), _dotted(config)
+        changed = [
+            name
+            for name in sorted(before.keys() | now.keys())
+            if before.get(name) != now.get(name) and not any(f"{name}.".startswith(f"{some}.") for some in free)
+        ]
+        if changed:
+            name, more = changed[0], f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
+            raise UsageError(
+                f"{self.path} is a run with {name}={before.get(name)}, not {now.get(name)}{more}; "
+                "resume it with its own settings, or name another folder"
+            )
+
+    def close(self) -> None:
+        """Waits for what is being written and lets go of the folder."""
+        self.wait()
+        if self._orbax is not None:
+            self._orbax.close()
+            self._orbax = None
+        self._lock.free()
+
+    def __enter__(self) -> "RunDir":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- checkpoints -----------------------------------------------------------------------------------------
+    def save(self, step: int, state: Any) -> None:
+        """Starts to write a checkpoint; the arrays may be given away as soon as this returns.
+
+        A fault, such as a full disk, is told in one sentence, and the older checkpoints stay.
+        """
+        self.wait()
+        if step == self._began:
+            return  # it is the one that this sitting began with
+        place = self.path / STEPS / f"{step:08d}"
+        leaves = {f"{index:05d}": leaf for index, (_, leaf) in enumerate(_leaves(state)) if leaf.size}
+        try:
+            shutil.rmtree(place, ignore_errors=True)  # what a killed run left of this very step
+            self._checkpointer().save((place / "state").absolute(), leaves)
+        except (OSError, ValueError, RuntimeError) as fault:
+            self._complain(step, fault)
+            return
+        table = [[name, list(leaf.shape), str(leaf.dtype)] for name, leaf in _leaves(state)]
+        self._saving = threading.Thread(target=self._finish, args=(step, place, table))
+        self._saving.start()
+
+    def _finish(self, step: int, place: Path, table: list[list[Any]]) -> None:
+        try:
+            self._checkpointer().wait_until_finished()
+            if jax.process_index() == 0:
+                manifest = {"step": step, "leaves": table, "files": checksums(place / "state")}
+                write_whole(place / MANIFEST, json.dumps(manifest))
+                self._prune()
+        except Exception as fault:
+            self._complain(step, fault)
+
+    def _complain(self, step: int, fault: Exception) -> None:
+        words = str(fault).strip().splitlines() or [type(fault).__name__]
+        self.say(f"checkpoint {step} could not be saved in {self.path} ({words[0][:200]}); the older ones are kept")
+
+    def wait(self) -> None:
+        """Until the last checkpoint is on disk."""
+        if self._saving is not None:
+            self._saving.join()
+            self._saving = None
+
+    def steps(self) -> list[int]:
+        """The steps with a manifest, oldest first; whether their files fit it is seen when they are restored."""
+        return sorted(int(path.parent.name) for path in (self.path / STEPS).glob(f"*/{MANIFEST}"))
+
+    def restore(self, like: Any) -> tuple[int, Any] | None:
+        """The newest sound checkpoint, as a tree like this one and laid out like it; None where there is none."""
+        self.wait()
+        for step in reversed(self.steps()):
+            place = self.path / STEPS / f"{step:08d}"
+            try:
+                manifest = json.loads((place / MANIFEST).read_text())
+                if checksums(place / "state") != manifest["files"]:
+                    raise ValueError("its files are not those that were written")
+                table = manifest["leaves"]
+            except (OSError, ValueError, KeyError) as fault:
+                self.say(f"checkpoint {step} of {self.path} is damaged ({fault}); going back to the one before it")
+                continue
+            _check_table(self.path, table, like)
+            self._began = step
+            return step, self._read(place, like)
+        return None
+
+    def _read(self, place: Path, like: Any) -> Any:
+        leaves = [leaf for _, leaf in _leaves(like)]
+        wanted = {
+            f"{index:05d}": jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=_sharding(leaf))
+            for index, leaf in enumerate(leaves)
+            if leaf.size
+        }
+        found = self._checkpointer().restore((place / "state").absolute(), wanted)
+        whole = [
+            found[f"{index:05d}"] if leaf.size else jax.device_put(jnp.zeros(leaf.shape, leaf.dtype), _sharding(leaf))
+            for index, leaf in enumerate(leaves)
+        ]
+        originals, form = jax.tree.flatten(like)
+        return jax.tree.unflatten(form, [_as_key(new, old) for new, old in zip(whole, originals, strict=True)])
+
+    def _prune(self) -> None:
+        """Keeps the newest checkpoints and every so-manieth; removes the rest, and what never got a manifest."""
+        steps = self.steps()
+        kept = {*steps[-self._last :], *(step for step in steps if self._every and step % self._every == 0)}
+        for path in (self.path / STEPS).iterdir():
+            if not (path.name.isdigit() and int(path.name) in kept):
+                # without its manifest first: half of a checkpoint must not look like one
+                (path / MANIFEST).unlink(missing_ok=True)
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _checkpointer(self) -> Any:
+        if self._orbax is None:
+            import orbax.checkpoint as ocp  # half a second, and only runs need it
+
+            logging.getLogger("absl").setLevel(logging.ERROR)
+            self._orbax = ocp.StandardCheckpointer()
+        return self._orbax
+
+    # -- players ---------------------------------------------------------------------------------------------
+    def save_player(self, step: int, params: Any, about: Mapping[str, Any]) -> Path | None:
+        """Keeps weights to play with, and what they belong to; all of them stay, for the ladder."""
+        path = self.path / players.FOLDER / f"{step:08d}.npz"
+        if jax.process_index() != 0:
+            return None
+        try:
+            players.save_player(path, jax.device_get(params), {"step": step, **about})
+        except OSError as fault:
+            self.say(f"the weights of step {step} could not be saved in {self.path} ({fault.strerror})")
+            return None
+        return path
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """The settings of the run in a folder; a UsageError where there is none."""
+    try:
+        config = json.loads((Path(path) / CONFIG).read_text())
+    except FileNotFoundError:
+        raise UsageError(f"{path} is not the folder of a run: it has no {CONFIG}") from None
+    except ValueError:
+        raise UsageError(f"{Path(path) / CONFIG} is not JSON any more; restore it, or name another folder") from None
+    if not isinstance(config, dict) or config.pop("format", None) != FORMAT:
+        raise UsageError(f"{path} was written by another version of jaxgo; name another folder")
+    return config
+
+
+def _dotted(config: Any, above: str = "") -> dict[str, Any]:
+    """A nested config as dotted names and values."""
+    if not isinstance(config, dict):
+        return {above: config}
+    out: dict[str, Any] = {}
+    for name, value in config.items():
+        out |= _dotted(value, f"{above}.{name}" if above else name)
+    return out
+
+
+def _leaves(tree: Any) -> list[tuple[str, Any]]:
+    """The arrays of a tree with their paths; keys as the words behind them, numbers as arrays."""
+    out = []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        if not hasattr(leaf, "dtype"):
+            leaf = np.asarray(leaf)
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            words = jax.random.key_data if isinstance(leaf, jax.Array) else _words
+            leaf = words(leaf)
+        out.append((jax.tree_util.keystr(path), leaf))
+    return out
+
+
+def _words(struct: Any) -> jax.ShapeDtypeStruct:
+    shape = jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct(struct.shape, struct.dtype))
+    return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=getattr(struct, "sharding", None))
+
+
+def _sharding(leaf: Any) -> Any:
+    """How a leaf lies on the devices; those that do not say go to the first one."""
+    return getattr(leaf, "sharding", None) or jax.sharding.SingleDeviceSharding(jax.devices()[0])
+
+
+def _as_key(new: Any, old: Any) -> Any:
+    """The words as a key again where the original is one."""
+    dtype = getattr(old, "dtype", None)
+    if dtype is None or not jnp.issubdtype(dtype, jax.dtypes.prng_key):
+        return new
+    impl = next(name for name in KEYS if jax.random.key(0, impl=name).dtype == dtype)
+    return jax.random.wrap_key_data(new, impl=impl)
+
+
+def _check_table(path: Path, table: list[list[Any]], like: Any) -> None:
+    """A UsageError where a checkpoint holds other arrays than are wanted."""
+    wanted = [[name, list(leaf.shape), str(leaf.dtype)] for name, leaf in _leaves(like)]
+    if table == wanted:
+        return
+    for saved, asked in zip(table, wanted, strict=False):
+        if saved != asked:
+            break
+    else:
+        saved, asked = ["the number of arrays", [len(table)], ""], ["", [len(wanted)], ""]
+    raise UsageError(
+        f"the checkpoint in {path} does not fit this run: {saved[0]} is {saved[2]}{saved[1]} there and "
+        f"{asked[2]}{asked[1]} here; resume it with the settings and the version that it was made with"
+    )

@@ -1,0 +1,305 @@
+"""Run folders: what is saved comes back, and no fault of a disk or a kill is believed."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.system import devices
+from jaxgo.system.rundir import RunDir, load_player, read_config
+
+ROOT = Path(__file__).parents[2]
+CONFIG = {"game": "connect4", "search": {"simulations": 32}, "iterations": 10}
+
+
+class Inner(NamedTuple):
+    board: Any
+    nothing: Any
+    key: Any
+
+
+class State(NamedTuple):
+    weights: Any
+    optimiser: Any
+    games: Inner
+    step: Any
+
+
+def state(seed: int = 0) -> State:
+    mesh = devices.make_mesh()
+    split, copied = devices.split(mesh), devices.copied(mesh)
+    weights = {"params": {"dense": {"kernel": jnp.arange(6.0).reshape(2, 3) + seed, "half": jnp.ones(3, jnp.bfloat16)}}}
+    weights = devices.place(weights, copied)
+    games = Inner(
+        devices.place(jnp.arange(8, dtype=jnp.int8) + jnp.int8(seed), split),
+        devices.place(jnp.zeros((8, 0), jnp.float32), split),  # a history that this game does not need
+        devices.place(jax.random.split(jax.random.key(seed), 8), split),
+    )
+    return State(weights, optax.adam(1e-3).init(weights), games, jnp.int32(seed))
+
+
+def equal(a: Any, b: Any) -> None:
+    def same(x: Any, y: Any) -> None:
+        assert x.dtype == y.dtype
+        assert x.sharding.is_equivalent_to(y.sharding, x.ndim)
+        if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+            x, y = jax.random.key_data(x), jax.random.key_data(y)
+        np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+
+    assert jax.tree.structure(a) == jax.tree.structure(b)
+    jax.tree.map(same, a, b)
+
+
+def test_a_whole_state_comes_back_with_its_keys_and_its_layout(tmp_path):
+    with RunDir(tmp_path / "run", CONFIG) as run:
+        assert run.restore(state()) is None
+        run.save(3, state(3))
+    with RunDir(tmp_path / "run", CONFIG) as run:
+        assert run.resumed
+        step, found = run.restore(state())
+        assert step == 3
+        equal(found, state(3))
+        jax.random.bits(found.games.key[0])  # still a key
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), state())
+        equal(run.restore(shapes)[1], state(3))
+
+
+def test_the_arrays_may_be_given_away_while_they_are_written(tmp_path):
+    spoil = jax.jit(lambda x: x * 0 - 1, donate_argnums=0)
+    big = jax.device_put(np.arange(1_000_000, dtype=np.int32).reshape(2, -1), devices.split(devices.make_mesh()))
+    with RunDir(tmp_path, CONFIG) as run:
+        run.save(1, {"big": big})
+        spoil(big)
+        _, found = run.restore({"big": jax.ShapeDtypeStruct(big.shape, big.dtype)})
+        np.testing.assert_array_equal(np.asarray(found["big"]).ravel(), np.arange(1_000_000))
+
+
+def test_another_number_of_devices_goes_on(tmp_path):
+    with RunDir(tmp_path, CONFIG) as run:
+        run.save(1, state(1))
+        one = jax.tree.map(lambda x: jax.device_put(x, jax.devices()[0]), state(0))
+        equal(run.restore(one)[1], jax.tree.map(lambda x: jax.device_put(x, jax.devices()[0]), state(1)))
+
+
+def test_the_last_and_every_so_manieth_stay(tmp_path):
+    with RunDir(tmp_path, CONFIG, last=2, every=4) as run:
+        for step in range(1, 8):
+            run.save(step, {"x": jnp.int32(step)})
+        run.wait()
+        assert run.steps() == [4, 6, 7]
+        assert len(list((tmp_path / "checkpoints").iterdir())) == 3
+
+
+# -- faults -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "run"
+    with RunDir(path, CONFIG) as run:
+        run.save(1, state(1))
+        run.save(2, state(2))
+    return path
+
+
+def test_no_damage_to_any_file_is_silent(saved, tmp_path):
+    """Every file of the newest checkpoint in turn: flipped, cut, emptied, gone."""
+    step = Path("checkpoints") / "00000002"
+    names = [p.relative_to(saved / step) for p in (saved / step).rglob("*") if p.is_file()]
+    assert len(names) > 5
+    said: list[str] = []
+    for number, name in enumerate(names):
+        run_path = tmp_path / str(number)
+        shutil.copytree(saved, run_path)
+        file = run_path / step / name
+        data = file.read_bytes()
+        flipped = bytes([data[0] ^ 1]) + data[1:] if data else b"x"
+        for damage in (flipped, data[: len(data) // 2] if data else b"y", None):
+            file.unlink() if damage is None else file.write_bytes(damage)
+            with RunDir(run_path, CONFIG, say=said.append) as run:
+                found, whole = run.restore(state())
+            assert found == 1, (name, damage)
+            np.testing.assert_array_equal(np.asarray(whole.step), 1)
+    assert any("checkpoint 2 of" in sentence and "going back" in sentence for sentence in said)
+
+
+def test_what_a_kill_left_is_not_believed_and_is_cleared(saved, tmp_path):
+    path = tmp_path / "run"
+    shutil.copytree(saved, path)
+    torn = path / "checkpoints" / "00000003" / "state"
+    shutil.copytree(path / "checkpoints" / "00000002" / "state", torn)  # no manifest yet
+    with RunDir(path, CONFIG) as run:
+        assert run.restore(state())[0] == 2
+        run.save(3, state(3))
+        run.save(4, state(4))
+        run.wait()
+        assert run.steps() == [3, 4]
+        equal(run.restore(state())[1], state(4))
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_the_old(saved, tmp_path, monkeypatch):
+    path = tmp_path / "run"
+    shutil.copytree(saved, path)
+    said: list[str] = []
+    with RunDir(path, CONFIG, say=said.append) as run:
+        with monkeypatch.context() as patch:
+            patch.setattr(run, "_checkpointer", lambda: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+            run.save(3, state(3))
+        run.wait()
+        assert said == [
+            f"checkpoint 3 could not be saved in {path} ([Errno 28] No space left on device); the older ones are kept"
+        ]
+        assert run.restore(state())[0] == 2
+
+
+def test_another_net_is_refused_by_name(saved):
+    half = jnp.zeros(3, jnp.bfloat16)
+    other = state()._replace(weights={"params": {"dense": {"kernel": jnp.zeros((2, 4)), "half": half}}})
+    with RunDir(saved, CONFIG) as run, pytest.raises(UsageError, match=r"kernel.*float32\[2, 3\] there.*\[2, 4\] here"):
+        run.restore(other)
+
+
+def test_a_kill_at_any_moment_leaves_a_sound_checkpoint(tmp_path):
+    """A child saves without a pause; it is killed; what is there is complete and resumes."""
+    code = (
+        "import sys, jax.numpy as jnp\nfrom jaxgo.system.rundir import RunDir\n"
+        "run = RunDir(sys.argv[1], {})\n"
+        "found = run.restore({'x': jnp.zeros(200_000)})\n"
+        "step = found[0] if found else 0\n"
+        "assert not found or float(found[1]['x'].min()) == float(found[1]['x'].max()) == step\n"
+        "print('from', step, flush=True)\n"
+        "while True:\n    step += 1\n    run.save(step, {'x': jnp.full(200_000, float(step))})\n"
+        "    print(step, flush=True)\n"
+    )
+    begun, reached = [], []
+    for moment in range(2):
+        child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "run")], cwd=ROOT, stdout=subprocess.PIPE)
+        begun.append(int(child.stdout.readline().split()[1]))
+        lines = [int(child.stdout.readline()) for _ in range(6)]
+        time.sleep(0.013 * (moment + 1))  # somewhere within a save
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        reached.append(lines[-1])
+    assert begun[0] == 0
+    assert begun[1] >= reached[0] - 1  # at most the one that was being written is lost
+    with RunDir(tmp_path / "run", {}) as run:
+        step, found = run.restore({"x": jnp.zeros(200_000)})
+        assert step >= reached[1] - 1
+        np.testing.assert_array_equal(np.asarray(found["x"]), step)
+
+
+# -- the folder -------------------------------------------------------------------------------------------------------
+
+
+def test_a_config_is_readable_and_a_run_resumes_only_with_its_own(tmp_path):
+    with RunDir(tmp_path / "run", CONFIG):
+        assert read_config(tmp_path / "run") == CONFIG
+    with RunDir(tmp_path / "run", {**CONFIG, "iterations": 20}, free=("iterations",)) as run:
+        assert run.resumed
+        assert read_config(tmp_path / "run")["iterations"] == 20
+    with pytest.raises(UsageError, match=r"is a run with search\.simulations=32, not 64; resume it with its own"):
+        RunDir(tmp_path / "run", {**CONFIG, "search": {"simulations": 64}}, free=("iterations",))
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words"),
+    [
+        (lambda path: (path.mkdir(), (path / "thesis.tex").write_text("x")), "is not empty and is not a run to resume"),
+        (lambda path: path.write_text("x"), "is a file; name a folder"),
+        (lambda path: (path.mkdir(), (path / "config.json").write_text("{")), "is not JSON any more"),
+        (lambda path: (path.mkdir(), (path / "config.json").write_text('{"format": 99}')), "another version of jaxgo"),
+    ],
+)
+def test_no_folder_is_ever_erased(prepare, words, tmp_path):
+    path = tmp_path / "run"
+    prepare(path)
+    before = {p: p.read_bytes() for p in ([path] if path.is_file() else path.iterdir()) if p.name != "lock"}
+    with pytest.raises(UsageError, match=words):
+        RunDir(path, CONFIG)
+    assert {p: p.read_bytes() for p in before} == before
+
+
+def test_two_at_once_are_refused_and_a_dead_one_is_not_waited_for(tmp_path):
+    with RunDir(tmp_path, CONFIG), pytest.raises(UsageError, match=rf"is in use by process {os.getpid()}"):
+        RunDir(tmp_path, CONFIG)
+    RunDir(tmp_path, CONFIG).close()  # the file is still there, its holder is gone
+
+
+# -- players ----------------------------------------------------------------------------------------------------------
+
+WEIGHTS = {"params": {"dense": {"kernel": np.arange(6, dtype=np.float32).reshape(2, 3)}, "bias": np.zeros(3, np.int8)}}
+
+
+@pytest.fixture
+def trained(tmp_path):
+    with RunDir(tmp_path / "run", CONFIG) as run:
+        for step in (5, 10):
+            run.save_player(
+                step, jax.tree.map(lambda x, step=step: x + x.dtype.type(step), WEIGHTS), {"game": "connect4"}
+            )
+    return tmp_path / "run"
+
+
+def test_a_player_loads_alone(trained):
+    about, params = load_player(trained)
+    assert about == {"step": 10, "game": "connect4"}
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b + b.dtype.type(10)), params, WEIGHTS)
+    assert jax.tree.map(lambda x: x.dtype, params) == jax.tree.map(lambda x: x.dtype, WEIGHTS)
+    for same in (
+        load_player(trained, 5),
+        load_player(trained / "5"),
+        load_player(trained / "players" / "00000005.npz"),
+    ):
+        assert same[0]["step"] == 5
+
+
+def test_damaged_weights_are_found_and_passed_over(trained):
+    newest = trained / "players" / "00000010.npz"
+    data = newest.read_bytes()
+    at = data.index(b"\x93NUMPY")
+    for damage in (data[:-30], b"", data[: at + 130] + bytes([data[at + 130] ^ 1]) + data[at + 131 :]):
+        newest.write_bytes(damage)
+        with pytest.raises(UsageError, match=r"00000010\.npz holds no sound weights"):
+            load_player(trained, 10)
+        assert load_player(trained)[0]["step"] == 5
+
+
+def test_hostile_weights_run_nothing_and_take_no_memory(tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return (print, ("boom",))
+
+    np.savez(tmp_path / "object.npz", a=np.array([Bomb()], dtype=object), allow_pickle=True)
+    np.savez_compressed(tmp_path / "compressed.npz", a=np.zeros(10_000_000, np.int8))
+    import io
+    import zipfile
+
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (10**12,)})
+    with zipfile.ZipFile(tmp_path / "huge.npz", "w") as file:
+        file.writestr("about.json", json.dumps({}))
+        file.writestr("a.npy", header.getvalue())
+    for name in ("object", "compressed", "huge"):
+        with pytest.raises(UsageError, match="holds no sound weights"):
+            load_player(tmp_path / f"{name}.npz")
+
+
+def test_an_unknown_player_is_told_the_ways(trained, tmp_path):
+    with pytest.raises(UsageError, match="is no run folder, no file and no shipped weights"):
+        load_player("nonsense")
+    with pytest.raises(UsageError, match=r"unknown step of .*'7'; choose one of: 5, 10"):
+        load_player(trained, 7)
+    with RunDir(tmp_path / "new", CONFIG), pytest.raises(UsageError, match="holds no weights yet"):
+        load_player(tmp_path / "new")
