@@ -6,6 +6,7 @@ rewards are functions. Letters in shapes: A actions, P seats, H W the board, C p
 """
 
 import abc
+import dataclasses
 import functools
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -54,6 +55,14 @@ class Threats(NamedTuple):
     four: Bool[Array, "2 A"]  # leaves at least one cell that completes a winning line
     open_four: Bool[Array, "2 A"]  # leaves at least two
     three: Bool[Array, "2 A"]  # leaves a cell that makes an open four
+
+
+@dataclasses.dataclass(frozen=True)
+class Lesson:
+    """What a finished game can teach besides its result: `cells`, a number in [-1, 1] for each, or one `number`."""
+
+    name: str
+    kind: Literal["cells", "number"]
 
 
 class Game(abc.ABC, Generic[S]):
@@ -127,6 +136,14 @@ class Game(abc.ABC, Generic[S]):
     def symmetries(self) -> Symmetries:
         """The symmetries of the rules, as numpy tables over the planes and the actions."""
         return board.identity(self.shape[0] * self.shape[1], self.num_actions)
+
+    def lessons(self) -> tuple[Lesson, ...]:
+        """What a network may learn from the ends of games, besides moves and results."""
+        return ()
+
+    def taught(self, state: S) -> dict[str, Float32[Array, "*lesson"]]:
+        """The lessons of a finished game by name, as seat 0 sees them; for seat 1 the signs turn round."""
+        return {}
 
     def threats(self, state: S) -> Threats:
         raise UsageError(f"{type(self).__name__} knows no threats; use a search that does not need them")

@@ -1,0 +1,123 @@
+"""A pre-activation residual net with global pooling, whose weights do not know the size of the board.
+
+Every `pool_every`-th block adds to its cells what their mean and maximum over the board say, as KataGo's nets do, so
+that far parts of the board know of each other. Where actions are cells the policy is read cell by cell, and one set of
+weights plays every size of the game; elsewhere the policy is a dense layer.
+"""
+
+import dataclasses
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.game import Game
+from jaxgo.nets.base import Head, Judge, Net, cell_actions
+
+Precision = Literal["float32", "bfloat16"]
+
+
+class Features(NamedTuple):
+    board: Float[Array, "B H W C"]
+    pooled: Float[Array, "B P"]
+
+
+def pool(x: Float[Array, "B H W C"]) -> Float[Array, "B P"]:
+    """Mean and maximum of every channel over the board."""
+    return jnp.concatenate([x.mean(axis=(1, 2)), x.max(axis=(1, 2))], axis=-1)
+
+
+class ResNetModule(Judge):
+    """See the module."""
+
+    channels: int
+    blocks: int
+    pool_every: int
+    precision: Precision
+    by_cell: bool  # actions are cells
+
+    def trunk(self, planes: Array) -> Features:
+        x = self._conv("stem")(planes.astype(self.precision))
+        for block in range(self.blocks):
+            y = self._conv(f"in{block}")(self._active(x, f"norm_in{block}"))
+            if self.pool_every and block % self.pool_every == self.pool_every - 1:
+                y = (
+                    y
+                    + nn.Dense(self.channels, dtype=self.precision, name=f"pool{block}")(pool(nn.relu(y)))[
+                        :, None, None
+                    ]
+                )
+            y = self._active(y, f"norm_out{block}")
+            # starts as the identity
+            x = x + self._conv(f"out{block}", nn.initializers.zeros_init())(y)
+        x = self._active(x, "norm")
+        hidden = nn.Dense(self.channels, dtype=self.precision, name="pooled")(pool(x))
+        return Features(x, nn.relu(hidden))
+
+    def _active(self, x: Array, name: str) -> Array:
+        return nn.relu(nn.LayerNorm(dtype=self.precision, name=name)(x))
+
+    def _conv(self, name: str, init: Any = nn.initializers.he_normal()) -> nn.Conv:  # noqa: B008
+        return nn.Conv(self.channels, (3, 3), kernel_init=init, dtype=self.precision, use_bias=False, name=name)
+
+    def policy(self, features: Features, name: str) -> Array:
+        if not self.by_cell:
+            few = nn.relu(
+                nn.Dense(max(2, self.channels // 4), dtype=self.precision, name=f"{name}_few")(features.board)
+            )
+            flat = jnp.concatenate([few.reshape(few.shape[0], -1), features.pooled], axis=-1)
+            return _small(self.actions, name)(flat.astype(jnp.float32))
+        cells = self.board(features, name)
+        rest = self.actions - self.cells
+        if not rest:
+            return cells
+        return jnp.concatenate([cells, self.values(features, f"{name}_pass", rest)], axis=-1)
+
+    def values(self, features: Features, name: str, size: int) -> Array:
+        return _small(size, name)(features.pooled.astype(jnp.float32))
+
+    def board(self, features: Features, name: str) -> Array:
+        aware = nn.Dense(self.channels, dtype=self.precision, name=f"{name}_pooled")(features.pooled)
+        x = nn.relu(
+            nn.Dense(self.channels, dtype=self.precision, name=f"{name}_cells")(features.board) + aware[:, None, None]
+        )
+        return _small(1, name)(x.astype(jnp.float32)).reshape(x.shape[0], -1)
+
+
+def _small(size: int, name: str) -> nn.Dense:
+    """A last layer that begins near zero: an untrained network has no opinions."""
+    return nn.Dense(size, kernel_init=nn.initializers.normal(0.01), name=name, dtype=jnp.float32)
+
+
+@dataclasses.dataclass(frozen=True)
+class ResNet(Net):
+    """Residual blocks of 3 x 3 convolutions."""
+
+    channels: int = 32
+    blocks: int = 2
+    pool_every: int = 2  # every so many blocks hear from the whole board; 0: only the heads do
+    precision: Precision = "float32"  # of the trunk; the heads always compute in float32
+
+    kind: ClassVar[str] = "resnet"
+
+    def __post_init__(self) -> None:
+        if self.channels < 1 or self.blocks < 0 or self.pool_every < 0:
+            raise UsageError(f"a resnet needs at least 1 channel, and blocks and pool_every of at least 0, not {self}")
+        if self.precision not in get_args(Precision):
+            raise choose("precision", self.precision, get_args(Precision))
+
+    def module(self, game: Game[Any], heads: tuple[Head, ...] = ()) -> nn.Module:
+        cells = game.shape[0] * game.shape[1]
+        return ResNetModule(
+            game.num_actions,
+            cells,
+            heads,
+            channels=self.channels,
+            blocks=self.blocks,
+            pool_every=self.pool_every,
+            precision=self.precision,
+            by_cell=cell_actions(game),
+        )
