@@ -1,0 +1,147 @@
+"""What a run tells about itself: `metrics.jsonl`, one whole line a row; TensorBoard and Weights & Biases if asked.
+
+The file is the truth: it can be searched, plotted and survives a kill. The other two get the same numbers.
+"""
+
+import importlib
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from jaxgo.core.errors import UsageError
+from jaxgo.system.files import write_whole
+
+FILE = "metrics.jsonl"
+
+Row = dict[str, Any]
+
+
+@runtime_checkable
+class Sink(Protocol):
+    """Somewhere else that numbers go."""
+
+    def write(self, step: int, numbers: Mapping[str, float]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Metrics:
+    """The rows of a run; `step` is the last iteration that the run still knows, and later rows are taken back."""
+
+    def __init__(self, run: Path, step: int | None = None, sinks: Iterable[Sink] = ()) -> None:
+        self.path = run / FILE
+        self._sinks = tuple(sinks)
+        if self.path.exists():
+            kept = [row for row in read_rows(run) if step is None or row.get("iteration", 0) <= step]
+            write_whole(self.path, "".join(_line(row) for row in kept))
+        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def write(self, iteration: int, row: Mapping[str, Any]) -> None:
+        """Appends a row in one system call, so that a kill leaves it whole or leaves it out."""
+        plain = _plain({"iteration": iteration, **row})
+        os.write(self._file, _line(plain).encode())
+        numbers = dict(_numbers(plain))
+        for sink in self._sinks:
+            sink.write(iteration, numbers)
+
+    def close(self) -> None:
+        os.close(self._file)
+        for sink in self._sinks:
+            sink.close()
+
+
+def read_rows(run: Path) -> list[Row]:
+    """The rows of a run folder; a line that a full disk or a kill has cut is left out."""
+    try:
+        lines = (run / FILE).read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    rows = []
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+    return rows
+
+
+def _line(row: Row) -> str:
+    return json.dumps(row, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: arrays as lists, and null for numbers that are not finite."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, str | bool | int | None):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return _plain(np.asarray(value).tolist())
+
+
+def _numbers(row: Any, above: str = "") -> Iterable[tuple[str, float]]:
+    """The numbers of a row by their path, as charts name them."""
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{above}{name}/")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield above + name, value
+
+
+# -- elsewhere ---------------------------------------------------------------------------------------------------
+
+
+def _load(package: str, extra: str, what: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise UsageError(f"{what} needs {package}: uv run --extra {extra} train.py ...") from None
+
+
+class TensorBoard:
+    """Event files in `tensorboard/` of the run folder."""
+
+    def __init__(self, run: Path) -> None:
+        module = _load("tensorboardX", "tensorboard", "--log.tensorboard")
+        self._writer = module.SummaryWriter(logdir=str(run / "tensorboard"), flush_secs=30)
+
+    def write(self, step: int, numbers: Mapping[str, float]) -> None:
+        for name, value in numbers.items():
+            self._writer.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class WeightsAndBiases:
+    """A run in a project of Weights & Biases; goes on with the same run when the folder is resumed."""
+
+    def __init__(self, run: Path, project: str, config: Mapping[str, Any]) -> None:
+        module = _load("wandb", "wandb", "--log.wandb")
+        self._run = module.init(
+            project=project, name=run.name, id=_identity(run), resume="allow", dir=str(run), config=dict(config)
+        )
+
+    def write(self, step: int, numbers: Mapping[str, float]) -> None:
+        self._run.log(dict(numbers), step=step)
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+def _identity(run: Path) -> str:
+    """A name that stays with the folder."""
+    file = run / "wandb-id"
+    if not file.exists():
+        write_whole(file, os.urandom(6).hex())
+    return file.read_text().strip()

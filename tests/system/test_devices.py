@@ -1,0 +1,44 @@
+"""The mesh: every device, even shares, and clear words where that cannot be."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.system import devices
+
+
+def test_the_mesh_has_every_device_and_shares_evenly():
+    mesh = devices.make_mesh()
+    assert mesh.axis_names == (devices.AXIS,)
+    assert mesh.devices.size == len(jax.devices()) == 2
+    games = devices.place(jnp.arange(6), devices.split(mesh))
+    assert [shard.data.tolist() for shard in games.addressable_shards] == [[0, 1, 2], [3, 4, 5]]
+    weights = devices.place(jnp.arange(6), devices.copied(mesh))
+    assert all(shard.data.tolist() == [0, 1, 2, 3, 4, 5] for shard in weights.addressable_shards)
+    assert devices.describe().startswith("2 x cpu")
+
+
+@pytest.mark.parametrize(("count", "near"), [(7, 8), (1, 2), (0, 2)])
+def test_an_uneven_share_is_refused_with_a_number_that_can_be(count, near):
+    with pytest.raises(UsageError, match=f"games={count} cannot be shared by 2 devices; a number that can is {near}$"):
+        devices.check_divides("games", count, devices.make_mesh())
+
+
+def test_hosts_are_joined_only_where_there_are_some(monkeypatch):
+    asked = []
+    monkeypatch.setattr(jax.distributed, "initialize", lambda *args: asked.append(args))
+    devices.join_hosts()
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "1")
+    devices.join_hosts()
+    assert asked == []
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    devices.join_hosts()
+    assert asked == [()]
+    monkeypatch.setenv("JAX_COORDINATOR_ADDRESS", "10.0.0.1:1234")
+    with pytest.raises(UsageError, match="needs JAX_NUM_PROCESSES and JAX_PROCESS_ID"):
+        devices.join_hosts()
+    monkeypatch.setenv("JAX_NUM_PROCESSES", "2")
+    monkeypatch.setenv("JAX_PROCESS_ID", "1")
+    devices.join_hosts()
+    assert asked[-1] == ("10.0.0.1:1234", 2, 1)

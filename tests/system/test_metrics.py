@@ -1,0 +1,78 @@
+"""Rows of metrics: whole lines only, taken back on resume, and told elsewhere by the same names."""
+
+import json
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.system.metrics import Metrics, TensorBoard, WeightsAndBiases, read_rows
+
+
+class Told:
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, dict[str, float]]] = []
+        self.closed = False
+
+    def write(self, step, numbers):
+        self.rows.append((step, dict(numbers)))
+
+    def close(self):
+        self.closed = True
+
+
+def test_rows_come_back_and_are_told_elsewhere(tmp_path):
+    told = Told()
+    metrics = Metrics(tmp_path, sinks=[told])
+    metrics.write(1, {"loss": {"policy": np.float32(0.5), "value": float("nan")}, "lengths": np.arange(3), "name": "x"})
+    metrics.close()
+    assert read_rows(tmp_path) == [
+        {"iteration": 1, "loss": {"policy": 0.5, "value": None}, "lengths": [0, 1, 2], "name": "x"}
+    ]
+    assert told.rows == [(1, {"iteration": 1, "loss/policy": 0.5})]
+    assert told.closed
+    assert "NaN" not in (tmp_path / "metrics.jsonl").read_text()
+
+
+def test_a_resumed_run_takes_back_what_it_will_do_again(tmp_path):
+    metrics = Metrics(tmp_path)
+    for iteration in range(1, 6):
+        metrics.write(iteration, {"loss": iteration})
+    metrics.close()
+    with open(tmp_path / "metrics.jsonl", "a") as file:
+        file.write('{"iteration": 6, "lo')  # a full disk
+    assert [row["iteration"] for row in read_rows(tmp_path)] == [1, 2, 3, 4, 5]
+    metrics = Metrics(tmp_path, step=3)
+    metrics.write(4, {"loss": 4})
+    metrics.close()
+    assert [json.loads(line)["iteration"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()] == [
+        1,
+        2,
+        3,
+        4,
+    ]
+
+
+def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(
+        UsageError, match=r"--log\.tensorboard needs tensorboardX: uv run --extra tensorboard train\.py"
+    ):
+        TensorBoard(tmp_path)
+    with pytest.raises(UsageError, match=r"--log\.wandb needs wandb: uv run --extra wandb train\.py"):
+        WeightsAndBiases(tmp_path, "jaxgo", {})
+
+
+def test_a_resumed_folder_goes_on_with_the_same_run_elsewhere(tmp_path, monkeypatch):
+    asked = []
+    module = ModuleType("wandb")
+    module.init = lambda **options: asked.append(options)
+    monkeypatch.setitem(sys.modules, "wandb", module)
+    for _ in range(2):
+        WeightsAndBiases(tmp_path, "jaxgo", {"a": 1})
+    assert asked[0] == asked[1]
+    assert asked[0]["resume"] == "allow"
+    assert len(asked[0]["id"]) == 12
