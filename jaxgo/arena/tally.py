@@ -1,0 +1,118 @@
+"""Results of pairs, counted: who met whom, how often with which of the nine outcomes, and which agents can be compared.
+
+Everything that judges (ratings, sequential tests, tables) starts from these counts, so it costs the same for a
+thousand games and for a million.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from jaxgo.arena.records import PairResult
+from jaxgo.core.errors import UsageError
+
+LOSS, DRAW, WIN = range(3)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts of a pool of agents. Each two agents that met have one row, `first[m] <= second[m]`."""
+
+    agents: tuple[str, ...]
+    first: Int64[np.ndarray, " m"]
+    second: Int64[np.ndarray, " m"]
+    # of the first agent's result on seat 0, and on seat 1: lost, drawn, won
+    counts: Float64[np.ndarray, "m 3 3"]
+
+    @property
+    def pairs(self) -> float:
+        return float(self.counts.sum())
+
+    def games(self) -> Float64[np.ndarray, "n n 3"]:
+        """Games that each agent lost, drew and won against each other, on either seat."""
+        size = len(self.agents)
+        table = np.zeros((size, size, 3))
+        results = self.counts.sum(2) + self.counts.sum(1)
+        np.add.at(table, (self.first, self.second), results)
+        np.add.at(table, (self.second, self.first), results[:, ::-1])
+        return table
+
+    def seats(self) -> Float64[np.ndarray, " 3"]:
+        """Games that the first mover lost, drew and won."""
+        return self.counts.sum((0, 2)) + self.counts.sum((0, 1))[::-1]
+
+
+def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
+    """Counts the pairs of one game; `agents` come first and may have played nothing."""
+    number = {name: i for i, name in enumerate(agents)}
+    rows: dict[tuple[int, int], Float64[np.ndarray, "3 3"]] = {}
+    game: tuple[str, ...] | None = None
+    for pair in results:
+        here = (pair.game, *sorted(pair.options))
+        game = game or here
+        if game != here:
+            raise UsageError(
+                f"results of {' '.join(here)} and of {' '.join(game)} make no common rating; use one file for each"
+            )
+        a, b = (number.setdefault(name, len(number)) for name in (pair.a, pair.b))
+        seat0, seat1 = (pair.first, pair.second) if a <= b else (1 - pair.second, 1 - pair.first)
+        cell = np.outer(_shares(seat0), _shares(seat1))
+        key = min(a, b), max(a, b)
+        rows[key] = rows[key] + cell if key in rows else cell
+    keys = np.array(list(rows), np.int64).reshape(-1, 2)
+    counts = np.array(list(rows.values())).reshape(-1, 3, 3)
+    return Tally(tuple(number), keys[:, 0], keys[:, 1], counts)
+
+
+def _shares(result: float) -> Float64[np.ndarray, " 3"]:
+    """A result as lost, drawn, won; a share of a win between them is a mixture of its two neighbours."""
+    won, lost = max(2 * result - 1, 0.0), max(1 - 2 * result, 0.0)
+    return np.array([lost, 1 - won - lost, won])
+
+
+def five(results: Iterable[PairResult], a: str) -> Int64[np.ndarray, " 5"]:
+    """The paired outcomes of `a` in its pairs: how often both games together gave 0, 0.5, 1, 1.5 and 2 points."""
+    counts = np.zeros(5, np.int64)
+    for pair in results:
+        if pair.a == a:
+            counts[pair.outcome] += 1
+        elif pair.b == a:
+            counts[4 - pair.outcome] += 1
+    return counts
+
+
+def pools(tally: Tally) -> Int64[np.ndarray, " n"]:
+    """The number of each agent's pool: agents are in one pool if a chain of played pairs joins them."""
+    label = np.arange(len(tally.agents))
+    links = list(zip(tally.first.tolist(), tally.second.tolist(), strict=True))
+    changed = True
+    while changed:
+        changed = False
+        for i, j in links:
+            if label[i] != label[j]:
+                label[[i, j]] = min(label[i], label[j])
+                changed = True
+    return np.unique(label, return_inverse=True)[1].astype(np.int64)
+
+
+def one_sided(tally: Tally) -> list[tuple[set[int], set[int]]]:
+    """Splits of a pool whose upper side won every game between them: how far apart they are, results cannot tell.
+
+    Found by walking from each agent along "took at least half a point from": whoever an agent cannot reach that way
+    has never been held by it or by those it held, and the other way round.
+    """
+    table = tally.games()
+    size = len(tally.agents)
+    reach = (table[:, :, DRAW] + table[:, :, WIN] > 0) | np.eye(size, dtype=bool)
+    for middle in range(size):  # Warshall's closure
+        reach |= reach[:, middle, None] & reach[None, middle]
+    label = pools(tally)
+    splits: list[tuple[set[int], set[int]]] = []
+    for agent in range(size):
+        below = {int(i) for i in np.flatnonzero(reach[agent])}
+        above = {int(i) for i in np.flatnonzero(label == label[agent])} - below
+        if above and (above, below) not in splits:
+            splits.append((above, below))
+    return splits

@@ -1,0 +1,242 @@
+"""Ratings: closed forms, a published example, simulated pools whose truth is known, and what must be said aloud."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.arena import elo
+from jaxgo.arena.elo import ELO, Prior, fit
+from jaxgo.arena.ratings import NINETY_FIVE
+from jaxgo.arena.records import PairResult
+from jaxgo.arena.tally import Tally, five, one_sided, tally
+from jaxgo.core.errors import UsageError
+
+FLAT = Prior(pairs=0.0, advantage=1e7, draw=1e4)  # next to no prior: the most likely ratings
+RESULTS = (0.0, 0.5, 1.0)
+
+
+def pair(a, b, first, second, number=0, game="connect4", options=()):
+    return PairResult(game, a, b, float(first), float(second), id=f"{a}{b}{number}", options=options)
+
+
+def match(a, b, seat0, seat1):
+    """Pairs whose games were lost, drawn and won so often on each seat, as if independent."""
+    counts = np.outer(seat0, seat1) / sum(seat1)
+    return Tally((a, b), np.array([0]), np.array([1]), counts[None])
+
+
+def round_robin(names, table):
+    """Games won, drawn and lost, as they are published: half of them on each seat."""
+    rows = [(names.index(a), names.index(b), np.diag([lost, drawn, won]) / 2) for a, b, won, drawn, lost in table]
+    first, second, counts = zip(*rows, strict=True)
+    return Tally(tuple(names), np.array(first), np.array(second), np.array(counts, float))
+
+
+def simulate(rng, strengths, pairs, advantage=0.4, draw=0.5, bias=0.0):
+    """A round robin in the model, or with openings that favour one seat (`bias`, as a standard deviation)."""
+    first, second = np.triu_indices(len(strengths), 1)
+    counts = np.zeros((len(first), 3, 3))
+    for row, (i, j) in enumerate(zip(first, second, strict=True)):
+        opening = bias * rng.standard_normal(pairs)
+        ends = []
+        for seat in (1, -1):
+            chance = elo.chances(strengths[i] - strengths[j] + seat * (advantage + opening), math.log(draw))
+            ends.append((rng.random(pairs)[:, None] > chance.cumsum(1)).sum(1))
+        np.add.at(counts[row], tuple(ends), 1)
+    return Tally(tuple(map(str, range(len(strengths)))), first, second, counts)
+
+
+def test_two_players_without_draws():
+    """The strengths and the advantage are half the sum and half the difference of two log odds."""
+    table = fit(match("a", "b", [2000, 0, 6000], [5000, 0, 3000]), prior=FLAT)
+    seat0, seat1 = math.log(3), math.log(3 / 5)
+    lead = table.difference("a", "b")
+    assert lead.value == pytest.approx(ELO * (seat0 + seat1) / 2, abs=0.05)
+    assert table.advantage.value == pytest.approx(ELO * (seat0 - seat1) / 2, abs=0.05)
+    error = ELO * math.sqrt(1 / 2000 + 1 / 6000 + 1 / 5000 + 1 / 3000) / 2
+    assert lead.error == pytest.approx(NINETY_FIVE * error, rel=2e-3)
+    assert table.draws.value < 0.01
+
+
+def test_two_players_with_draws():
+    """Without an advantage: log odds of wins against losses, and draws against their geometric mean."""
+    table = fit(match("a", "b", [100, 300, 600], [100, 300, 600]), prior=FLAT)
+    v = 300 / math.sqrt(600 * 100)
+    assert table.difference("a", "b").value == pytest.approx(ELO * math.log(6) * 2 / (2 + v), abs=0.01)
+    assert table.advantage.value == pytest.approx(0, abs=1e-6)
+    assert table.draws.value == pytest.approx(100 * v / (2 + v))
+
+
+def test_scale_is_the_usual_elo_between_near_equals():
+    """55 % with many draws are the 35 Elo that 55 % without draws are."""
+    table = fit(match("a", "b", [100, 700, 200], [100, 700, 200]), prior=FLAT)
+    assert table.difference("a", "b").value == pytest.approx(400 * math.log10(0.55 / 0.45), abs=1)
+
+
+def test_slope_and_curvature_are_those_of_the_model():
+    """JAX derives them from the log-likelihood, written once more."""
+    rng = np.random.default_rng(0)
+    counted = simulate(rng, rng.standard_normal(4), 5)
+    posterior = elo._posterior(counted, Prior())
+    weight, middle, counts = posterior.weight, posterior.middle, posterior.counted.counts
+    x = rng.standard_normal(6)
+
+    def model(x):
+        off = x - middle
+        total = -0.5 * off @ weight @ off
+        for seat, ends in ((1, counts.sum(2)), (-1, counts.sum(1))):
+            lead = x[counted.first] - x[counted.second] + seat * x[-2]
+            logits = jnp.stack([-lead / 2, jnp.full(len(ends), x[-1]), lead / 2], -1)
+            total += (ends * jax.nn.log_softmax(logits)).sum()
+        return total
+
+    with jax.enable_x64(True):
+        slope, curvature = jax.grad(model)(jnp.asarray(x)), -jax.hessian(model)(jnp.asarray(x))
+        np.testing.assert_allclose(elo._slope(posterior, x), slope, rtol=1e-9)
+        hold = elo._curvature(posterior, x) - curvature
+        np.testing.assert_allclose(hold[:4, :4], 0.25, atol=1e-9)  # holds the mean of the pool, and nothing else
+        np.testing.assert_allclose(hold[4:], 0, atol=1e-9)
+    assert jnp.asarray(x).dtype == jnp.float32, "the global switch is as it was"
+
+
+def test_published_example():
+    """Three engines that score 75 %, 75 % and 90 %: 30 games each, as given by K. Laskos on TalkChess in 2012.
+
+    Ordo gave +190.1, 0 and -190.1. It counts a draw as half a win and half a loss; with these our model is Ordo's.
+    """
+    names = ["Houdini", "Strelka", "Komodo"]
+    ours = fit(
+        round_robin(
+            names,
+            [
+                ("Houdini", "Strelka", 22.5, 0, 7.5),
+                ("Strelka", "Komodo", 22.5, 0, 7.5),
+                ("Houdini", "Komodo", 27, 0, 3),
+            ],
+        )
+    )
+    assert ours.agents == tuple(names)
+    np.testing.assert_allclose(ours.elo, [190.1, 0.0, -190.1], atol=2)
+    drawn = fit(
+        round_robin(
+            names,
+            [("Houdini", "Strelka", 18, 9, 3), ("Strelka", "Komodo", 18, 9, 3), ("Houdini", "Komodo", 24, 6, 0)],
+        )
+    )
+    np.testing.assert_allclose(drawn.elo, [190.1, 0.0, -190.1], atol=5)
+
+
+def test_intervals_cover_the_truth():
+    """400 pools: 95 % of the 95 % intervals hold the true rating, around the mean and around another agent."""
+    rng, inside, against = np.random.default_rng(7), [], []
+    for _ in range(400):
+        strengths = 0.8 * rng.standard_normal(5)
+        table = fit(simulate(rng, strengths, 20))
+        truth = ELO * 2 / 2.5 * strengths
+        for agent, true in zip("01234", truth, strict=True):
+            found, lead = table.rating(agent), table.difference(agent, "0")
+            inside.append(abs(found.value - (true - truth.mean())) < found.error)
+            if agent != "0":
+                against.append(abs(lead.value - (true - truth[0])) < lead.error)
+    assert 0.93 < np.mean(inside) < 0.97
+    assert 0.93 < np.mean(against) < 0.97
+
+
+def test_intervals_know_that_paired_games_are_not_independent():
+    """Openings that favour a seat: the seats swapped, ratings vary less than independent games would let them."""
+    rng, values, errors, independent = np.random.default_rng(3), [], [], []
+    for _ in range(300):
+        counted = simulate(rng, np.array([0.1, -0.1]), 100, bias=2.0)
+        lead = fit(counted).difference("0", "1")
+        values.append(lead.value)
+        errors.append(lead.error / NINETY_FIVE)
+        seats = counted.counts.sum((0, 2)), counted.counts.sum((0, 1))
+        independent.append(fit(match("0", "1", *seats)).difference("0", "1").error / NINETY_FIVE)
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.1)
+    assert np.mean(independent) > 1.15 * np.std(values)
+
+
+def test_anchor():
+    counted = simulate(np.random.default_rng(0), np.array([0.5, 0.0, -0.5]), 50)
+    free, fixed = fit(counted), fit(counted, anchor=("1", 1500.0))
+    assert fixed.rating("1").value == 1500
+    assert fixed.rating("1").error == 0
+    assert str(fixed.rating("1")) == "+1500 ± 0"
+    for a, b in [("0", "1"), ("0", "2")]:
+        assert fixed.difference(a, b).value == pytest.approx(free.difference(a, b).value)
+        assert fixed.difference(a, b).error == pytest.approx(free.difference(a, b).error)
+    assert fixed.rating("0").error == pytest.approx(fixed.difference("0", "1").error)
+    with pytest.raises(UsageError, match="anchor 'nobody' has no results"):
+        fit(counted, anchor="nobody")
+
+
+def test_superiority():
+    table = fit(simulate(np.random.default_rng(0), np.array([0.3, 0.0]), 100))
+    lead = table.difference("0", "1")
+    normal = 0.5 * math.erfc(-lead.value / (lead.error / NINETY_FIVE) / math.sqrt(2))
+    assert table.superiority("0", "1") == pytest.approx(normal)
+    assert table.superiority("1", "0") == pytest.approx(1 - normal)
+    assert table.superiority("0", "0") == 0.5
+
+
+def test_pools_that_never_met_are_not_compared():
+    results = [pair("a", "b", 1, 0, 0), pair("a", "b", 1, 0.5, 1), pair("c", "d", 0.5, 0.5, 0)]
+    table = fit(results, anchor="d")
+    assert table.agents[0] in ("c", "d"), "the pool of the anchor comes first"
+    assert math.isnan(table.difference("a", "c").value)
+    assert math.isinf(table.difference("a", "c").error)
+    assert math.isnan(table.superiority("a", "c"))
+    assert any("2 pools that never met: a, b; c, d" in note for note in table.notes)
+    assert table.rating("a").value == pytest.approx(-table.rating("b").value)
+
+
+def test_who_won_everything_stays_finite_and_is_named():
+    results = [pair("a", "b", 1, 1, i) for i in range(50)] + [pair("b", "c", i % 2, i % 2, i) for i in range(50)]
+    table = fit(results)
+    assert 400 < table.difference("a", "b").value < 1500
+    assert table.difference("a", "b").error > 200
+    assert any(note.startswith("a won every game against b, c") for note in table.notes)
+    assert one_sided(tally(results)) == [({0}, {1, 2})]
+
+
+def test_counts():
+    """Seats are kept apart, whoever is named first; a share of a win is a mixture."""
+    counted = tally([pair("a", "b", 1, 0.5), pair("b", "a", 0, 1, 1), pair("a", "b", 0.75, 0, 2)])
+    expected = np.zeros((3, 3))
+    expected[2, 1] += 1
+    expected[0, 2] += 1
+    expected[[1, 2], 0] += 0.5
+    np.testing.assert_allclose(counted.counts, expected[None])
+    np.testing.assert_allclose(counted.games()[0, 1], [2, 1.5, 2.5])
+    np.testing.assert_allclose(counted.seats(), [2, 1.5, 2.5])
+    assert five([pair("a", "b", 1, 0.5), pair("b", "a", 0, 0)], "a").tolist() == [0, 0, 0, 1, 1]
+
+
+def test_order_and_names_do_not_matter():
+    rng = np.random.default_rng(5)
+    results = [
+        pair(*rng.choice(list("abcd"), 2, replace=False).tolist(), *rng.choice(RESULTS, 2), i) for i in range(80)
+    ]
+    turned = [pair(p.b, p.a, 1 - p.second, 1 - p.first, i) for i, p in enumerate(reversed(results))]
+    one, other = fit(results), fit(turned)
+    for agent in "abcd":
+        assert one.rating(agent).value == pytest.approx(other.rating(agent).value, abs=1e-6)
+        assert one.rating(agent).error == pytest.approx(other.rating(agent).error, rel=1e-6)
+    assert one.advantage.value == pytest.approx(other.advantage.value, abs=1e-6)
+
+
+def test_results_of_two_games_are_refused():
+    with pytest.raises(UsageError, match="results of tictactoe and of connect4"):
+        fit([pair("a", "b", 1, 0), pair("a", "b", 1, 0, game="tictactoe")])
+    with pytest.raises(UsageError, match="komi=5"):
+        fit([pair("a", "b", 1, 0, game="go9"), pair("a", "b", 1, 0, game="go9", options=("komi=5",))])
+
+
+def test_nothing_and_hardly_anything():
+    assert fit([]).agents == ()
+    table = fit([pair("a", "b", 1, 1)])
+    assert table.difference("a", "b").error > table.difference("a", "b").value > 0
+    assert fit([pair("a", "a", 1, 0)]).rating("a").value == 0
