@@ -1,0 +1,143 @@
+"""Presets as runnable notes: the command is `train.py NAME`, and each says for which machine and how long it is.
+
+A preset that was not trained to its end says so by an empty `reached`; figures come from docs/results.md only. Every
+registered game has one under its own name, sized by its board, for an accelerator.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import jax
+
+from jaxgo.games import GAMES
+from jaxgo.nets import Mlp, ResNet
+from jaxgo.search import Gumbel
+from jaxgo.selfplay import SelfplayConfig
+from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TargetsConfig, TrainConfig
+
+CPU = "2 CPU cores"
+GPU = "one data-centre GPU"
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """A config with what one should know before starting it."""
+
+    config: TrainConfig
+    hardware: str
+    minutes: float  # that it trains; compiling and the last judgement come on top
+    reached: str = ""  # what was measured at its end; empty: nobody has measured it yet
+
+    def __post_init__(self) -> None:
+        limited = dataclasses.replace(self.config, budget=Budget(seconds=60 * self.minutes))
+        object.__setattr__(self, "config", limited)
+
+
+def _heads(game: str) -> tuple[str, ...]:
+    """What there is to learn besides policy and value: the values of the next plies, and the game's own lessons."""
+    return ("short", *(lesson.name for lesson in GAMES[game].lessons()))
+
+
+TICTACTOE = Preset(
+    TrainConfig(
+        game="tictactoe",
+        net=Mlp(width=64, blocks=2),
+        search=Gumbel(simulations=16, considered=9),
+        selfplay=SelfplayConfig(games=128, steps=8, opening_plies=3),
+        replay=ReplayConfig(capacity=2**14, start=2**11),
+        learner=LearnerConfig(batch=256, warmup=20, ema=0.98),
+        targets=TargetsConfig(heads=()),
+        judge=JudgeConfig(every=0.0, pairs=16, final=("random", "uct:100", "uct:400"), final_pairs=16),
+    ),
+    hardware=CPU,
+    minutes=0.3,
+)
+
+CONNECT4 = Preset(
+    TrainConfig(
+        game="connect4",
+        net=ResNet(channels=32, blocks=2),
+        search=Gumbel(simulations=32, considered=7),
+        selfplay=SelfplayConfig(games=128, steps=16, cheap=8, full=0.25),
+        replay=ReplayConfig(capacity=2**17, start=2**12),
+        learner=LearnerConfig(batch=256, reuse=4.0),
+        judge=JudgeConfig(every=90.0, pairs=16, final_pairs=64),
+    ),
+    hardware=CPU,
+    minutes=6.5,
+)
+
+GOMOKU9 = Preset(
+    TrainConfig(
+        game="gomoku9",
+        net=ResNet(channels=32, blocks=3),
+        search=Gumbel(simulations=64),
+        selfplay=SelfplayConfig(games=64, steps=16, cheap=16, full=0.25, opening_plies=6),
+        replay=ReplayConfig(capacity=2**17),
+        learner=LearnerConfig(batch=256),
+        judge=JudgeConfig(every=300.0, pairs=16),
+    ),
+    hardware=CPU,
+    minutes=60.0,
+)
+
+GO5 = Preset(
+    TrainConfig(
+        game="go5",
+        net=ResNet(channels=32, blocks=3),
+        search=Gumbel(simulations=32),
+        selfplay=SelfplayConfig(games=64, steps=16, cheap=8, full=0.25, opening_plies=4),
+        targets=TargetsConfig(heads=_heads("go5")),
+        replay=ReplayConfig(capacity=2**16),
+        learner=LearnerConfig(batch=256),
+        judge=JudgeConfig(every=300.0, pairs=16),
+    ),
+    hardware=CPU,
+    minutes=30.0,
+)
+
+
+def _sized(game: str, minutes: float = 60.0) -> Preset:
+    """What a game needs by the size of its board, for an accelerator."""
+    height, width = GAMES[game].shape
+    cells = height * width
+    # most cells, channels, blocks, simulations, games, samples remembered
+    sizes = ((16, 32, 2, 16, 2048, 2**18), (64, 64, 4, 32, 2048, 2**20), (121, 96, 6, 48, 1024, 2**20))
+    rows = [row[1:] for row in sizes if cells <= row[0]]
+    channels, blocks, simulations, games, capacity = rows[0] if rows else (128, 8, 64, 512, 2**19)
+    return Preset(
+        TrainConfig(
+            game=game,
+            net=ResNet(channels=channels, blocks=blocks, precision="bfloat16"),
+            search=Gumbel(simulations=simulations),
+            selfplay=SelfplayConfig(games=games, steps=16, cheap=max(8, simulations // 4), full=0.25),
+            targets=TargetsConfig(heads=_heads(game)),
+            replay=ReplayConfig(capacity=capacity, start=2**15),
+            learner=LearnerConfig(batch=2048),
+            judge=JudgeConfig(every=600.0, pairs=128, final_pairs=256),
+            save_every=600.0,
+        ),
+        hardware=GPU,
+        minutes=minutes,
+    )
+
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        "tictactoe-smoke": TICTACTOE,
+        "connect4-cpu": CONNECT4,
+        "gomoku9-cpu": GOMOKU9,
+        "go5-cpu": GO5,
+        "connect3d": _sized("connect3d", minutes=120.0),
+        "gomoku15": _sized("gomoku15", minutes=480.0),
+        "go9": _sized("go9", minutes=240.0),
+        "go19": _sized("go19", minutes=4320.0),
+        **{game: _sized(game) for game in GAMES if game not in ("connect3d", "gomoku15", "go9", "go19")},
+    }
+)
+
+
+def default_preset() -> str:
+    """The preset of a bare `train.py`: what this machine can finish."""
+    return "connect4-cpu" if jax.default_backend() == "cpu" else "go9"

@@ -1,0 +1,212 @@
+"""What a person sees of a run: a live page in a terminal, plain lines elsewhere.
+
+A screen hears the loop's `Report`s and shows the numbers that come; those that do not come are left out.
+"""
+
+import time
+from typing import Any, NamedTuple
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from jaxgo.training.config import TrainConfig
+from jaxgo.training.loop import Report
+
+PHASES = {"start": "compiling", "play": "playing and learning", "judge": "judging", "save": "saving", "end": "done"}
+BLOCKS = "▁▂▃▄▅▆▇█"
+LINE_EVERY = 15.0  # seconds between two plain lines
+
+
+class Rated(NamedTuple):
+    """A player's rating at a moment of the run."""
+
+    seconds: float
+    player: str
+    elo: float
+    error: float
+
+
+class Screen:
+    """A listener of a run. Use it as a context; `limit` is the network's own speed, in moves a second."""
+
+    def __init__(self, name: str, config: TrainConfig, console: Console | None = None, limit: float = 0.0) -> None:
+        self.console = console or Console()
+        self.limit = limit
+        self._name, self._config = name, config
+        self._seen: dict[str, Any] = {}
+        self._last: Report | None = None
+        self._rated: list[Rated] = []
+        self._elo: dict[str, tuple[float, float]] = {}
+        self._notes: list[str] = []
+        self._spoke = -LINE_EVERY
+        self._live: Live | None = None
+
+    def __enter__(self) -> "Screen":
+        if self.console.is_terminal:
+            self._live = Live(self.page(), console=self.console, refresh_per_second=4, transient=False)
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.update(self.page())
+            self._live.stop()
+            self._live = None
+
+    def __call__(self, report: Report) -> None:
+        """Takes a report in and shows it."""
+        changed = self._last is None or self._last.phase != report.phase
+        self._last = report
+        self._seen |= {name: value for name, value in report.metrics.items() if name != "elo"}
+        self._take_ratings(report)
+        if self._live is not None:
+            self._live.update(self.page())
+        elif changed and report.phase in ("start", "judge", "end"):
+            self._speak(report)
+        elif report.phase == "play" and time.monotonic() - self._spoke >= LINE_EVERY:
+            self._spoke = time.monotonic()
+            self._speak(report)
+
+    def say(self, sentence: str) -> None:
+        """A sentence that must not be missed."""
+        self._notes = [*self._notes[-2:], sentence]
+        if self._live is None:
+            self.console.print(escape(sentence), soft_wrap=True)
+        else:
+            self._live.update(self.page())
+
+    def _take_ratings(self, report: Report) -> None:
+        ratings = report.metrics.get("elo")
+        if not ratings:
+            return
+        self._elo = {agent: (float(value), float(error)) for agent, (value, error) in ratings.items()}
+        player = report.metrics.get("player")
+        if player in self._elo:
+            self._rated.append(Rated(report.seconds, player, *self._elo[player]))
+
+    # -- plain lines -----------------------------------------------------------------------------------------
+    def _speak(self, report: Report) -> None:
+        self.console.print(Text(self.line(report)), soft_wrap=True)
+
+    def line(self, report: Report) -> str:
+        """A report in one line."""
+        parts = [f"{_clock(report.seconds)} {report.phase:<5} {report.iteration:>6}"]
+        if report.phase == "play":
+            parts += [f"{name} {value}" for name, value in self._rates()]
+            parts += [f"loss {value:.3f}" if name == "total" else f"{name} {value:.3f}" for name, value in self._loss()]
+        if report.metrics.get("elo"):
+            parts += [f"{agent} {value:+.0f} ± {error:.0f}" for agent, (value, error) in self._elo.items()]
+        return " | ".join(parts)
+
+    # -- the page --------------------------------------------------------------------------------------------
+    def page(self) -> RenderableType:
+        """Everything at once."""
+        seconds = self._last.seconds if self._last else 0.0
+        body: list[RenderableType] = [self._progress(seconds), self._numbers()]
+        if self._elo:
+            body.append(self._ladder())
+        body += [Text(note, style="yellow") for note in self._notes]
+        config = self._config
+        title = f"jaxgo · {self._name} · {config.game} · {type(config.search).__name__.lower()}"
+        return Panel(Group(*body), title=escape(title), title_align="left", border_style="dim")
+
+    def _progress(self, seconds: float) -> RenderableType:
+        phase = PHASES.get(self._last.phase, self._last.phase) if self._last else "starting"
+        row = Table.grid(padding=(0, 2), expand=True)
+        for ratio in (None, 1, None):
+            row.add_column(ratio=ratio)
+        done = self._share()
+        eta = f"{_clock(seconds * (1 - done) / done)} to go" if 0.01 < done < 1 else ""
+        row.add_row(f"[bold]{escape(phase)}[/]", ProgressBar(total=1.0, completed=done), f"{_clock(seconds)}  {eta}")
+        return row
+
+    def _share(self) -> float:
+        """How much of the budget is spent."""
+        budget, last = self._config.budget, self._last
+        if last is None:
+            return 0.0
+        shares = [last.seconds / budget.seconds] if budget.seconds else []
+        shares += [last.iteration / budget.iterations] if budget.iterations else []
+        return min(1.0, max(shares, default=0.0))
+
+    def _rates(self) -> list[tuple[str, str]]:
+        seen, out = self._seen, []
+        for name, words in (("games_s", "games/s"), ("moves_s", "moves/s"), ("simulations_s", "simulations/s")):
+            if name in seen:
+                out.append((words, _short(seen[name])))
+        if self.limit and "play_moves_s" in seen:
+            out.append(("of the network's speed", f"{seen['play_moves_s'] / self.limit:.0%}"))
+        return out
+
+    def _loss(self) -> list[tuple[str, float]]:
+        losses = self._seen.get("loss") or {}
+        return [(name, float(value)) for name, value in losses.items() if value is not None]
+
+    def _numbers(self) -> RenderableType:
+        """Rates, losses and the state of learning, side by side."""
+        more = [("games", "games"), ("samples", "samples"), ("window", "window"), ("length", "plies a game")]
+        more += [("draws", "draws"), ("gradient", "gradient"), ("rate", "learning rate"), ("skipped", "skipped steps")]
+        state = [(words, _short(self._seen[name])) for name, words in more if self._seen.get(name) is not None]
+        if self._last:
+            state.insert(0, ("iteration", str(self._last.iteration)))
+        grid = Table.grid(padding=(0, 4))
+        columns = [self._rates(), [(name, f"{value:.3f}") for name, value in self._loss()], state]
+        grid.add_row(*(_pairs(title, rows) for title, rows in zip(("speed", "loss", "state"), columns, strict=True)))
+        return grid
+
+    def _ladder(self) -> RenderableType:
+        """The newest ratings with their error bars, and how the run's own rose with time."""
+        table = Table(box=None, padding=(0, 2), header_style="dim")
+        for title, justify in (("player", "left"), ("Elo", "right"), ("", "left")):
+            table.add_column(title, justify=justify)  # type: ignore[arg-type]
+        best = sorted(self._elo.items(), key=lambda item: -item[1][0])
+        low = min(value - error for value, error in self._elo.values())
+        high = max(value + error for value, error in self._elo.values())
+        for agent, (value, error) in best[:8]:
+            table.add_row(escape(agent), f"{value:+.0f} ± {error:.0f}", _bar(value, error, low, high))
+        rise = _rise([rated.elo for rated in self._rated])
+        return Group(table, Text(f"over time  {rise}", style="dim")) if len(self._rated) > 1 else table
+
+
+def _pairs(title: str, rows: list[tuple[str, str]]) -> RenderableType:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style="dim")
+    grid.add_column(justify="right")
+    for name, value in rows:
+        grid.add_row(escape(name), value)
+    return Group(Text(title, style="bold"), grid) if rows else Text("")
+
+
+def _bar(value: float, error: float, low: float, high: float, width: int = 32) -> str:
+    """An error bar in characters."""
+    scale = (width - 1) / max(high - low, 1e-9)
+    left, middle, right = (round((x - low) * scale) for x in (value - error, value, value + error))
+    return "".join("●" if i == middle else "─" if left <= i <= right else " " for i in range(width)).rstrip()
+
+
+def _rise(values: list[float]) -> str:
+    """Values as a row of blocks, the first to the last."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    scale = (len(BLOCKS) - 1) / max(high - low, 1e-9)
+    return "".join(BLOCKS[round((value - low) * scale)] for value in values[-60:])
+
+
+def _short(value: float | int) -> str:
+    """A number in at most five characters or so."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (size if letter != 'k' else 1e3):.3g}{letter}"
+    if abs(value) >= 1e3 or value == int(value):
+        return f"{int(value):,}"
+    return f"{value:.3g}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(max(0.0, seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,65 @@
+"""The screen: a page in a terminal, lines elsewhere, and no number that was not heard."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from jaxgo.training.loop import Report
+from jaxgo.training.presets import PRESETS
+from jaxgo.training.screen import Screen
+
+CONFIG = PRESETS["connect4-cpu"].config
+PLAY = {
+    "games_s": 3.25,
+    "moves_s": 1234.4,
+    "play_moves_s": 1700.0,
+    "simulations_s": 45678.9,
+    "loss": {"total": 2.5, "policy": 1.5, "value": None},
+    "skipped": 0,
+}
+JUDGED = {"elo": {"random": [0.0, 0.0], "uct:100": [512.4, 40.2], "step 3": [-20.0, 30.0]}, "player": "step 3"}
+
+
+def shown(terminal: bool, *reports: Report, limit: float = 2000.0) -> str:
+    out = io.StringIO()
+    with Screen("connect4-cpu", CONFIG, Console(file=out, force_terminal=terminal, width=120), limit) as screen:
+        for report in reports:
+            screen(report)
+        screen.say("a sentence [with brackets]")
+        if terminal:
+            out.truncate(0)
+            screen.console.print(screen.page())
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_is_heard_is_shown(terminal):
+    half = CONFIG.budget.seconds / 2
+    said = shown(terminal, Report("play", 7, half, PLAY), Report("judge", 7, half, JUDGED))
+    for word in ("games/s", "3.25", "1,234", "45.7k", "85%", "2.500", "1.500", "uct:100", "+512 ± 40", "-20 ± 30"):
+        assert word in said, word
+    assert "a sentence [with brackets]" in said
+    if terminal:
+        assert "judging" in said
+        assert "to go" in said
+        assert "●" in said
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_nothing_is_shown_that_was_not_heard(terminal):
+    said = shown(terminal, Report("start", 0, 0.0, {}), limit=0.0)
+    for word in ("games/s", "loss 0", "Elo", "to go", "network", "value"):
+        assert word not in said
+
+
+def test_lines_are_not_repeated_for_every_iteration():
+    said = shown(False, *(Report("play", i, float(i), PLAY) for i in range(50)))
+    assert said.count("games/s") == 1
+
+
+def test_the_rise_of_the_player_is_drawn():
+    reports = [
+        Report("judge", i, 60.0 * i, {"elo": {f"step {i}": [100.0 * i, 9.0]}, "player": f"step {i}"}) for i in (1, 2, 3)
+    ]
+    assert "▁▅█" in shown(True, *reports)
