@@ -19,6 +19,10 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
+# Linux gives a process 65,530 maps; every compiled program takes some, and XLA crashes when they run out
+MAPS = Path("/proc/self/maps")
+ENOUGH = 20_000
+
 hypothesis.settings.register_profile("jaxgo", deadline=None, database=None, derandomize=True)
 hypothesis.settings.load_profile("jaxgo")
 
@@ -31,3 +35,11 @@ def _strict_dtypes(request: pytest.FixtureRequest):
             yield
     else:
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_programs():
+    """Drops the compiled programs of earlier tests before they fill the memory map."""
+    if MAPS.exists() and len(MAPS.read_bytes().splitlines()) > ENOUGH:
+        jax.clear_caches()
+    yield
