@@ -1,6 +1,21 @@
-"""Games for learning: they live on the device and never end together."""
+"""Games for learning: they live on the device from one iteration to the next and never end together.
+
+A game that ends starts again in its place, so every root that is searched is live and no lane ever waits. What a ply
+leaves behind is its state, not its planes. Letters: T plies, B games, A actions.
+"""
 
 import dataclasses
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float16, Float32, Int8, Int16, Int32
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.play import Position
+from jaxgo.evaluators.base import Params, States
+from jaxgo.search.base import Search, SearchResult, draw
+from jaxgo.search.model import ILLEGAL, Model
 
 
 @dataclasses.dataclass(frozen=True)
@@ -9,13 +24,233 @@ class SelfplayConfig:
 
     games: int = 256  # at once, all devices together
     steps: int = 16  # plies of one iteration
-    cheap: int = 0  # simulations of a cheap search; 0: every search is full
+    cheap: int = 0  # simulations of a cheap search, which only moves the game along; 0: every search is full
     full: float = 0.25  # share of full searches where there are cheap ones
     heat: float = 1.0  # temperature of the first plies
-    cool: float = 0.2  # what it falls to
-    half_life: float = 10.0  # plies in which the temperature above `cool` halves
+    cool: float = 0.2  # what it falls to; 0: the search's own choice
+    half_life: float = 10.0  # plies in which what is above `cool` halves
     opening: float = 0.5  # share of games that begin with random moves
     opening_plies: int = 8  # at most
-    resign: float = 0.0  # value from which a game is given up, such as 0.95; 0: never
-    play_on: float = 0.1  # share of games that are played on all the same, to measure
+    resign: float = 0.0  # a game is given up at this value, such as 0.95, for the other side; 0: never
+    play_on: float = 0.1  # share of games that are never given up, to measure how often that is wrong
     horizon: int = 0  # plies that wait for the end of their game before they are labelled; 0: as many as there can be
+
+    def __post_init__(self) -> None:
+        if self.games < 1 or self.steps < 1:
+            raise UsageError("selfplay.games and selfplay.steps are at least 1")
+        for name in ("full", "opening", "play_on", "resign"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise UsageError(f"selfplay.{name} is a share from 0 to 1, not {getattr(self, name)}")
+        if min(self.cheap, self.opening_plies, self.horizon) < 0 or min(self.heat, self.cool) < 0:
+            raise UsageError("selfplay.cheap, opening_plies, horizon, heat and cool are at least 0")
+        if not self.half_life > 0:
+            raise UsageError(f"selfplay.half_life is above 0, not {self.half_life}")
+
+
+class SelfplayState(NamedTuple):
+    """The games under way."""
+
+    position: Position
+    opening: Int16[Array, " B"]  # random plies that are still to come
+    may_resign: Bool[Array, " B"]
+    gave_up: Int8[Array, " B"]  # the seat that would have resigned in a game that is played on; -1: none
+
+
+class Trajectory(NamedTuple):
+    """Plies of many games. Values and rewards are for who moved."""
+
+    state: States  # before the move
+    policy: Float16[Array, "T B A"]  # what the search found
+    value: Float32[Array, "T B"]
+    reward: Float32[Array, "T B"]
+    discount: Float32[Array, "T B"]  # 0 where the game ended, -1 where the mover changed
+    surprise: Float32[Array, "T B"]  # of the prior by the policy, in nats
+    solved: Bool[Array, "T B"]  # the value is exact
+    full: Bool[Array, "T B"]  # a full search
+    stray: Bool[Array, "T B"]  # the move was a random one, not the search's
+    ruled: Bool[Array, "T B"]  # the rules ended the game, so its lessons are known
+    taught: dict[str, Float16[Array, "*lesson"]]  # for seat 0, where `ruled`
+
+
+class Tally(NamedTuple):
+    """Sums over the plies of one `collect`, one number each."""
+
+    plies: Array
+    games: Array  # that ended
+    length: Array  # plies of these
+    wins: Array  # of seat 0
+    draws: Array
+    resigned: Array
+    audited: Array  # games that were played on although a side would have resigned
+    false_resigns: Array  # of these, the ones that this side did not lose
+    simulations: Array
+    solved: Array
+    broken: Array  # searches whose evaluator gave numbers that are not finite
+    entropy: Array  # of the policies, in nats
+    surprise: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Selfplay:
+    """A search that plays itself."""
+
+    search: Search
+    model: Model
+    config: SelfplayConfig
+    lessons: tuple[str, ...] = ()  # which of the game's lessons to note
+
+    def begin(self, key: Array, games: int) -> SelfplayState:
+        """So many games at their start."""
+        first, opening, audit = jax.random.split(key, 3)
+        plies, config = jax.random.split(opening), self.config
+        random = jax.random.uniform(plies[0], (games,)) < config.opening
+        count = jax.random.randint(plies[1], (games,), 1, max(1, config.opening_plies) + 1)
+        return SelfplayState(
+            position=self.model.start(first, games),
+            opening=jnp.where(random, jnp.minimum(count, config.opening_plies), 0).astype(jnp.int16),
+            may_resign=jax.random.uniform(audit, (games,)) >= config.play_on,
+            gave_up=jnp.full(games, -1, jnp.int8),
+        )
+
+    def collect(
+        self, params: Params, state: SelfplayState, key: Array, place: Int32[Array, ""] | int = 0
+    ) -> tuple[SelfplayState, Trajectory, Tally]:
+        """Plays `config.steps` plies of every game. `place` tells devices with the same key apart."""
+
+        def ply(state: SelfplayState, step: Array) -> tuple[SelfplayState, tuple[Trajectory, Tally]]:
+            return self._ply(params, state, jax.random.fold_in(key, step), place)
+
+        state, (trajectory, tally) = jax.lax.scan(ply, state, jnp.arange(self.config.steps))
+        return state, trajectory, jax.tree.map(lambda x: x.sum(axis=0), tally)
+
+    def _ply(
+        self, params: Params, state: SelfplayState, key: Array, place: Int32[Array, ""] | int
+    ) -> tuple[SelfplayState, tuple[Trajectory, Tally]]:
+        shared, lanes = jax.random.split(key)
+        think, random, restart = jax.random.split(jax.random.fold_in(lanes, place), 3)
+        position = state.position
+        full, result, prior = self._think(params, think, shared, position)
+        policy = sharpen(result)
+        stray = state.opening > 0
+        action = jnp.where(stray, draw(random, (prior > ILLEGAL).astype(jnp.float32), 1.0), result.action)
+        moved, transition = self.model.play(position, action)
+
+        ruled = transition.discount == 0
+        lost = (result.value <= -self.config.resign) & ~stray & (self.config.resign > 0)
+        resigns = lost & state.may_resign
+        end = ruled | resigns
+        mover = position.state.to_play
+        gave_up = jnp.where(lost & (state.gave_up < 0), mover, state.gave_up)
+        trajectory = Trajectory(
+            state=position.state,
+            policy=policy.astype(jnp.float16),
+            value=result.value,
+            reward=jnp.where(resigns, -1.0, transition.reward),
+            discount=jnp.where(end, 0.0, transition.discount),
+            surprise=surprise(policy, prior),
+            solved=result.solved,
+            full=jnp.broadcast_to(full, end.shape),
+            stray=stray,
+            ruled=ruled & ~resigns,
+            taught=self._taught(moved.state, ruled),
+        )
+        tally = _tally(trajectory, result, gave_up, moved.state.ply, self._simulations(full))
+        after = SelfplayState(moved, jnp.maximum(state.opening - jnp.int16(1), 0), state.may_resign, gave_up)
+        return self._restart(restart, after, end), (trajectory, tally)
+
+    def _simulations(self, full: Bool[Array, ""]) -> Int32[Array, ""]:
+        """One budget for all games, or those with a small one would wait for the others."""
+        return jnp.where(full, self.search.budget, self.config.cheap or self.search.budget)
+
+    def _think(
+        self, params: Params, key: Array, shared: Array, position: Position
+    ) -> tuple[Bool[Array, ""], SearchResult, Float32[Array, "B A"]]:
+        """Whether the search was a full one, what it found, and the prior logits at the roots."""
+        begin, search, choose = jax.random.split(key, 3)
+        full, config = jnp.bool_(True), self.config
+        if config.cheap:
+            full = jax.random.uniform(shared) < config.full
+        budget = self._simulations(full)
+        heat = config.cool + (config.heat - config.cool) * 0.5 ** (position.state.ply / config.half_life)
+        q = self.search.start(self.model, params, begin, position, budget)
+        q = self.search.extend(self.model, params, search, position, q, budget)
+        result = self.search.result(self.model, choose, position, q, heat.astype(jnp.float32))
+        if hasattr(q, "prior"):  # noise may lie on the logits of the tree
+            prior = q.prior
+        elif hasattr(q, "tree"):
+            prior = q.tree.logits[:, 0]
+        else:
+            prior = jnp.where(self.model.legal(position), 0.0, ILLEGAL)
+        return full, result, prior
+
+    def _taught(self, states: States, ruled: Bool[Array, " B"]) -> dict[str, Array]:
+        """The lessons of the games that ended; they may cost more than a move, and mostly no game ends."""
+        if not self.lessons:
+            return {}
+
+        def read(states: States) -> dict[str, Array]:
+            known = jax.vmap(self.model.game.taught)(states)
+            return {name: known[name].astype(jnp.float16) for name in self.lessons}
+
+        nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(read, states))
+        return jax.lax.cond(ruled.any(), read, lambda _: nothing, states)
+
+    def _restart(self, key: Array, state: SelfplayState, end: Bool[Array, " B"]) -> SelfplayState:
+        """A fresh game in the place of each that ended."""
+
+        def fresh(state: SelfplayState) -> SelfplayState:
+            def pick(new: Array, old: Array) -> Array:
+                return jnp.where(end.reshape(-1, *[1] * (old.ndim - 1)), new, old)
+
+            return jax.tree.map(pick, self.begin(key, end.shape[0]), state)
+
+        return jax.lax.cond(end.any(), fresh, lambda s: s, state)
+
+
+def sharpen(result: SearchResult) -> Float32[Array, "B A"]:
+    """The policy to learn: no weight on moves that are proven lost unless all are, nor beside a proven best one."""
+    legal = result.policy > 0
+    sound = legal & ~(result.proven & (result.q <= -1.0))
+    exact = legal & result.proven & (result.q >= result.value[:, None]) & result.solved[:, None]
+    among = jnp.where(exact.any(axis=-1, keepdims=True), exact, sound)
+    among = jnp.where(among.any(axis=-1, keepdims=True), among, legal)
+    policy = jnp.where(among, result.policy, 0.0)
+    return policy / jnp.maximum(policy.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
+
+
+def surprise(policy: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Float32[Array, " B"]:
+    """How many nats a policy is away from the prior logits."""
+    log_prior = jax.nn.log_softmax(prior, axis=-1)
+    log_policy = jnp.log(jnp.maximum(policy, jnp.finfo(jnp.float32).tiny))
+    return jnp.where(policy > 0, policy * (log_policy - log_prior), 0.0).sum(axis=-1)
+
+
+def _tally(
+    plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], ply: Int16[Array, " B"], budget: Array
+) -> Tally:
+    """What one ply of all games adds to the sums."""
+    end = plies.discount == 0
+    resigned = end & ~plies.ruled
+    of_0 = jnp.where(plies.state.to_play == 0, plies.reward, -plies.reward)
+    audited = plies.ruled & (gave_up >= 0)
+    result_of_loser = jnp.where(gave_up == 0, of_0, -of_0)
+    logs = jnp.log(jnp.maximum(result.policy, jnp.finfo(jnp.float32).tiny))
+
+    def total(x: Array) -> Array:
+        return x.astype(jnp.float32).sum()
+
+    return Tally(
+        plies=jnp.float32(end.shape[0]),
+        games=total(end),
+        length=total(jnp.where(end, ply, 0)),
+        wins=total(end & (of_0 > 0)),
+        draws=total(end & (of_0 == 0)),
+        resigned=total(resigned),
+        audited=total(audited),
+        false_resigns=total(audited & (result_of_loser > -1.0)),
+        simulations=end.shape[0] * budget.astype(jnp.float32),
+        solved=total(plies.solved),
+        broken=total(~result.healthy),
+        entropy=total(-(result.policy * logs)),
+        surprise=total(plies.surprise),
+    )

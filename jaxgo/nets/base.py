@@ -37,7 +37,7 @@ class Outputs(NamedTuple):
 
     logits: Float32[Array, "B A"]
     value: Float32[Array, " B"]  # a logit
-    heads: dict[str, Float32[Array, "B *out"]]
+    heads: dict[str, Float32[Array, "*head"]]
 
 
 def squash(logit: Float[Array, "*b"]) -> Float[Array, "*b"]:

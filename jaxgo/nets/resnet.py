@@ -9,7 +9,6 @@ import dataclasses
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import flax.linen as nn
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 

@@ -15,8 +15,9 @@ from jaxgo.selfplay import SelfplayConfig
 from jaxgo.training.judge import JudgeConfig
 from jaxgo.training.learner import LearnerConfig
 from jaxgo.training.replay import ReplayConfig
+from jaxgo.training.targets import TargetsConfig
 
-__all__ = ["Budget", "JudgeConfig", "LearnerConfig", "ReplayConfig", "SelfplayConfig", "TrainConfig"]
+__all__ = ["Budget", "JudgeConfig", "LearnerConfig", "ReplayConfig", "SelfplayConfig", "TargetsConfig", "TrainConfig"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +41,7 @@ class TrainConfig:
     net: Net = ResNet()
     search: Search = Gumbel(simulations=32)
     selfplay: SelfplayConfig = SelfplayConfig()
+    targets: TargetsConfig = TargetsConfig()
     replay: ReplayConfig = ReplayConfig()
     learner: LearnerConfig = LearnerConfig()
     judge: JudgeConfig = JudgeConfig()

@@ -1,0 +1,220 @@
+"""The device side of a run: its state, and the two programs that move it on, `play` and `learn`.
+
+Self-play, labels and the ring run in `shard_map` over the axis `data`, each device with its own games and its own ring
+and no word between them; the learner runs in `jit` on batches that are split over the devices, so that the one thing
+they exchange is the gradient.
+"""
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Float32, Int32
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.evaluators.network import Network
+from jaxgo.nets.base import Head
+from jaxgo.search.model import Model
+from jaxgo.selfplay import Selfplay, SelfplayState, Tally
+from jaxgo.system import devices
+from jaxgo.training import augment, replay, targets
+from jaxgo.training.config import TrainConfig
+from jaxgo.training.learner import Learner, LearnerState
+from jaxgo.training.replay import ReplayState
+from jaxgo.training.targets import Window
+
+EACH, ALL = PartitionSpec(devices.AXIS), PartitionSpec()
+LATER = PartitionSpec(None, devices.AXIS)  # the second axis is the one that is shared out
+HORIZON = 400  # plies of a window at most, unless asked for
+
+
+class TrainState(NamedTuple):
+    """All that a run is, to the last game under way: its checkpoint."""
+
+    learner: LearnerState
+    selfplay: SelfplayState
+    window: Window
+    replay: ReplayState
+    iteration: Int32[Array, ""]
+    seconds: Float32[Array, ""]  # of training so far
+    key: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Trainer:
+    """A config on some devices. Equal ones share their compiled programs."""
+
+    config: TrainConfig
+    mesh: Mesh
+
+    def __post_init__(self) -> None:
+        config = self.config
+        for name, count in (
+            ("selfplay.games", config.selfplay.games),
+            ("learner.batch", config.learner.batch),
+            ("replay.capacity", config.replay.capacity),
+        ):
+            devices.check_divides(name, count, self.mesh)
+        most = 2 * config.selfplay.games * config.selfplay.steps
+        if config.replay.capacity < most:
+            raise UsageError(
+                f"replay.capacity={config.replay.capacity} is too small for iterations of {most // 2} positions: "
+                f"make it at least {most}, or lower selfplay.games or selfplay.steps"
+            )
+
+    # -- parts -----------------------------------------------------------------------------------------------
+    @functools.cached_property
+    def game(self) -> Game[Any]:
+        return self.config.make_game()
+
+    @functools.cached_property
+    def heads(self) -> tuple[Head, ...]:
+        return self.config.targets.make_heads(self.game)
+
+    @functools.cached_property
+    def learner(self) -> Learner:
+        return Learner(self.config.net.module(self.game, self.heads), self.heads, self.config.learner)
+
+    @functools.cached_property
+    def model(self) -> Model:
+        """What searches plan with; its parameters are the learner's average."""
+        return Model(self.game, Network(self.learner.module))
+
+    @functools.cached_property
+    def selfplay(self) -> Selfplay:
+        lessons = {lesson.name for lesson in self.game.lessons()}
+        wanted = tuple(head.name for head in self.heads if head.name in lessons)
+        return Selfplay(self.config.search, self.model, self.config.selfplay, wanted)
+
+    @property
+    def horizon(self) -> int:
+        """Plies of the window."""
+        return self.config.selfplay.horizon or min(self.game.max_plies, HORIZON)
+
+    # -- programs --------------------------------------------------------------------------------------------
+    def begin(self) -> TrainState:
+        """A run before its first move."""
+        return _begin(self, jax.random.key(self.config.seed))
+
+    def play(self, state: TrainState) -> tuple[TrainState, Tally]:
+        """One iteration of self-play, its samples kept; the tally has a row for each device."""
+        made = _play(
+            self, state.learner.average, state.selfplay, state.window, state.replay, state.key, state.iteration
+        )
+        selfplay, window, ring, tally = made
+        return state._replace(selfplay=selfplay, window=window, replay=ring), tally
+
+    def learn(self, state: TrainState) -> tuple[TrainState, dict[str, Array]]:
+        """The learner's steps of one iteration, which ends it; no steps while too little is remembered."""
+        learner, iteration, metrics = _learn(self, state.learner, state.replay, state.key, state.iteration)
+        return state._replace(learner=learner, iteration=iteration), metrics
+
+    def fold(self, key: Array, iteration: Int32[Array, ""], program: int) -> Array:
+        """The key of a program in an iteration."""
+        return jax.random.fold_in(jax.random.fold_in(key, iteration), program)
+
+
+def _layout(mesh: Mesh) -> Any:
+    """How a state lies on the devices."""
+    each, later, whole = (NamedSharding(mesh, spec) for spec in (EACH, LATER, ALL))
+    return TrainState(whole, each, later, each, whole, whole, whole)  # type: ignore[arg-type]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _begin(trainer: Trainer, key: Array) -> TrainState:
+    config, count = trainer.config, trainer.mesh.devices.size
+    net, games, onward = jax.random.split(key, 3)
+    params = trainer.model.init(net)
+
+    def local(key: Array) -> tuple[SelfplayState, Window, ReplayState]:
+        mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
+        state = trainer.selfplay.begin(mine, config.selfplay.games // count)
+        _, plies, _ = jax.eval_shape(trainer.selfplay.collect, params, state, mine)
+        window = targets.empty_window(plies, trainer.horizon)
+        make = functools.partial(targets.make_samples, config.targets, trainer.heads)
+        _, samples, _ = jax.eval_shape(make, window, plies)
+        return state, window, replay.empty(samples, config.replay.capacity // count)
+
+    spread = jax.shard_map(local, mesh=trainer.mesh, in_specs=ALL, out_specs=(EACH, LATER, EACH), check_vma=False)
+    zero = jnp.int32(0)
+    state = TrainState(trainer.learner.begin(params), *spread(games), zero, jnp.float32(0), onward)
+    layout = _layout(trainer.mesh)
+    return TrainState(*(jax.lax.with_sharding_constraint(*pair) for pair in zip(state, layout, strict=True)))
+
+
+@functools.partial(jax.jit, static_argnums=0, donate_argnums=(2, 3, 4))
+def _play(
+    trainer: Trainer,
+    params: Any,
+    state: SelfplayState,
+    window: Window,
+    ring: ReplayState,
+    key: Array,
+    iteration: Int32[Array, ""],
+) -> tuple[SelfplayState, Window, ReplayState, Tally]:
+    def local(
+        params: Any, state: SelfplayState, window: Window, ring: ReplayState, key: Array
+    ) -> tuple[SelfplayState, Window, ReplayState, Tally]:
+        place = jax.lax.axis_index(devices.AXIS)
+        state, plies, tally = trainer.selfplay.collect(params, state, key, place)
+        window, samples, present = targets.make_samples(trainer.config.targets, trainer.heads, window, plies)
+        return state, window, replay.add(ring, samples, present), jax.tree.map(lambda x: x[None], tally)
+
+    spread = jax.shard_map(
+        local,
+        mesh=trainer.mesh,
+        in_specs=(ALL, EACH, LATER, EACH, ALL),
+        out_specs=(EACH, LATER, EACH, EACH),
+        check_vma=False,
+    )
+    return spread(params, state, window, ring, trainer.fold(key, iteration, 0))
+
+
+@functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
+def _learn(
+    trainer: Trainer, learner: LearnerState, ring: ReplayState, key: Array, iteration: Int32[Array, ""]
+) -> tuple[LearnerState, Int32[Array, ""], dict[str, Array]]:
+    config, mesh, count = trainer.config, trainer.mesh, trainer.mesh.devices.size
+    each = config.learner.batch // count
+    draw_key, turn_key = jax.random.split(trainer.fold(key, iteration, 1))
+
+    def draw(ring: ReplayState, key: Array) -> Array:
+        mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
+        return replay.draw(config.replay, ring, mine, config.updates, each, count)
+
+    def fetch(ring: ReplayState, place: Array, key: Array) -> augment.Batch:
+        mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
+        return augment.make_batch(trainer.game, trainer.heads, mine, replay.read(ring, place))
+
+    on_each = functools.partial(jax.shard_map, mesh=mesh, check_vma=False)
+    draw_all = on_each(draw, in_specs=(EACH, ALL), out_specs=LATER)
+    fetch_all = on_each(fetch, in_specs=(EACH, EACH, ALL), out_specs=EACH)
+
+    def step(learner: LearnerState, at: tuple[Array, Array]) -> tuple[LearnerState, dict[str, Array]]:
+        place, number = at
+        batch = fetch_all(ring, place, jax.random.fold_in(turn_key, number))
+        return trainer.learner.update(learner, batch)
+
+    def steps(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
+        learner, metrics = jax.lax.scan(step, learner, (draw_all(ring, draw_key), jnp.arange(config.updates)))
+        return learner, jax.tree.map(jnp.mean, metrics)
+
+    def wait(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
+        metrics = jax.eval_shape(steps, learner)[1]
+        return learner, jax.tree.map(lambda x: jnp.full(x.shape, jnp.nan, x.dtype), metrics)
+
+    ready = (ring.seen >= config.replay.start / count).all()
+    learner, metrics = jax.lax.cond(ready, steps, wait, learner)
+    learner = jax.lax.with_sharding_constraint(learner, NamedSharding(mesh, ALL))
+    remembered = {
+        "samples": ring.seen.astype(jnp.float32).sum(),
+        "window": replay.window(config.replay, ring.seen, count).sum(),
+        "step": learner.step,
+        "skipped": learner.skipped,
+        "broken": learner.broken,
+    }
+    return learner, iteration + 1, metrics | remembered
