@@ -1,0 +1,239 @@
+"""Where games begin: random balanced moves that are distinct up to symmetry, or a book of openings in a file.
+
+Opening i is the same however many are asked for, so a longer match begins with the games of a shorter one.
+"""
+
+import functools
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int, Int32, Shaped
+
+from jaxgo.core import choice, play
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
+from jaxgo.evaluators.rollout import Rollout
+
+BATCH = 256  # candidates that are drawn at once
+LONGEST = 16  # random plies
+ENOUGH = 200  # distinct openings; more plies are played as long as there are fewer
+PATIENCE = 3 * BATCH  # candidates without anything new after which there are no more
+SHORT = 100  # plies of a game whose openings are judged unasked: elsewhere a few random moves decide little
+PLAYOUTS = 16  # that judge whether a candidate is balanced
+
+
+Line = tuple[int, ...]
+Candidate = tuple[Line, bytes] | None  # an opening with the name that its mirror images share; None: not usable
+
+
+class Openings:
+    """Distinct openings of a game, as the actions that lead there, drawn when they are needed.
+
+    When there are no more, the first ones come again: look at `distinct`.
+    """
+
+    def __init__(self, game: Game[Any], candidates: Iterable[Candidate]) -> None:
+        self.game = game
+        self._candidates = iter(candidates)
+        self._found: dict[bytes, Line] = {}
+        self._lines: list[Line] = []
+        self._spent = False
+
+    def actions(self, number: int) -> Line:
+        """The moves of opening `number`."""
+        stale = 0
+        while number >= len(self._lines) and not self._spent:
+            candidate = next(self._candidates, None) if stale < PATIENCE else None
+            stale += 1
+            if candidate and candidate[1] not in self._found:
+                self._found[candidate[1]] = candidate[0]
+                self._lines.append(candidate[0])
+                stale = 0
+            self._spent = stale > PATIENCE
+        if not self._lines:
+            raise UsageError("no game is live and balanced after these random plies; ask for fewer, or for balance=1")
+        return self._lines[number % len(self._lines)]
+
+    def distinct(self, count: int) -> int:
+        """How many of the first `count` openings differ."""
+        self.actions(count - 1)
+        return min(count, len(self._lines))
+
+    def names(self, number: int) -> tuple[str, ...]:
+        """The moves of an opening as people write them."""
+        return tuple(self.game.action_name(action) for action in self.actions(number))
+
+    def positions(self, numbers: Sequence[int]) -> Position:
+        """The positions after these openings, as a batch."""
+        lines = [self.actions(number) for number in numbers]
+        return _replay(self.game, *_padded(lines, max(map(len, self._lines))))[0]
+
+
+def random_openings(
+    game: Game[Any], *, seed: int = 0, plies: int | None = None, balance: float | None = None
+) -> Openings:
+    """Openings of `plies` random moves; None: as many as it takes to have enough different ones.
+
+    Random playouts judge each: where one seat wins by more than `balance` it is left out. 1 asks nobody; None is 0.6
+    for short games, and 1 for others.
+    """
+    if plies is not None and not 0 <= plies <= LONGEST:
+        raise UsageError(f"openings have 0 to {LONGEST} random plies, not {plies}")
+    if balance is not None and not 0.0 < balance <= 1.0:
+        raise UsageError(f"the balance of openings is a number above 0 and up to 1, not {balance}")
+    if plies is None:
+        plies = next((p for p in range(1, _most(game)) if _variety(game, seed, p) >= ENOUGH), _most(game))
+    if balance is None:
+        balance = 0.6 if game.max_plies <= SHORT else 1.0
+    return Openings(game, _candidates(game, seed, plies, balance))
+
+
+def book(game: Game[Any], path: str | os.PathLike[str]) -> Openings:
+    """The openings of a file: one a line, names of moves parted by blanks or commas; # begins a comment, - no moves."""
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the openings in {path}: {error}") from None
+    lines, places = [], []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].replace(",", " ").split()
+        if not words:
+            continue
+        try:
+            lines.append([game.parse_action(word) for word in words if word != "-"])
+        except UsageError as error:
+            raise UsageError(f"{path}, line {number}: {error}") from None
+        places.append(f"{path}, line {number}")
+    if not lines:
+        raise UsageError(f"there are no openings in {path}; write one a line, such as d4 e5")
+    return Openings(game, _checked(game, lines, places))
+
+
+def start_only(game: Game[Any]) -> Openings:
+    """The start of the game and nothing else."""
+    return Openings(game, [((), b"")])
+
+
+# -- random candidates ----------------------------------------------------------------------------------------------
+
+
+def _most(game: Game[Any]) -> int:
+    """The most random plies that are played unasked: a quarter of the game, and less where games are long."""
+    return max(1, min(8, game.max_plies // 4))
+
+
+def _variety(game: Game[Any], seed: int, plies: int) -> int:
+    """How many different openings there are among the first candidates."""
+    some = itertools.islice(_candidates(game, seed, plies, 1.0), 2 * BATCH)
+    return len({candidate[1] for candidate in some if candidate})
+
+
+def _candidates(game: Game[Any], seed: int, plies: int, balance: float) -> Iterator[Candidate]:
+    """Random openings without end."""
+    for first in itertools.count(0, BATCH):
+        position, actions = _wander(game, jnp.int32(seed), jnp.int32(plies), jnp.int32(first))
+        usable = ~np.asarray(_over(game, position))
+        if balance < 1.0:
+            value = _judge(game, jax.random.fold_in(jax.random.key(seed), first), position)
+            usable &= np.abs(np.asarray(value)) <= balance
+        names, lines = canonical(game, position), np.asarray(actions)[:plies].T.tolist()
+        for good, line, name in zip(usable.tolist(), lines, names, strict=True):
+            yield (tuple(line), name) if good else None
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _wander(
+    game: Game[Any], seed: Int32[Array, ""], plies: Int32[Array, ""], first: Int32[Array, ""]
+) -> tuple[Position, Int32[Array, "T B"]]:
+    """Random moves from the start, in a batch of games, and what they were."""
+    lanes = first + jnp.arange(BATCH, dtype=jnp.int32)
+    luck = jax.vmap(choice.word, (None, 0))(seed, lanes)
+    start = jax.tree.map(lambda x: jnp.stack([x] * BATCH), play.start(game, jax.random.key(0)))
+
+    def move(carry: Any, ply: Int32[Array, ""]) -> tuple[Any, Int32[Array, " B"]]:
+        words = jax.vmap(choice.word, (None, 0))(ply, luck)
+        legal = jax.vmap(functools.partial(play.legal, game))(carry)
+        action = jax.vmap(choice.pick)(legal, words)
+        moved, _ = jax.vmap(functools.partial(play.play, game))(carry, action)
+        return jax.tree.map(lambda new, old: jnp.where(ply < plies, new, old), moved, carry), action
+
+    return jax.lax.scan(move, start, jnp.arange(LONGEST, dtype=jnp.int32))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _over(game: Game[Any], position: Position) -> Bool[Array, " B"]:
+    return jax.vmap(functools.partial(play.over, game))(position)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _judge(game: Game[Any], key: Array, position: Position) -> Float32[Array, " B"]:
+    return Rollout(count=PLAYOUTS)(game, (), key, position.state).value
+
+
+# -- what is the same opening ---------------------------------------------------------------------------------------
+
+
+def canonical(game: Game[Any], position: Position) -> list[bytes]:
+    """For each position of a batch, bytes that its mirror images share, and nothing else does."""
+    planes, seat = _look(game, position)
+    pictures = np.asarray(planes).reshape(len(seat), game.shape[0] * game.shape[1], -1)
+    cells = game.symmetries().cells
+    seats = np.asarray(seat)
+    return [
+        min(picture[gather].tobytes() for gather in cells) + bytes([int(who)])
+        for picture, who in zip(pictures, seats, strict=True)
+    ]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _look(game: Game[Any], position: Position) -> tuple[Shaped[Array, "B H W C"], Int[Array, " B"]]:
+    return jax.vmap(game.observe)(position.state), position.state.to_play
+
+
+# -- openings that somebody wrote -----------------------------------------------------------------------------------
+
+
+def _padded(lines: Sequence[Sequence[int]], width: int) -> tuple[np.ndarray, np.ndarray]:
+    actions = np.zeros((len(lines), max(1, width)), np.int32)
+    for row, line in zip(actions, lines, strict=True):
+        row[: len(line)] = line
+    return actions, np.array([len(line) for line in lines], np.int32)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _replay(
+    game: Game[Any], actions: Int32[np.ndarray | Array, "B P"], lengths: Int32[np.ndarray | Array, " B"]
+) -> tuple[Position, Int32[Array, " B"]]:
+    """The positions after these moves, and how many of them were legal."""
+
+    def one(line: Int32[Array, " P"], length: Int32[Array, ""]) -> tuple[Position, Int32[Array, ""]]:
+        def move(carry: Any, ply: Int32[Array, ""]) -> tuple[Any, None]:
+            position, legal = carry
+            sound = (legal == ply) & (ply < length) & play.legal(game, position)[line[ply]]
+            moved, _ = play.play(game, position, line[ply])
+            position = jax.tree.map(lambda new, old: jnp.where(sound, new, old), moved, position)
+            return (position, legal + sound), None
+
+        begin = play.start(game, jax.random.key(0)), jnp.int32(0)
+        return jax.lax.scan(move, begin, jnp.arange(line.shape[0], dtype=jnp.int32))[0]
+
+    return jax.vmap(one)(jnp.asarray(actions), jnp.asarray(lengths))
+
+
+def _checked(game: Game[Any], lines: Sequence[Sequence[int]], places: Iterable[str]) -> list[Candidate]:
+    """The lines with their names; a UsageError at the first that is not legal, or that ends the game."""
+    position, legal = _replay(game, *_padded(lines, max(map(len, lines))))
+    over, names = np.asarray(_over(game, position)), canonical(game, position)
+    for line, place, good, ended in zip(lines, places, np.asarray(legal).tolist(), over.tolist(), strict=True):
+        if good < len(line):
+            raise UsageError(f"{place}: move {good + 1}, {game.action_name(line[good])}, is not legal there")
+        if ended:
+            raise UsageError(f"{place}: the game is over after these moves; leave the last one out")
+    return [(tuple(line), name) for line, name in zip(lines, names, strict=True)]

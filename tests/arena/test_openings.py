@@ -1,0 +1,112 @@
+"""Openings: live, distinct up to symmetry, the same however many are asked for; and books."""
+
+import itertools
+
+import numpy as np
+import pytest
+from support import Host
+
+from jaxgo.arena.openings import Openings, book, random_openings, start_only
+from jaxgo.core.errors import UsageError
+from jaxgo.games import make
+
+TICTACTOE = make("tictactoe")
+
+
+def played(game, line) -> Host:
+    return Host(game).play(*line)
+
+
+def images(game, line) -> set[bytes]:
+    """The boards of an opening and of its mirror images, by the cells of the game itself."""
+    board = np.asarray(game.cells(played(game, line).state))
+    return {board[gather].tobytes() for gather in game.symmetries().cells}
+
+
+@pytest.fixture(scope="module")
+def two_plies() -> Openings:
+    return random_openings(TICTACTOE, plies=2)
+
+
+def test_all_openings_of_two_plies_of_tictactoe_are_found_once(two_plies):
+    """By hand: a corner (5 answers), an edge (5) or the centre (2), up to symmetry."""
+    assert two_plies.distinct(100) == 12
+    lines = [two_plies.actions(i) for i in range(12)]
+    assert all(len(line) == 2 for line in lines)
+    for one, other in itertools.combinations(lines, 2):
+        assert not images(TICTACTOE, one) & images(TICTACTOE, other)
+    assert two_plies.actions(12) == lines[0], "they begin again"
+    assert two_plies.names(3) == tuple(TICTACTOE.action_name(a) for a in lines[3])
+
+
+def test_the_positions_are_those_after_the_moves(two_plies):
+    states = two_plies.positions([3, 0, 15]).state
+    for lane, number in enumerate((3, 0, 15)):
+        expected = played(TICTACTOE, two_plies.actions(number)).state
+        for got, want in zip(states, expected, strict=True):
+            np.testing.assert_array_equal(got[lane], want)
+
+
+def test_a_longer_match_begins_with_the_openings_of_a_shorter_one(two_plies):
+    again = random_openings(TICTACTOE, plies=2)
+    assert [again.actions(i) for i in (4, 2, 7)] == [two_plies.actions(i) for i in (4, 2, 7)]
+    other = random_openings(TICTACTOE, plies=2, seed=1)
+    assert [other.actions(i) for i in range(12)] != [two_plies.actions(i) for i in range(12)]
+
+
+def test_openings_that_are_decided_are_left_out():
+    """After five plies of tic-tac-toe some games are over; some others one seat nearly always wins by chance."""
+    strict, lax = (random_openings(TICTACTOE, plies=5, balance=b) for b in (0.3, 1.0))
+    few, many = strict.distinct(200), lax.distinct(200)
+    assert 0 < few < many
+    for opening, count in ((strict, few), (lax, many)):
+        assert not any(played(TICTACTOE, opening.actions(i)).over for i in range(count))
+
+
+def test_plies_are_as_many_as_it_takes():
+    assert len(random_openings(TICTACTOE).actions(0)) == 2, "a quarter of nine"
+    assert len(random_openings(make("connect4")).actions(0)) == 4, "7 * 7 * 7 / 2 are too few"
+
+
+def test_the_start_alone():
+    only = start_only(TICTACTOE)
+    assert only.actions(5) == ()
+    assert only.distinct(9) == 1
+    assert np.asarray(only.positions([0, 1]).state.ply).tolist() == [0, 0]
+
+
+def test_a_book(tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("# the corner, twice\na1, b2\n\nC3 b2  # the same from the other side\n-\nb2 a2 c3\n")
+    found = book(TICTACTOE, path)
+    assert [found.names(i) for i in range(3)] == [("a1", "b2"), (), ("b2", "a2", "c3")]
+    assert found.distinct(4) == 3
+    assert np.asarray(found.positions([0, 1, 2, 3]).state.ply).tolist() == [2, 0, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a1 b2\na1 z9\n", "line 2: no action is called 'z9'"),
+        ("a1 b2\na1 b2 a1\n", "line 2: move 3, a1, is not legal there"),
+        ("a1 a2 b1 b2 c1\n", "line 1: the game is over after these moves"),
+        ("a1 a2 b1 b2 c1 c2\n", "line 1: move 6, c2, is not legal there"),
+        ("# nothing\n", "there are no openings in"),
+    ],
+)
+def test_a_bad_book_is_named(text, said, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=said):
+        book(TICTACTOE, path)
+
+
+def test_mistakes_are_named(tmp_path):
+    with pytest.raises(UsageError, match="cannot read the openings"):
+        book(TICTACTOE, tmp_path / "missing")
+    with pytest.raises(UsageError, match="0 to 16 random plies"):
+        random_openings(TICTACTOE, plies=17)
+    with pytest.raises(UsageError, match="balance of openings"):
+        random_openings(TICTACTOE, balance=0.0)
+    with pytest.raises(UsageError, match="ask for fewer"):
+        random_openings(TICTACTOE, plies=9, balance=1.0).actions(0)
