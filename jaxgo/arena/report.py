@@ -1,0 +1,247 @@
+"""What people look at after a match: the ranking, the cross table, the ladder as a picture, and JSON for machines."""
+
+import dataclasses
+import math
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from jaxgo.arena.ratings import RatingTable
+from jaxgo.core.errors import UsageError
+
+WIDEST = 16  # agents in a printed cross table
+STYLE = """
+.back{fill:#fbf7ee}.name,.axis{fill:#26303a}.axis{font-size:11px}.grid{stroke:#d9d0bd}.zero{stroke:#8d8370}
+.bar{stroke:#2f6f8f;stroke-width:3;stroke-linecap:round}.dot{fill:#2f6f8f}.value{fill:#6b6459}
+text{font:13px ui-sans-serif,system-ui,sans-serif}
+@media (prefers-color-scheme:dark){.back{fill:#15181c}.name,.axis{fill:#e6e0d4}.grid{stroke:#2c3138}
+.zero{stroke:#6c7480}.bar{stroke:#6db6d6}.dot{fill:#6db6d6}.value{fill:#a59c8c}}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One agent of the final table."""
+
+    rank: int  # in its pool, from 1
+    name: str
+    rating: str  # never without its error
+    games: float
+    score: float  # share of the points; not a number without games
+    draws: float  # share of the games
+    above_next: float | None  # likelihood that it is better than the next one
+
+
+def rows(table: RatingTable) -> list[Row]:
+    out: list[Row] = []
+    for i, agent in enumerate(table.agents):
+        same = i > 0 and table.pool[i] == table.pool[i - 1]
+        lost, drawn, won = (float(count) for count in table.games(agent))
+        games = lost + drawn + won
+        follows = i + 1 < len(table.agents) and table.pool[i + 1] == table.pool[i]
+        out.append(
+            Row(
+                rank=out[-1].rank + 1 if same else 1,
+                name=agent,
+                rating=str(table.rating(agent)) + (" (anchor)" if agent == table.anchor else ""),
+                games=games,
+                score=(won + drawn / 2) / games if games else math.nan,
+                draws=drawn / games if games else math.nan,
+                above_next=table.superiority(agent, table.agents[i + 1]) if follows else None,
+            )
+        )
+    return out
+
+
+def ranking(table: RatingTable) -> Table:
+    """The final table, for a terminal."""
+    grid = Table(title="Ratings", caption_justify="left", title_justify="left")
+    for head, where in (("", "right"), ("name", "left"), ("Elo ± 95 %", "right"), ("games", "right")):
+        grid.add_column(head, justify=where, no_wrap=head == "Elo ± 95 %")  # type: ignore[arg-type]
+    for head in ("score", "draws", "LOS"):
+        grid.add_column(head, justify="right")
+    for number, row in enumerate(rows(table)):
+        if row.rank == 1 and number:
+            grid.add_section()
+        likely = "" if row.above_next is None else f"{100 * row.above_next:.1f} %"
+        grid.add_row(
+            str(row.rank),
+            Text(row.name),
+            row.rating,
+            f"{row.games:g}",
+            _percent(row.score),
+            _percent(row.draws),
+            likely,
+        )
+    return grid
+
+
+def _percent(share: float) -> str:
+    return "-" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def remarks(table: RatingTable) -> list[str]:
+    """What belongs under the table: what the numbers are relative to, the seats, and every doubt."""
+    zero = f"{table.anchor} is held fixed" if table.anchor else "the mean of the agents is 0"
+    lost, drawn, won = table.seats
+    total = lost + drawn + won
+    out = [
+        f"Elo where {zero}; LOS: likelihood of being better than the next one.",
+        f"Moving first is worth {table.advantage} Elo; "
+        f"{table.draws.value:.0f} ± {table.draws.error:.0f} % of games between equals are drawn.",
+    ]
+    if total:
+        out.append(
+            f"{total:g} games in {table.pairs:g} pairs: the first mover won {_percent(won / total)}, "
+            f"drew {_percent(drawn / total)}, lost {_percent(lost / total)}."
+        )
+    return out + list(table.notes)
+
+
+def cross(table: RatingTable) -> Table:
+    """Who scored how much against whom, in per cent, which fits a terminal; `cell` has the points and games."""
+    shown = min(len(table.agents), WIDEST)
+    more = f", the best {shown} of {len(table.agents)}" if shown < len(table.agents) else ""
+    grid = Table(title=f"Per cent of the points of each row against each column{more}", title_justify="left")
+    grid.add_column("", justify="right")
+    grid.add_column("name", overflow="ellipsis", no_wrap=True)
+    for i in range(shown):
+        grid.add_column(str(i + 1), justify="right", no_wrap=True)
+    for i in range(shown):
+        grid.add_row(str(i + 1), Text(table.agents[i]), *(_per_cent(table, i, j) for j in range(shown)))
+    return grid
+
+
+def _per_cent(table: RatingTable, i: int, j: int) -> str:
+    lost, drawn, won = table.results[i, j].tolist()
+    return "" if i == j or lost + drawn + won == 0 else f"{100 * (won + drawn / 2) / (lost + drawn + won):.0f}"
+
+
+def cell(table: RatingTable, i: int, j: int) -> str:
+    """Points / games of one agent against another; nothing where they did not meet."""
+    lost, drawn, won = table.results[i, j].tolist()
+    return "" if i == j or lost + drawn + won == 0 else f"{won + drawn / 2:g}/{lost + drawn + won:g}"
+
+
+def show(table: RatingTable, console: Console | None = None) -> None:
+    """Prints the ranking, the cross table and the remarks."""
+    console = console or Console()
+    console.print(ranking(table))
+    if len(table.agents) > 2:
+        console.print(cross(table))
+    for line in remarks(table):
+        console.print(Text(line))
+
+
+def to_json(table: RatingTable) -> dict[str, Any]:
+    """The table for machines: plain numbers and lists."""
+    return {
+        "agents": [
+            {
+                "name": row.name,
+                "pool": int(table.pool[i]),
+                "rank": row.rank,
+                "elo": float(table.elo[i]),
+                "error95": table.rating(row.name).error,
+                "games": row.games,
+                "score": None if math.isnan(row.score) else row.score,
+                "draws": None if math.isnan(row.draws) else row.draws,
+                "los_next": row.above_next,
+            }
+            for i, row in enumerate(rows(table))
+        ],
+        "covariance": table.covariance.tolist(),
+        "results": table.results.tolist(),  # games lost, drawn and won of each row against each column
+        "anchor": table.anchor,
+        "advantage": {"elo": table.advantage.value, "error95": table.advantage.error},
+        "draws_between_equals": {"percent": table.draws.value, "error95": table.draws.error},
+        "first_mover": dict(zip(("lost", "drew", "won"), table.seats.tolist(), strict=True)),
+        "pairs": table.pairs,
+        "notes": list(table.notes),
+    }
+
+
+# -- the ladder ----------------------------------------------------------------------------------------------------
+
+
+def ladder_svg(table: RatingTable) -> str:
+    """The ratings as dots with bars of their 95 % intervals; it follows the reader's light or dark mode."""
+    names = [_short(agent) for agent in table.agents]
+    left, right, step, top = 24 + 7.4 * max(map(len, names), default=0), 120, 26, 20
+    width, height = left + 480 + right, top + step * max(len(names), 1) + 34
+    ticks = _ticks(table)
+    low, high = ticks[0], ticks[-1]
+
+    def x(elo: float) -> float:
+        return left + 480 * (elo - low) / (high - low)
+
+    size = f'viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" height="{height}"'
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">', f"<style>{STYLE.strip()}</style>"]
+    out += ["<title>Elo with 95 % intervals</title>", f'<rect class="back" width="{width:.0f}" height="{height}"/>']
+    for tick in ticks:
+        kind = "zero" if tick == 0 else "grid"
+        out.append(f'<path class="{kind}" d="M{x(tick):.1f} {top - 8}V{height - 28}"/>')
+        out.append(f'<text class="axis" text-anchor="middle" x="{x(tick):.1f}" y="{height - 10}">{tick:g}</text>')
+    for i, (agent, name) in enumerate(zip(table.agents, names, strict=True)):
+        y, rating = top + step * i + step // 2, table.rating(agent)
+        ends = [min(max(x(rating.value + d), left), left + 480) for d in (-rating.error, rating.error)]
+        if i and table.pool[i] != table.pool[i - 1]:
+            out.append(f'<path class="zero" stroke-dasharray="4 4" d="M8 {y - step // 2}H{width - 8:.0f}"/>')
+        out.append(f'<text class="name" text-anchor="end" x="{left - 12:.1f}" y="{y + 4}">{escape(name)}</text>')
+        out.append(f'<path class="bar" d="M{ends[0]:.1f} {y}H{ends[1]:.1f}"/>')
+        out.append(f'<circle class="dot" cx="{x(rating.value):.1f}" cy="{y}" r="5"/>')
+        out.append(f'<text class="value" x="{left + 492:.1f}" y="{y + 4}">{rating}</text>')
+    return "\n".join([*out, "</svg>"]) + "\n"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 32 else name[:31] + "…"
+
+
+def _ticks(table: RatingTable) -> list[float]:
+    """Round numbers from below the lowest interval to above the highest."""
+    errors = np.array([table.rating(agent).error for agent in table.agents])
+    low = float(np.min(table.elo - errors, initial=0.0))
+    high = float(np.max(table.elo + errors, initial=0.0))
+    if table.anchor is not None and low == 0 < float(np.min(table.elo - errors)):  # an anchor far from 0
+        low = float(np.min(table.elo - errors))
+    rough = max(high - low, 10.0) / 6
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [step * i for i in range(first, max(last, first + 1) + 1)]
+
+
+def save_ladder(table: RatingTable, path: str | Path) -> None:
+    """Writes the ladder as .svg, or as .png if matplotlib is there."""
+    path = Path(path)
+    if path.suffix == ".svg":
+        path.write_text(ladder_svg(table), encoding="utf-8")
+    elif path.suffix == ".png":
+        _save_png(table, path)
+    else:
+        raise UsageError(f"a ladder is saved as .svg or .png, not as {path.name!r}")
+
+
+def _save_png(table: RatingTable, path: Path) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError(
+            "a .png needs matplotlib: run with `uv run --extra plot`, or save the ladder as .svg, which needs nothing"
+        ) from None
+    figure = Figure(figsize=(8, 1 + 0.35 * len(table.agents)), layout="constrained")
+    axes = figure.subplots()
+    places = range(len(table.agents))
+    errors = [table.rating(agent).error for agent in table.agents]
+    axes.errorbar(table.elo, places, xerr=errors, fmt="o", color="#2f6f8f", capsize=3)
+    axes.set_yticks(list(places), [_short(agent) for agent in table.agents])
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.4)
+    axes.set_xlabel("Elo with 95 % intervals")
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,125 @@
+"""Tables, pictures and JSON of a small pool."""
+
+import io
+import json
+import math
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from jaxgo.arena import report
+from jaxgo.arena.elo import fit
+from jaxgo.arena.records import PairResult
+from jaxgo.core.errors import UsageError
+
+
+def pool(*matches):
+    """Each match: two names and how many pairs were won by both games of the first, halved, and lost."""
+    results = []
+    for a, b, won, halved, lost in matches:
+        for first, second, times in ((1.0, 1.0, won), (1.0, 0.5, halved), (0.5, 0.0, halved), (0.0, 0.0, lost)):
+            results += [PairResult("go9", a, b, first, second, id=f"{len(results) + i}") for i in range(times)]
+    return results
+
+
+@pytest.fixture(scope="module")
+def table():
+    return fit(pool(("[red]<b>", "uct:400", 9, 4, 2), ("uct:400", "random", 12, 3, 1)), anchor=("random", 0.0))
+
+
+def printed(table, width=120):
+    console = Console(width=width, record=True, file=io.StringIO())
+    report.show(table, console)
+    return console.export_text()
+
+
+def test_the_table_says_everything(table):
+    text = printed(table)
+    lines = [line for line in text.splitlines() if "uct:400" in line]
+    rating = table.rating("uct:400")
+    games, score = 2 * (9 + 8 + 2) + 2 * (12 + 6 + 1), (2 * 2 + 4 * 0.5 + 4 * 1.5 + 2 * 12 + 3 * 1.5 + 3 * 0.5)
+    assert f"{rating.value:+.0f} ± {rating.error:.0f}" in lines[0]
+    assert f" {games} " in lines[0]
+    assert f"{100 * score / games:.1f} %" in lines[0]
+    assert f"{100 * table.superiority('uct:400', 'random'):.1f} %" in lines[0]
+    assert "[red]<b>" in text, "a name is no markup"
+    assert "+0 ± 0 (anchor)" in text
+    assert "random is held fixed" in text
+    assert "Moving first is worth" in text
+
+
+def test_no_rating_without_its_error(table):
+    """Whatever prints an Elo prints ± after it."""
+    for row in report.rows(table):
+        assert "±" in row.rating
+    assert "±" in str(table.advantage)
+    assert "±" in f"{table.rating('uct:400')}"
+    assert report.ladder_svg(table).count("±") == len(table.agents)
+
+
+def test_cross_table(table):
+    uct, random = table.agents.index("uct:400"), table.agents.index("random")
+    lost, drawn, won = table.results[uct, random]
+    assert report.cell(table, uct, random) == f"{won + drawn / 2:g}/{won + drawn + lost:g}" == "30/38"
+    assert report.cell(table, random, uct) == "8/38"
+    assert report.cell(table, uct, uct) == ""
+    assert " 79 " in printed(table)
+    many = fit([PairResult("go9", f"a{i}", f"a{i + 1}", 0.5, 0.5, id=str(i)) for i in range(30)])
+    assert "the best 16 of 31" in report.cross(many).title
+
+
+def test_json_is_plain_and_whole(table):
+    data = json.loads(json.dumps(report.to_json(table), allow_nan=False))
+    assert [agent["name"] for agent in data["agents"]] == list(table.agents)
+    assert data["agents"][0]["elo"] == pytest.approx(table.elo[0])
+    assert data["agents"][0]["error95"] == pytest.approx(table.rating(table.agents[0]).error)
+    np.testing.assert_allclose(data["covariance"], table.covariance)
+    assert data["anchor"] == "random"
+    assert json.dumps(report.to_json(fit([])), allow_nan=False)
+
+
+def test_ladder_is_an_svg_that_shows_all(table, tmp_path):
+    path = tmp_path / "ladder.svg"
+    report.save_ladder(table, path)
+    root = ET.fromstring(path.read_text())
+    assert "".join(root.itertext()).count("[red]<b>") == 1
+    circles = [node for node in root.iter() if node.tag.endswith("circle")]
+    assert [float(c.get("cx")) for c in circles] == sorted((float(c.get("cx")) for c in circles), reverse=True)
+    bars = [node.get("d") for node in root.iter() if node.get("class") == "bar"]
+    for circle, bar in zip(circles, bars, strict=True):
+        low, high = (float(part.split()[0]) for part in bar.replace("M", "").split("H"))
+        assert low <= float(circle.get("cx")) <= high
+        assert (low == high) == (circle is circles[-1]), "only the anchor has no bar"
+
+
+def test_pools_are_apart(tmp_path):
+    table = fit(pool(("a", "b", 1, 1, 1), ("c", "d", 2, 1, 0)))
+    assert [row.rank for row in report.rows(table)] == [1, 2, 1, 2]
+    assert report.rows(table)[1].above_next is None
+    assert "2 pools that never met" in printed(table)
+    assert 'stroke-dasharray="4 4"' in report.ladder_svg(table)
+
+
+def test_hardly_anything_can_be_printed():
+    assert "Ratings" in printed(fit([]))
+    assert ET.fromstring(report.ladder_svg(fit([]))) is not None
+    alone = fit([PairResult("go9", "a", "a", 1.0, 0.0, id="1")])
+    assert math.isnan(report.rows(alone)[0].score)
+    assert "a" in printed(alone)
+
+
+def test_png_needs_matplotlib(table, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(UsageError, match=r"--extra plot.*\.svg"):
+        report.save_ladder(table, tmp_path / "ladder.png")
+    with pytest.raises(UsageError, match=r"\.svg or \.png"):
+        report.save_ladder(table, tmp_path / "ladder.gif")
+
+
+def test_png(table, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
+    report.save_ladder(table, tmp_path / "ladder.png")
+    assert (tmp_path / "ladder.png").read_bytes().startswith(b"\x89PNG")
