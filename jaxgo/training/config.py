@@ -2,7 +2,7 @@
 
 import dataclasses
 import typing
-from typing import Any
+from typing import Any, cast
 
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.game import Game
@@ -80,7 +80,7 @@ def from_json(data: dict[str, Any]) -> TrainConfig:
     return TrainConfig(
         options=tuple(dict(data.pop("options")).items()),
         net=net_from_json(data.pop("net")),
-        search=dataclasses.replace(SEARCHES[kind], **search),
+        search=dataclasses.replace(cast(Any, SEARCHES[kind]), **search),
         **{name: _made(typing.get_type_hints(TrainConfig)[name], value) for name, value in data.items()},
     )
 

@@ -1,6 +1,29 @@
-"""How strong has it become? Matches against past checkpoints and plain agents, rated together."""
+"""How strong has it become? Matches against past players of the run and plain agents, rated together.
+
+All who may meet sit in one pool, so there is one program to compile, and the weights of the run's players change
+without another one. Every pair of games goes to `matches.jsonl`, and ratings are always fitted to all of them.
+"""
 
 import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgo.agents import Agent, load_agent
+from jaxgo.arena import elo, records
+from jaxgo.arena.match import FOREVER, Pool, Score
+from jaxgo.arena.openings import Openings, random_openings
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators.base import Params
+from jaxgo.system.rundir import RunDir
+
+if TYPE_CHECKING:
+    from jaxgo.training.trainer import Trainer
+
+MATCHES = "matches.jsonl"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -10,7 +33,141 @@ class JudgeConfig:
     every: float = 120.0  # seconds between two judgements; 0: only at the end
     pairs: int = 32  # games from the same opening, both seats, against each opponent
     simulations: int = 0  # of the learner's search; 0: as in self-play
-    opponents: tuple[str, ...] = ("random", "uct:100")  # agents to stand beside the checkpoints
-    past: int = 1  # how many earlier checkpoints of the run to meet
+    opponents: tuple[str, ...] = ("random", "uct:100")  # agents to stand beside the run's own players
+    past: int = 1  # how many earlier players of the run to meet, the latest first
     final: tuple[str, ...] = ("random", "uct:100", "uct:400")  # opponents of the last judgement
     final_pairs: int = 64
+    slots: int = 0  # games of an agent side by side; 0: as many as there are pairs
+
+    def __post_init__(self) -> None:
+        if self.pairs < 1 or self.final_pairs < 1 or min(self.simulations, self.past, self.slots) < 0:
+            raise UsageError("judge.pairs and final_pairs are at least 1; simulations, past and slots at least 0")
+        if not self.every >= 0:
+            raise UsageError(f"judge.every is a number of seconds, not {self.every}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Player:
+    """A player of the run at an iteration."""
+
+    name: str
+    params: Params  # on the host
+
+
+class Judge:
+    """Measures the players of one run; starts to work, and to compile, at its first call."""
+
+    def __init__(self, trainer: "Trainer", run: RunDir) -> None:
+        self._trainer, self._run = trainer, run
+        self._config = trainer.config.judge
+        self._past: list[_Player] = []
+        self._pool: Pool | None = None
+        self._openings: Openings | None = None
+
+    def __call__(self, iteration: int, params: Params, final: bool = False) -> dict[str, Any]:
+        """Ratings after matches of the player with these weights; empty where nobody can be met."""
+        config = self._config
+        met = config.final if final else config.opponents
+        if self._trainer.game.players != 2 or not (met or self._past):
+            return {}
+        player = _Player(self.name(iteration), jax.device_get(params))
+        pool = self._make_pool(player)
+        count = config.final_pairs if final else config.pairs
+        played = []
+        for place, past in enumerate(reversed(self._past[len(self._past) - config.past :]), 1):
+            if past.name != player.name:
+                self._seat(pool, place, past)
+                played += self._match(pool, place, count)
+        for spec in dict.fromkeys(met):
+            played += self._match(pool, 1 + config.past + self._plain.index(spec), count)
+        if all(past.name != player.name for past in self._past):
+            self._past.append(player)
+        records.append(self._run.path / MATCHES, played)
+        return self._rate(player.name, played)
+
+    def name(self, iteration: int) -> str:
+        """The spec of the run's player at an iteration, as `load_agent` reads it."""
+        search = self._search()
+        kind = type(search).__name__.lower()
+        quiet = ",scale=0.0" if hasattr(search, "scale") else ""
+        return f"{kind}:{search.budget}{quiet}@{Path(self._run.path)}/{iteration}"
+
+    @property
+    def _plain(self) -> list[str]:
+        return list(dict.fromkeys([*self._config.opponents, *self._config.final]))
+
+    def _search(self) -> Any:
+        """The run's search as it plays to win: without noise."""
+        search: Any = self._trainer.config.search
+        changes: dict[str, Any] = {"simulations": self._config.simulations} if self._config.simulations else {}
+        if hasattr(search, "scale"):
+            changes["scale"] = 0.0
+        return dataclasses.replace(search, **changes)
+
+    def _make_pool(self, player: _Player) -> Pool:
+        """The pool with this player in its first place."""
+        if self._pool is None:
+            own = Agent(player.name, self._search(), self._trainer.model, player.params)
+            plain = [load_agent(spec, self._trainer.game) for spec in self._plain]
+            most = max(self._config.pairs, self._config.final_pairs)
+            agents = [own] * (1 + self._config.past) + plain
+            self._pool = Pool(agents, most, self._config.slots or None, self._trainer.mesh)
+        self._seat(self._pool, 0, player)
+        return self._pool
+
+    @staticmethod
+    def _seat(pool: Pool, place: int, player: _Player) -> None:
+        """Lets one of the run's players sit in a place of the pool."""
+        agents = list(pool.agents)
+        agents[place] = agents[place]._replace(name=player.name, params=player.params)
+        pool.agents = tuple(agents)
+
+    def _match(self, pool: Pool, other: int, count: int) -> list[records.PairResult]:
+        if self._openings is None:
+            self._openings = random_openings(self._trainer.game, seed=self._trainer.config.seed)
+        numbers = range(count)
+        keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(self._trainer.config.seed), jnp.arange(count))
+        pool.begin([(0, other)], [self._openings.positions(numbers)], [keys])
+        pool.advance(FOREVER)
+        return self._records(pool.agents[0].name, pool.agents[other].name, pool.score(0))
+
+    def _records(self, a: str, b: str, score: Score) -> list[records.PairResult]:
+        assert self._openings is not None
+        config, out = self._trainer.config, []
+        options = tuple(f"{name}={value}" for name, value in config.options)
+        for number, (first, second) in enumerate(zip(score.first.tolist(), score.second.tolist(), strict=True)):
+            opening = self._openings.names(number)
+            out.append(
+                records.PairResult(
+                    game=config.game,
+                    a=a,
+                    b=b,
+                    first=first,
+                    second=second,
+                    id=records.pair_id(config.game, options, a, b, seed=config.seed, number=number, opening=opening),
+                    options=options,
+                    seed=config.seed,
+                    number=number,
+                    opening=opening,
+                    plies=(int(score.plies[number, 0]), int(score.plies[number, 1])),
+                    commit=records.commit(),
+                    versions=records.versions(),
+                )
+            )
+        return out
+
+    def _rate(self, player: str, played: list[records.PairResult]) -> dict[str, Any]:
+        """Ratings of everybody by all that was ever played, and how the player did this time."""
+        every = records.read(self._run.path / MATCHES)
+        plain = [spec for spec in self._plain if any(spec in (pair.a, pair.b) for pair in every)]
+        table = elo.fit(every, plain[0] if plain else None)
+        ratings = {agent: table.rating(agent) for agent in table.agents}
+        scores: dict[str, list[float]] = {}
+        for pair in played:
+            scores.setdefault(pair.b, []).append(pair.score / 2)
+        return {
+            "player": player,
+            "elo": {agent: (rating.value, rating.error) for agent, rating in ratings.items()},
+            "scores": {agent: float(np.mean(shares)) for agent, shares in scores.items()},
+            "notes": list(table.notes),
+        }

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Params
-from jaxgo.nets.base import Head, Outputs
+from jaxgo.nets.base import Head
 from jaxgo.training.augment import Batch
 
 NEVER = -1e9  # the logit of an illegal move
@@ -86,7 +86,7 @@ class Learner:
 
     def loss(self, params: Params, batch: Batch) -> tuple[Float32[Array, ""], dict[str, Array]]:
         """The loss, and its parts by head."""
-        said: Outputs = self.module.apply(params, batch.planes, method="learn")
+        said: Any = self.module.apply(params, batch.planes, method="learn")  # `Outputs`
         logits = jnp.where(batch.legal, said.logits, NEVER)
         policy = batch.policy / jnp.maximum(batch.policy.sum(axis=-1, keepdims=True), 1e-6)
         entropy = -_times_log(policy, policy)

@@ -1,10 +1,28 @@
-"""One run: play, label, keep, learn, judge, save."""
+"""One run: play, label, keep, learn, judge, save. This is the table of the design as code.
 
+The next iteration is handed to the device before the numbers of the last one are fetched, so the device never waits
+for the host, and what a watcher hears is one iteration old.
+"""
+
+import dataclasses
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+
+from jaxgo.core.errors import UsageError
+from jaxgo.nets import to_json as net_to_json
+from jaxgo.search.health import EvaluatorError
+from jaxgo.selfplay import Tally
+from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.training.config import TrainConfig
+from jaxgo.training.judge import Judge
+from jaxgo.training.trainer import Trainer, TrainState
 
 
 class Report(NamedTuple):
@@ -17,3 +35,166 @@ class Report(NamedTuple):
 
 
 Watch = Callable[[Report], None]
+
+
+class DivergedError(UsageError):
+    """The learner's numbers are broken and stay so."""
+
+
+def train(
+    config: TrainConfig,
+    run: RunDir,
+    watch: Watch,
+    *,
+    mesh: Mesh | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> TrainState:
+    """Trains until the budget is spent or `stop` says so, going on from the run's last checkpoint; saves at the end."""
+    loop = Loop(Trainer(config, mesh or devices.make_mesh()), run, watch)
+    while not (loop.finished or stop()):
+        loop.advance()
+    loop.end(judge=not stop())
+    return loop.state
+
+
+@dataclasses.dataclass
+class _Underway:
+    """An iteration that the device is at, or has just done."""
+
+    iteration: int
+    tally: Tally
+    learnt: dict[str, Any]
+
+
+class Loop:
+    """A run under way on this host."""
+
+    def __init__(self, trainer: Trainer, run: RunDir, watch: Watch) -> None:
+        self.trainer, self.run, self._watch = trainer, run, watch
+        self.config = trainer.config
+        self._underway: list[_Underway] = []
+        self._games = 0.0
+        watch(Report("start", 0, 0.0, {}))
+        self.state = trainer.begin()
+        found = run.restore(self.state)
+        if found is not None:
+            self.state = found[1]
+        self.iteration = int(self.state.iteration)
+        self._earlier = float(self.state.seconds)
+        self._judge = Judge(trainer, run)
+        self._began: float | None = None  # the clock starts when everything is compiled
+        self._done = time.monotonic()  # when the device had done what we last heard of
+        self._saved = self._judged = self._earlier
+
+    @property
+    def seconds(self) -> float:
+        """Of training so far, without the time that the first compilation took."""
+        return self._earlier + (time.monotonic() - self._began if self._began is not None else 0.0)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the budget is spent."""
+        budget = self.config.budget
+        spent = bool(budget.iterations) and self.iteration >= budget.iterations
+        return spent or (bool(budget.seconds) and self.seconds >= budget.seconds)
+
+    def advance(self) -> None:
+        """One iteration, then whatever is due."""
+        self.state, tally = self.trainer.play(self.state)
+        self.state, learnt = self.trainer.learn(self.state)
+        self.iteration += 1
+        self._underway.append(_Underway(self.iteration, tally, learnt))
+        if len(self._underway) > 1 or self._began is None:
+            self._hear()
+        if self.config.judge.every and self.seconds - self._judged >= self.config.judge.every:
+            self.judge()
+        if self.config.save_every and self.seconds - self._saved >= self.config.save_every:
+            self.save()
+
+    def end(self, judge: bool = True) -> None:
+        """Hears what is left, saves, and judges for the last time."""
+        while self._underway:
+            self._hear()
+        self.save()
+        if judge:
+            self.judge(final=True)
+        self.run.wait()
+        self._watch(Report("end", self.iteration, self.seconds, {}))
+
+    def save(self) -> None:
+        """Writes a checkpoint and the weights to play with."""
+        self._watch(Report("save", self.iteration, self.seconds, {}))
+        self.state = self.state._replace(seconds=jnp.full_like(self.state.seconds, self.seconds))
+        self.run.save(self.iteration, self.state)
+        self.run.save_player(self.iteration, self.state.learner.average, about(self.config))
+        self._saved = self.seconds
+
+    def judge(self, final: bool = False) -> None:
+        """Measures the player of now."""
+        self._watch(Report("judge", self.iteration, self.seconds, {}))
+        if not final:
+            self.run.save_player(self.iteration, self.state.learner.average, about(self.config))
+        found = self._judge(self.iteration, self.state.learner.average, final)
+        self._judged = self.seconds
+        if found:
+            self._watch(Report("judge", self.iteration, self.seconds, found))
+
+    def _hear(self) -> None:
+        """Fetches the numbers of the oldest iteration under way and passes them on."""
+        one = self._underway.pop(0)
+        tally = {name: float(np.sum(value)) for name, value in jax.device_get(one.tally)._asdict().items()}
+        played = time.monotonic()
+        learnt = {name: float(value) for name, value in jax.device_get(one.learnt).items()}
+        done = time.monotonic()
+        if self._began is None:
+            self._began = done
+        self._check(tally, learnt)
+        self._games += tally["games"]
+        metrics = _rates(tally, played - self._done, done - self._done) | _losses(learnt) | {"games": self._games}
+        self._done = done
+        self._watch(Report("play", one.iteration, self.seconds, metrics))
+
+    def _check(self, tally: dict[str, float], learnt: dict[str, float]) -> None:
+        if tally["broken"]:
+            raise EvaluatorError("the network gave numbers that are not finite in self-play; take an older checkpoint")
+        if learnt["broken"] >= self.config.learner.patience:
+            raise DivergedError(
+                f"the last {learnt['broken']:.0f} steps of the learner were broken (NaN or infinite); resume from an "
+                "older checkpoint with a lower learner.rate"
+            )
+
+
+def about(config: TrainConfig) -> dict[str, Any]:
+    """What must be known of weights to play with them."""
+    return {"game": config.game, "options": dict(config.options), "net": net_to_json(config.net)}
+
+
+def _rates(tally: dict[str, float], play: float, whole: float) -> dict[str, Any]:
+    """What self-play tells, from its sums; `play` and `whole` are seconds of self-play and of the iteration."""
+    games, plies = max(tally["games"], 1.0), tally["plies"]
+    whole, play = max(whole, 1e-9), max(play, 1e-9)
+    told = {
+        "games_s": tally["games"] / whole,
+        "moves_s": plies / whole,
+        "simulations_s": tally["simulations"] / whole,
+        "play_moves_s": plies / play,
+        "play_simulations_s": tally["simulations"] / play,
+        "play_share": play / whole,
+        "entropy": tally["entropy"] / plies,
+        "surprise": tally["surprise"] / plies,
+        "solved": tally["solved"] / plies,
+    }
+    if tally["games"]:
+        told |= {name: tally[name] / games for name in ("length", "wins", "draws", "resigned")}
+    if tally["audited"]:
+        told["false_resigns"] = tally["false_resigns"] / tally["audited"]
+    return told
+
+
+def _losses(learnt: dict[str, float]) -> dict[str, Any]:
+    """What the learner tells; nothing of a loss before its first step."""
+    told: dict[str, Any] = {name: learnt[name] for name in ("samples", "window", "step", "skipped")}
+    if np.isnan(learnt["rate"]):
+        return told
+    parts = {name.removeprefix("loss_"): value for name, value in learnt.items() if name.startswith("loss_")}
+    return told | {"loss": {"total": learnt["loss"], **parts}, "gradient": learnt["gradient"], "rate": learnt["rate"]}

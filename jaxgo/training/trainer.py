@@ -7,7 +7,7 @@ they exchange is the gradient.
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -82,7 +82,7 @@ class Trainer:
     @functools.cached_property
     def model(self) -> Model:
         """What searches plan with; its parameters are the learner's average."""
-        return Model(self.game, Network(self.learner.module))
+        return Model(self.game, Network(cast(Any, self.learner.module)))
 
     @functools.cached_property
     def selfplay(self) -> Selfplay:
