@@ -1,11 +1,16 @@
-"""Training by self-play. It is not here yet, and says so."""
+"""Training by self-play: `uv run train.py` for what suits this machine, `uv run train.py --help` for the rest.
+
+    uv run train.py                                 the default preset of this machine
+    uv run train.py go9 --search.simulations 64     another one, with another setting
+    uv run train.py --list                          all presets
+
+Ctrl-C saves; the same command goes on.
+"""
 
 import sys
 
+from jaxgo.frontends.board_view import svg
+from jaxgo.training.command import main
+
 if __name__ == "__main__":
-    print(
-        "train.py: training is not part of this version; what works today is the rules of the games: "
-        "try `uv run jaxgo games`, `uv run jaxgo show tictactoe --moves b2,a1`, `uv run jaxgo doctor`.",
-        file=sys.stderr,
-    )
-    sys.exit(2)
+    sys.exit(main(draw=svg))

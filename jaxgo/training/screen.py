@@ -32,7 +32,7 @@ class Rated(NamedTuple):
 
 
 class Screen:
-    """A listener of a run. Use it as a context; `limit` is the network's own speed, in moves a second."""
+    """A listener of a run. Use it as a context; `limit` is the network's own speed, in evaluations a second."""
 
     def __init__(self, name: str, config: TrainConfig, console: Console | None = None, limit: float = 0.0) -> None:
         self.console = console or Console()
@@ -72,6 +72,11 @@ class Screen:
             self._spoke = time.monotonic()
             self._speak(report)
 
+    @property
+    def ratings(self) -> dict[str, tuple[float, float]]:
+        """The newest ratings: Elo and half of its 95 % interval."""
+        return dict(self._elo)
+
     def say(self, sentence: str) -> None:
         """A sentence that must not be missed."""
         self._notes = [*self._notes[-2:], sentence]
@@ -100,7 +105,7 @@ class Screen:
             parts += [f"{name} {value}" for name, value in self._rates()]
             parts += [f"loss {value:.3f}" if name == "total" else f"{name} {value:.3f}" for name, value in self._loss()]
         if report.metrics.get("elo"):
-            parts += [f"{agent} {value:+.0f} ± {error:.0f}" for agent, (value, error) in self._elo.items()]
+            parts += [f"{short_name(agent)} {value:+.0f} ± {error:.0f}" for agent, (value, error) in self._elo.items()]
         return " | ".join(parts)
 
     # -- the page --------------------------------------------------------------------------------------------
@@ -139,8 +144,9 @@ class Screen:
         for name, words in (("games_s", "games/s"), ("moves_s", "moves/s"), ("simulations_s", "simulations/s")):
             if name in seen:
                 out.append((words, _short(seen[name])))
-        if self.limit and "play_moves_s" in seen:
-            out.append(("of the network's speed", f"{seen['play_moves_s'] / self.limit:.0%}"))
+        if self.limit and "play_moves_s" in seen:  # a root is an evaluation, too
+            evaluations = seen["play_moves_s"] + seen["play_simulations_s"]
+            out.append(("of the network's speed", f"{evaluations / self.limit:.0%}"))
         return out
 
     def _loss(self) -> list[tuple[str, float]]:
@@ -161,16 +167,28 @@ class Screen:
 
     def _ladder(self) -> RenderableType:
         """The newest ratings with their error bars, and how the run's own rose with time."""
-        table = Table(box=None, padding=(0, 2), header_style="dim")
-        for title, justify in (("player", "left"), ("Elo", "right"), ("", "left")):
-            table.add_column(title, justify=justify)  # type: ignore[arg-type]
-        best = sorted(self._elo.items(), key=lambda item: -item[1][0])
-        low = min(value - error for value, error in self._elo.values())
-        high = max(value + error for value, error in self._elo.values())
-        for agent, (value, error) in best[:8]:
-            table.add_row(escape(agent), f"{value:+.0f} ± {error:.0f}", _bar(value, error, low, high))
+        table = rating_table(self._elo, most=8)
         rise = _rise([rated.elo for rated in self._rated])
         return Group(table, Text(f"over time  {rise}", style="dim")) if len(self._rated) > 1 else table
+
+
+def short_name(agent: str) -> str:
+    """A player of a run by its iteration; others by their whole name."""
+    search, at, place = agent.partition("@")
+    return f"{search.split(',')[0]} @ {place.rsplit('/', 1)[-1]}" if at else agent
+
+
+def rating_table(ratings: dict[str, tuple[float, float]], most: int | None = None) -> Table:
+    """Players and their ratings with error bars, the best first."""
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for title, justify in (("player", "left"), ("Elo, 95 %", "right"), ("", "left")):
+        table.add_column(title, justify=justify)  # type: ignore[arg-type]
+    best = sorted(ratings.items(), key=lambda item: -item[1][0])
+    low = min((value - error for value, error in ratings.values()), default=0.0)
+    high = max((value + error for value, error in ratings.values()), default=0.0)
+    for agent, (value, error) in best[:most]:
+        table.add_row(escape(short_name(agent)), f"{value:+.0f} ± {error:.0f}", _bar(value, error, low, high))
+    return table
 
 
 def _pairs(title: str, rows: list[tuple[str, str]]) -> RenderableType:

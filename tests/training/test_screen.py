@@ -13,7 +13,8 @@ CONFIG = PRESETS["connect4-cpu"].config
 PLAY = {
     "games_s": 3.25,
     "moves_s": 1234.4,
-    "play_moves_s": 1700.0,
+    "play_moves_s": 200.0,
+    "play_simulations_s": 1500.0,
     "simulations_s": 45678.9,
     "loss": {"total": 2.5, "policy": 1.5, "value": None},
     "skipped": 0,

@@ -1,0 +1,169 @@
+"""The command line of `train.py`: a preset, and settings of its config as `--search.simulations 64`."""
+
+import contextlib
+import dataclasses
+import difflib
+import io
+import re
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import tyro
+
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.nets import NETS
+from jaxgo.search import SEARCHES
+from jaxgo.training.config import TrainConfig
+from jaxgo.training.presets import PRESETS, default_preset
+
+ABOUT = """Train a player by self-play: `train.py` for what suits this machine, `train.py PRESET`, or a preset with
+other settings: `train.py go9 --search.simulations 64`. Ctrl-C saves; the same command goes on.
+`train.py --list` lists the presets."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Log:
+    """Where the numbers go besides metrics.jsonl."""
+
+    tensorboard: bool = False  # event files in the run folder: uv run --extra tensorboard
+    wandb: str = ""  # a project of Weights & Biases: uv run --extra wandb
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What was asked for."""
+
+    config: Annotated[TrainConfig, tyro.conf.arg(name="")]
+    run: str = ""  # the folder of the run; runs/PRESET by default
+    log: Log = Log()
+    plain: bool = False  # lines instead of a live page
+    preset: tyro.conf.Suppress[str] = ""
+
+    @property
+    def again(self) -> str:
+        """The words that resume it."""
+        return f"uv run train.py {self.preset}" + (f" --run {self.run}" if self.run != f"runs/{self.preset}" else "")
+
+
+def parse(argv: Sequence[str]) -> Job:
+    """The job of a command line; help exits 0, a mistake is a UsageError."""
+    words = list(argv)
+    preset = words.pop(0) if words and not words[0].startswith("-") else default_preset()
+    if preset not in PRESETS:
+        raise choose("preset", preset, PRESETS)
+    config, words = _replaced(PRESETS[preset].config, words)
+    job = Job(config, run=f"runs/{preset}", preset=preset)
+    job, unknown = _tyro(job, words)
+    if unknown:
+        raise _unknown(unknown[0], job)
+    return job
+
+
+def _replaced(config: TrainConfig, words: list[str]) -> tuple[TrainConfig, list[str]]:
+    """Takes `--net NAME`, `--search NAME` and `--option NAME=VALUE` out: they change which settings there are."""
+    rest: list[str] = []
+    options = dict(config.options)
+    queue = iter(words)
+    for word in queue:
+        name, equals, value = word.partition("=")
+        if name not in ("--net", "--search", "--option"):
+            rest.append(word)
+            continue
+        value = value if equals else next(queue, "")
+        if name == "--option":
+            key, equals, text = value.partition("=")
+            if not equals:
+                raise UsageError(f"--option {value} is not of the form NAME=VALUE, such as --option komi=5.5")
+            options[key] = _read(text)
+        elif name == "--net":
+            config = dataclasses.replace(config, net=_named("net", value, NETS))
+        else:
+            config = dataclasses.replace(config, search=_named("search", value, SEARCHES))
+    return dataclasses.replace(config, options=tuple(options.items())), rest
+
+
+def _named(kind: str, name: str, valid: dict[str, Any]) -> Any:
+    if name not in valid:
+        raise choose(kind, name, valid)
+    return valid[name]
+
+
+def _read(text: str) -> Any:
+    """The value of an option of a game; `make` complains of the wrong kind."""
+    words = {"true": True, "yes": True, "false": False, "no": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _tyro(job: Job, words: list[str]) -> tuple[Job, list[str]]:
+    """Reads settings with tyro, and makes one sentence of what it complains about."""
+    out, errors = io.StringIO(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            return tyro.cli(Job, prog="train.py", description=ABOUT, args=words, default=job, return_unknown_args=True)
+    except SystemExit as end:
+        if end.code == 0:
+            print(out.getvalue(), end="")
+            raise
+    text = errors.getvalue() or out.getvalue()
+    told = " ".join(re.sub(r"^[│╭╰|].*?(?=\s|$)|[│|╮╯]\s*$", "", line).strip() for line in text.splitlines()[1:])
+    parts = [" ".join(part.split()) for part in re.split(r"[-─]{8,}", told)]
+    sentence = next((part for part in parts if part), "the settings cannot be read; see train.py --help")
+    raise UsageError(sentence.removeprefix("Error parsing config.").rstrip("."))
+
+
+def settings(value: Any, above: str = "") -> list[str]:
+    """The names of all settings, as they are typed."""
+    names = []
+    for field in dataclasses.fields(value):
+        inner, name = getattr(value, field.name), f"{above}{field.name}"
+        if dataclasses.is_dataclass(inner):
+            names += settings(inner, f"{name}.")
+        elif field.name != "options":
+            names.append(name)
+    return names
+
+
+def _unknown(word: str, job: Job) -> UsageError:
+    """The error for a setting that is not there, with those that are near."""
+    if not word.startswith("-"):
+        return UsageError(f"{word!r} belongs to no setting; write --NAME VALUE, and the preset first")
+    name = word.lstrip("-").partition("=")[0].replace("-", "_")
+    valid = [*settings(job.config), "run", "plain", "log.tensorboard", "log.wandb", "net", "search", "option"]
+    group = [other for other in valid if "." in name and other.startswith(name.partition(".")[0] + ".")]
+    near = difflib.get_close_matches(name, valid, 1, 0.75)
+    said = choose("setting", word, [f"--{other}" for other in group or valid])
+    return UsageError(f"{said}; did you mean --{near[0]}?") if near else said
+
+
+def list_presets() -> str:
+    """The presets as a table."""
+    rows = [("preset", "game", "trains for", "hardware", "measured")]
+    for name, preset in PRESETS.items():
+        minutes = f"{preset.minutes:g} min" if preset.minutes < 120 else f"{preset.minutes / 60:g} h"
+        rows.append((name, preset.config.game, minutes, preset.hardware, preset.reached or "-"))
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    return "\n".join(
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def main(argv: Sequence[str] | None = None, **views: Any) -> int:
+    """Runs a job and returns the exit status: 0 fine, 2 the user's mistake."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words == ["--list"]:
+        print(list_presets())
+        return 0
+    try:
+        job = parse(words)
+        from jaxgo.training.job import run
+
+        return run(job, **views)
+    except UsageError as error:
+        print(f"train.py: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,126 @@
+"""What a network plays without any search: openings, some games, and its view of two positions, for the report."""
+
+import collections
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int32
+
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
+from jaxgo.evaluators.base import Params
+from jaxgo.evaluators.network import Network
+from jaxgo.search.model import Model
+from jaxgo.training.config import TrainConfig
+
+SAMPLED = 32  # games
+LONGEST = 300  # plies that are watched
+FREE = 8  # plies that are drawn from the policy; then the best move is played
+LINE = 4  # plies of an opening
+
+
+class Seen(NamedTuple):
+    """A position and what the network says of it."""
+
+    state: Any
+    ply: int
+    seat: int
+    value: float  # for the side to move
+    moves: list[tuple[str, float]]  # the likeliest first
+
+
+class Sample(NamedTuple):
+    """A game by the policy alone."""
+
+    moves: list[str]
+    result: str
+    state: Any  # at its end
+
+
+class Thought(NamedTuple):
+    """What the report shows of a network."""
+
+    sampled: int
+    openings: list[tuple[list[str], float]]  # the first moves, and the share of games that begin so
+    positions: list[Seen]
+    games: list[Sample]
+
+
+class _Played(NamedTuple):
+    position: Position
+    actions: Int32[Array, "T B"]
+    length: Int32[Array, " B"]
+    middle: Any  # the states after the plies that are drawn
+    over: Bool[Array, " B"]
+    ply: Int32[Array, ""]
+
+
+def read(config: TrainConfig, params: Params) -> Thought:
+    """Lets a network play some games by its first thought."""
+    game = config.make_game()
+    module: Any = config.net.module(game)
+    model = Model(game, Network(module))
+    params = jax.tree.map(jnp.asarray, params)
+    plies = min(game.max_plies, LONGEST)
+    played = jax.jit(lambda params: _play(model, params, plies))(params)
+    actions, lengths = np.asarray(played.actions), np.asarray(played.length)
+    names = [[game.action_name(int(a)) for a in actions[:n, lane]] for lane, n in enumerate(lengths)]
+    counted = collections.Counter(tuple(line[:LINE]) for line in names)
+    common = [(list(line), count / SAMPLED) for line, count in counted.most_common(8)]
+    look = jax.jit(lambda params, state: _look(model, params, state))
+    start = jax.tree.map(lambda x: x[0], model.start(jax.random.key(0), 1).state)
+    middle = jax.tree.map(lambda x: x[0], played.middle)
+    views = [_see(game, look(params, state), state) for state in (start, middle) if not bool(game.over(state))]
+    last = jax.device_get(played.position.state)
+    returns = jax.jit(jax.vmap(game.returns))(played.position.state)
+    games = [
+        Sample(names[lane], _result(bool(played.over[lane]), returns[lane]), jax.tree.map(lambda x, i=lane: x[i], last))
+        for lane in range(3)
+    ]
+    return Thought(SAMPLED, common, views, games)
+
+
+def _play(model: Model, params: Params, plies: int) -> _Played:
+    """Plays all games, until they are over or so long that nobody reads on."""
+    key = jax.random.key(0)
+    position = model.start(key, SAMPLED)
+
+    def live(now: _Played) -> Bool[Array, ""]:
+        return (now.ply < plies) & ~now.over.all()
+
+    def move(now: _Played) -> _Played:
+        logits = model.evaluate(params, key, now.position.state, model.legal(now.position)).logits
+        drawn = jax.random.categorical(jax.random.fold_in(key, now.ply), logits)
+        action = jnp.where(now.ply < FREE, drawn, logits.argmax(-1)).astype(jnp.int32)
+        after, _ = model.play(now.position, action)
+        middle = jax.tree.map(lambda new, old: jnp.where(now.ply == FREE, new, old), now.position.state, now.middle)
+        length = now.length + ~now.over
+        return _Played(after, now.actions.at[now.ply].set(action), length, middle, model.over(after), now.ply + 1)
+
+    zeros = jnp.zeros(SAMPLED, jnp.int32)
+    none = jnp.zeros((plies, SAMPLED), jnp.int32)
+    begun = _Played(position, none, zeros, position.state, model.over(position), jnp.int32(0))
+    return jax.lax.while_loop(live, move, begun)
+
+
+def _look(model: Model, params: Params, state: Any) -> tuple[Float32[Array, " A"], Float32[Array, ""]]:
+    one = jax.tree.map(lambda x: x[None], state)
+    legal = jax.vmap(model.game.legal)(one)
+    said = model.evaluate(params, jax.random.key(0), one, legal)
+    return jnp.where(legal[0], jax.nn.softmax(said.logits[0]), 0.0), said.value[0]
+
+
+def _see(game: Game[Any], said: tuple[Array, Array], state: Any) -> Seen:
+    policy, value = np.asarray(said[0]), float(said[1])
+    best = np.argsort(-policy)[:8]
+    moves = [(game.action_name(int(a)), float(policy[a])) for a in best if policy[a] > 0]
+    return Seen(jax.device_get(state), int(state.ply), int(state.to_play), value, moves)
+
+
+def _result(over: bool, returns: Array) -> str:
+    if not over:
+        return "not over yet"
+    result = np.asarray(returns).tolist()
+    return f"result {result[0]:+g}" if len(result) == 1 or result[0] == 0 else f"seat {int(result[0] < 0)} wins"

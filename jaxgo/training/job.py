@@ -1,0 +1,112 @@
+"""A whole job: the run folder, the loop, what people see of it, and what to do with its result."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+from rich.console import Console
+
+from jaxgo.system import devices
+from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
+from jaxgo.system.rundir import RunDir
+from jaxgo.system.stop import Stop
+from jaxgo.training import report as reports
+from jaxgo.training.command import Job
+from jaxgo.training.config import to_json
+from jaxgo.training.loop import Report, train
+from jaxgo.training.screen import Screen, rating_table
+from jaxgo.training.speed import measure_evaluations
+
+# what may differ when a run goes on: how long, how often, and against whom it measures itself
+FREE = ("budget", "judge", "save_every", "learner.patience")
+
+Draw = Callable[[Any, Any], str]  # a game and a state as SVG
+
+
+class Recorder:
+    """Writes what a run says into its folder, where the first number shows from which iteration on it really goes."""
+
+    def __init__(self, run: Path, sinks: list[Sink]) -> None:
+        self._run, self._sinks = run, sinks
+        self._metrics: Metrics | None = None
+
+    def __call__(self, report: Report) -> None:
+        if not report.metrics:
+            return
+        if self._metrics is None:
+            self._metrics = Metrics(self._run, report.iteration - 1, self._sinks)
+        row = {"phase": report.phase, "seconds": round(report.seconds, 3), **report.metrics}
+        self._metrics.write(report.iteration, row)
+
+    def close(self) -> None:
+        if self._metrics is not None:
+            self._metrics.close()
+
+
+def run(job: Job, draw: Draw | None = None, console: Console | None = None) -> int:
+    """Trains, shows, judges and reports; 0 also when it was asked to stop."""
+    devices.join_hosts()
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    _keep_programs(Path(job.run).parent)
+    config, console = job.config, console or Console(force_terminal=False if job.plain else None)
+    place = Path(job.run)
+    screen = Screen(job.preset, config, console)
+    with RunDir(place, to_json(config), free=FREE, say=screen.say) as folder:
+        _greet(console, job, folder.resumed)
+        recorder = Recorder(place, _sinks(job, place))
+        try:
+            with Stop(lambda: screen.say("stopping: saving first; Ctrl-C again to leave at once")) as stop, screen:
+                screen.limit = measure_evaluations(config)
+
+                def watch(report: Report) -> None:
+                    recorder(report)
+                    screen(report)
+
+                train(config, folder, watch, stop=stop)
+        finally:
+            recorder.close()
+        folder.wait()
+        if stop():
+            console.print(f"stopped and saved in {place}; go on with: {job.again}", soft_wrap=True, highlight=False)
+            return 0
+        _finish(console, job, screen, draw)
+    return 0
+
+
+def _keep_programs(folder: Path) -> None:
+    """Keeps compiled programs beside the runs, unless the user keeps them elsewhere: a resumed run starts at once."""
+    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
+        jax.config.update("jax_compilation_cache_dir", str(folder.absolute() / ".compiled"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def _sinks(job: Job, place: Path) -> list[Sink]:
+    sinks: list[Sink] = [TensorBoard(place)] if job.log.tensorboard else []
+    return [*sinks, WeightsAndBiases(place, job.log.wandb, to_json(job.config))] if job.log.wandb else sinks
+
+
+def _greet(console: Console, job: Job, resumed: bool) -> None:
+    begun = "going on in" if resumed else "in"
+    minutes = f", {job.config.budget.seconds / 60:.3g} minutes" if job.config.budget.seconds else ""
+    words = (
+        f"{job.preset}: {job.config.game} on {devices.describe()}{minutes}, {begun} {job.run} (jax {jax.__version__})"
+    )
+    console.print(words, soft_wrap=True, highlight=False)
+
+
+def _finish(console: Console, job: Job, screen: Screen, draw: Draw | None) -> None:
+    """The table, the report, and what one can do now."""
+    console.print(rating_table(screen.ratings))
+    for sentence in reports.write(Path(job.run), draw):
+        console.print(sentence, soft_wrap=True, highlight=False)
+    game, search = job.config.game, f"gumbel:{max(64, job.config.search.budget)}"
+    options = "".join(f" --option {name}={value}" for name, value in job.config.options)
+    further = round(2 * job.config.budget.seconds) or 600
+    for what, words in (
+        ("its thoughts", f"uv run jaxgo analyse {game}{options} --agent {search}@{job.run}"),
+        ("a match", f"uv run eval.py {game}{options} --agents {search}@{job.run} uct:400"),
+        ("train on", f"{job.again} --budget.seconds {further}"),
+    ):
+        console.print(f"{what + ':':<13} {words}", soft_wrap=True, highlight=False)

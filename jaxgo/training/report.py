@@ -1,0 +1,194 @@
+"""What is left of a run for people: `curves.png` and `report.html` in its folder, made from its files alone.
+
+The page is one file without scripts: settings, ratings, curves, how the network opens, what it thinks of two
+positions, and some of its games. Curves need matplotlib (the group `dev` and the extra `plot` have it); the page does
+without where it is missing.
+"""
+
+import io
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from jaxgo.core.errors import UsageError
+from jaxgo.system.files import write_whole
+from jaxgo.system.metrics import Row, read_rows
+from jaxgo.system.rundir import load_player, read_config
+from jaxgo.training import instinct
+from jaxgo.training.config import TrainConfig, from_json
+from jaxgo.training.instinct import Thought
+
+CURVES, PAGE = "curves.png", "report.html"
+STYLE = """
+body{font:15px/1.5 ui-sans-serif,system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
+body{color:#222;background:#fff}
+h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse}
+td,th{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}th{color:#777;font-weight:400}
+td.n{text-align:right;font-variant-numeric:tabular-nums}.row{display:flex;flex-wrap:wrap;gap:2rem}
+.bar{display:inline-block;height:.7em;background:#4878a8}code{font-size:.9em;overflow-wrap:anywhere}
+figure{margin:0;max-width:24rem}figure svg{width:100%;height:auto}
+.curves svg{max-width:100%;height:auto;background:#fff}
+@media (prefers-color-scheme:dark){body{color:#ddd;background:#15181c}th{color:#999}}
+"""
+
+Draw = Callable[[Any, Any], str]
+
+
+def write(run: Path, draw: Draw | None = None) -> list[str]:
+    """Writes both files; what to tell about them."""
+    config, rows = from_json(read_config(run)), read_rows(run)
+    said: list[str] = []
+    picture = _curves(rows)
+    if picture is None:
+        said.append("no curves: matplotlib is missing (uv run --extra plot train.py ...)")
+    else:
+        write_whole(run / CURVES, picture[0])
+    try:
+        about, params = load_player(run)
+        thought: Thought | None = instinct.read(config, params)
+    except UsageError:
+        about, thought = {}, None
+    write_whole(run / PAGE, _page(run, config, rows, about, thought, picture[1] if picture else "", draw))
+    return [*said, f"{'the report:':<13} {run / PAGE}"]
+
+
+# -- curves ------------------------------------------------------------------------------------------------------
+
+
+def ladder(rows: Sequence[Row]) -> list[tuple[float, float, float]]:
+    """The rating of the run's own player: seconds, Elo and half of its 95 % interval, judgement by judgement."""
+    found = [(row["seconds"], *row["elo"][row["player"]]) for row in rows if row.get("player") in row.get("elo", ())]
+    return [(seconds, value, error) for seconds, value, error in found if value is not None and error is not None]
+
+
+def _series(rows: Sequence[Row], name: str) -> tuple[list[float], list[float]]:
+    """The minutes and values of a number that not every row has."""
+    pairs = [(row["seconds"] / 60, row[name]) for row in rows if row.get(name) is not None]
+    return [minutes for minutes, _ in pairs], [value for _, value in pairs]
+
+
+def _curves(rows: Sequence[Row]) -> tuple[bytes, str] | None:
+    """The curves as PNG and as SVG; None without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return None
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    loss, elo, length, speed = figure.subplots(2, 2).flat
+    playing = [row for row in rows if row.get("phase") == "play"]
+    for head in dict.fromkeys(name for row in playing for name in row.get("loss") or ()):
+        flat = [{"seconds": row["seconds"], head: (row.get("loss") or {}).get(head)} for row in playing]
+        loss.plot(*_series(flat, head), label=head, linewidth=1)
+    _draw_ladder(elo, rows)
+    length.plot(*_series(playing, "length"), linewidth=1)
+    speed.plot(*_series(playing, "moves_s"), linewidth=1)
+    for axes, title in ((loss, "loss"), (elo, "Elo, 95 %"), (length, "plies a game"), (speed, "moves a second")):
+        axes.set_title(title, loc="left")
+        axes.set_xlabel("minutes")
+        axes.grid(alpha=0.25)
+    for axes in (loss, elo):
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize="small")
+    png, svg = io.BytesIO(), io.StringIO()
+    figure.savefig(png, format="png", dpi=110)
+    figure.savefig(svg, format="svg")
+    return png.getvalue(), svg.getvalue()[svg.getvalue().index("<svg") :]
+
+
+def _draw_ladder(axes: Any, rows: Sequence[Row]) -> None:
+    """The rise of the player, and where the others stand."""
+    steps = ladder(rows)
+    if not steps:
+        return
+    minutes, values, errors = zip(*((seconds / 60, value, error) for seconds, value, error in steps), strict=True)
+    axes.errorbar(minutes, values, errors, marker="o", capsize=3, label="this run")
+    last = next(row for row in reversed(rows) if row.get("elo"))
+    own = {row.get("player") for row in rows}
+    others = {agent: elo[0] for agent, elo in last["elo"].items() if agent not in own and elo[0] is not None}
+    for number, (agent, value) in enumerate(others.items()):
+        axes.axhline(value, linestyle="--", linewidth=1, color=f"C{number + 1}", label=agent)
+
+
+# -- the page ----------------------------------------------------------------------------------------------------
+
+
+def _page(
+    run: Path,
+    config: TrainConfig,
+    rows: Sequence[Row],
+    about: dict[str, Any],
+    thought: Thought | None,
+    curves: str,
+    draw: Draw | None,
+) -> str:
+    seconds = max((row.get("seconds", 0.0) for row in rows), default=0.0)
+    head = f"{config.game}: {seconds / 60:.1f} minutes, {max((row['iteration'] for row in rows), default=0)} iterations"
+    parts = [f"<h1>{escape(head)}</h1>", _ratings(rows)]
+    if curves:
+        parts.append(f'<h2>Curves</h2><div class="curves">{curves}</div>')
+    if thought:
+        step = f" of step {about['step']}" if "step" in about else ""
+        parts += [_openings(thought, step), _positions(config, thought, draw), _games(config, thought, draw)]
+    parts.append(f"<h2>Settings</h2><table>{_settings(run)}</table>")
+    title = f"<title>jaxgo: {escape(run.name)}</title>"
+    body = "\n".join(part for part in parts if part)
+    return f'<!doctype html><html lang="en"><meta charset="utf-8">{title}<style>{STYLE}</style>\n{body}\n</html>\n'
+
+
+def _ratings(rows: Sequence[Row]) -> str:
+    last = next((row for row in reversed(rows) if row.get("elo")), None)
+    if last is None:
+        return ""
+    found = [(agent, elo) for agent, elo in last["elo"].items() if None not in elo]
+    found.sort(key=lambda item: -item[1][0])
+    cells = "".join(
+        f'<tr><td>{escape(agent)}<td class="n">{value:+.0f} ± {error:.0f}</tr>' for agent, (value, error) in found
+    )
+    return f"<h2>Ratings</h2><table><tr><th>player<th>Elo, 95 %</tr>{cells}</table>"
+
+
+def _openings(thought: Thought, step: str) -> str:
+    rows = "".join(
+        f'<tr><td class="n">{share:.0%}<td><span class="bar" style="width:{200 * share:.0f}px"></span>'
+        f"<td>{escape(' '.join(line))}</tr>"
+        for line, share in thought.openings
+    )
+    words = (
+        f"how {thought.sampled} games begin that the network{escape(step)} plays by its policy alone, without search"
+    )
+    return f"<h2>Openings</h2><p>{words}</p><table>{rows}</table>"
+
+
+def _positions(config: TrainConfig, thought: Thought, draw: Draw | None) -> str:
+    game, out = config.make_game(), []
+    for position in thought.positions:
+        rows = "".join(
+            f'<tr><td>{escape(name)}<td class="n">{share:.1%}<td><span class="bar" style="width:{160 * share:.0f}px">'
+            "</span></tr>"
+            for name, share in position.moves
+        )
+        picture = f"<figure>{draw(game, position.state)}</figure>" if draw else ""
+        words = f"ply {position.ply}, seat {position.seat} to move, value for it {position.value:+.2f}"
+        out.append(f'<h3>{escape(words)}</h3><div class="row">{picture}<table>{rows}</table></div>')
+    return "<h2>What the network thinks</h2>" + "".join(out)
+
+
+def _games(config: TrainConfig, thought: Thought, draw: Draw | None) -> str:
+    game, out = config.make_game(), []
+    for number, sample in enumerate(thought.games, 1):
+        picture = f"<figure>{draw(game, sample.state)}</figure>" if draw else ""
+        out.append(
+            f"<h3>game {number}: {escape(sample.result)}</h3><div class='row'>{picture}"
+            f"<p style='max-width:28rem'><code>{escape(', '.join(sample.moves))}</code></p></div>"
+        )
+    return "<h2>Games</h2><p>by its policy alone, without search</p>" + "".join(out)
+
+
+def _settings(run: Path) -> str:
+    def lines(value: Any, above: str = "") -> list[tuple[str, Any]]:
+        if not isinstance(value, dict):
+            return [(above, value)]
+        return [line for name, inner in value.items() for line in lines(inner, f"{above}.{name}" if above else name)]
+
+    return "".join(f"<tr><th>{escape(n)}<td>{escape(str(v))}</tr>" for n, v in lines(read_config(run)))
