@@ -1,0 +1,105 @@
+"""Games that can be looked at later: SGF for Go and Gomoku, plain text with one move a line for all others."""
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int8, Int32
+
+from jaxgo.arena.records import PairResult
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
+from jaxgo.games.go import Go
+from jaxgo.games.gomoku import Gomoku
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def save(
+    folder: Path, game: Game[Any], pair: PairResult, opening: Sequence[int], moves: Sequence[Sequence[int]]
+) -> list[Path]:
+    """Writes both games of a pair and returns their files. `moves` are the actions of each game after the opening."""
+    written = []
+    for side, played in enumerate(moves):
+        seats = (pair.a, pair.b) if side == 0 else (pair.b, pair.a)
+        result = pair.first if side == 0 else 1.0 - pair.second  # of seat 0
+        actions = [*opening, *played]
+        if isinstance(game, Go | Gomoku) and _is_placing(game):
+            text, ending = sgf(game, actions, seats, result, len(opening)), "sgf"
+        else:
+            text, ending = plain(game, pair, actions, seats, result, len(opening)), "txt"
+        path = folder / f"{pair.game}-{pair.id}-{side + 1}.{ending}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from None
+        written.append(path)
+    return written
+
+
+def _is_placing(game: Game[Any]) -> bool:
+    """Whether every action is a stone or a pass. (Swap rules are not: colours may change hands there.)"""
+    cells = game.shape[0] * game.shape[1]
+    return game.num_actions <= cells + 1
+
+
+def sgf(game: Go | Gomoku, actions: Sequence[int], seats: tuple[str, str], result: float, opening: int) -> str:
+    """The game in SGF, file format 4; Black is seat 0."""
+    height, width = game.shape
+    kind, komi = (1, f"KM[{game.komi:g}]") if isinstance(game, Go) else (4, "")
+    score = {1.0: "B+", 0.0: "W+", 0.5: "0"}.get(result, "?")
+    head = (
+        f"(;FF[4]GM[{kind}]CA[UTF-8]AP[jaxgo]SZ[{height}]{komi}"
+        f"PB[{_escape(seats[0])}]PW[{_escape(seats[1])}]RE[{score}]\n"
+    )
+    nodes = []
+    for ply, action in enumerate(actions):
+        row, column = divmod(action, width)
+        where = "" if action >= height * width else LETTERS[column] + LETTERS[row]
+        comment = "C[the opening ends here]" if ply + 1 == opening else ""
+        nodes.append(f";{'BW'[ply % 2]}[{where}]{comment}")
+    return head + "".join(nodes) + ")\n"
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("]", "\\]")
+
+
+def plain(
+    game: Game[Any], pair: PairResult, actions: Sequence[int], seats: tuple[str, str], result: float, opening: int
+) -> str:
+    """A head of `name: value` lines, then one move a line: its number, the seat, the name of the move."""
+    head = {
+        "game": " ".join([pair.game, *pair.options]),
+        "seat 0": seats[0],
+        "seat 1": seats[1],
+        "result of seat 0": f"{result:g}",
+        "opening": f"{opening} plies",
+        "id": pair.id,
+    }
+    lines = [f"{name}: {value}" for name, value in head.items()] + [""]
+    for number, (action, seat) in enumerate(zip(actions, movers(game, actions), strict=True), 1):
+        lines.append(f"{number} {seat} {game.action_name(action)}")
+    return "\n".join(lines) + "\n"
+
+
+def movers(game: Game[Any], actions: Sequence[int]) -> list[int]:
+    """Who made each move of a game from its start."""
+    line = np.zeros(game.max_plies, np.int32)
+    line[: len(actions)] = actions
+    return np.asarray(_movers(game, line))[: len(actions)].tolist()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _movers(game: Game[Any], actions: Int32[np.ndarray, " T"]) -> Int8[Array, " T"]:
+    def move(position: Position, action: Int32[Array, ""]) -> tuple[Position, Int8[Array, ""]]:
+        return play.play(game, position, action)[0], position.state.to_play
+
+    return jax.lax.scan(move, play.start(game, jax.random.key(0)), jnp.asarray(actions))[1]

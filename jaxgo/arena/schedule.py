@@ -1,0 +1,119 @@
+"""Who plays whom next, and how many pairs: to a count, or where games shrink the error bars most.
+
+A round is a set of disjoint matches, since in the program of a match every agent plays one opponent at a time.
+"""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from jaxtyping import Float64
+
+from jaxgo.arena.ratings import RatingTable
+from jaxgo.core.errors import UsageError, choose
+
+Match = tuple[int, int]  # two agents by their numbers, the smaller first
+Kind = Literal["round-robin", "gauntlet", "informative"]
+PER_ELO = math.log(10) / 400
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """How much is played between whom. `kind` says which matches there are, and `until` when it is enough."""
+
+    kind: Kind = "round-robin"  # gauntlet: the first agent against each other one
+    pairs: int = 100  # of each match; with `until`, no more than that on average
+    until: float = 0.0  # Elo: stop when no error bar is wider; 0: play all pairs
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise choose("schedule", self.kind, get_args(Kind))
+        if self.pairs < 1 or not (math.isfinite(self.until) and self.until >= 0):
+            raise UsageError("a schedule needs at least 1 pair, and a precision of at least 0 Elo")
+
+    def matches(self, agents: int) -> list[Match]:
+        """All matches that may be played."""
+        if self.kind == "gauntlet":
+            return [(0, other) for other in range(1, agents)]
+        return list(itertools.combinations(range(agents), 2))
+
+    def most(self, agents: int) -> int:
+        """The most pairs that are played."""
+        return self.pairs * len(self.matches(agents))
+
+    def enough(self, table: RatingTable | None, agents: Sequence[str]) -> bool:
+        """Whether the wanted precision is reached."""
+        if self.until <= 0 or table is None or len(set(table.pool.tolist())) > 1:
+            return False
+        if not set(agents) <= set(table.agents):
+            return False
+        return all(table.rating(agent).error <= self.until for agent in agents)
+
+    def round(
+        self, played: Mapping[Match, int], table: RatingTable | None, agents: Sequence[str], chunk: int
+    ) -> dict[Match, int]:
+        """The next matches, and how many pairs of each; none when all is played. `played` counts the pairs so far."""
+        matches = self.matches(len(agents))
+        if sum(played.get(match, 0) for match in matches) >= self.most(len(agents)) or self.enough(table, agents):
+            return {}
+        if self.kind != "informative":
+            left = {match: self.pairs - played.get(match, 0) for match in matches}
+            return {match: min(chunk, left[match]) for match in disjoint({m: float(n) for m, n in left.items()})}
+        strangers = first_meetings(len(agents), played)
+        if strangers:
+            return dict.fromkeys(strangers, chunk)
+        if table is None:
+            raise AssertionError("results without ratings")
+        return dict.fromkeys(disjoint(gains(table, agents, chunk)), chunk)
+
+
+def disjoint(worth: Mapping[Match, float]) -> list[Match]:
+    """Matches in which nobody plays twice: the one that is worth most, then the next of what is left."""
+    busy: set[int] = set()
+    chosen = []
+    for match in sorted(worth, key=lambda m: (-worth[m], m)):
+        if worth[match] > 0 and not busy & set(match):
+            chosen.append(match)
+            busy |= set(match)
+    return chosen
+
+
+def first_meetings(agents: int, played: Mapping[Match, int]) -> list[Match]:
+    """Disjoint matches that bring agents into one pool which no chain of results connects yet."""
+    home = list(range(agents))
+
+    def find(agent: int) -> int:
+        while home[agent] != agent:
+            agent = home[agent]
+        return agent
+
+    for (a, b), count in played.items():
+        if count:
+            home[find(a)] = find(b)
+    groups: dict[int, list[int]] = {}
+    for agent in range(agents):
+        groups.setdefault(find(agent), []).append(agent)
+    first = sorted(group[0] for group in groups.values())
+    return list(zip(first[::2], first[1::2], strict=False))
+
+
+def gains(table: RatingTable, agents: Sequence[str], pairs: int) -> dict[Match, float]:
+    """How much so many pairs of each match would take off the sum of all variances, in square Elo.
+
+    One game tells p * (1 - p) about a difference of strengths (Fisher information of a logistic model); a result with
+    that weight changes the covariance by the formula of Sherman and Morrison.
+    """
+    order = [table.index(agent) for agent in agents]
+    covariance: Float64[np.ndarray, "n n"] = table.covariance[np.ix_(order, order)]
+    elo = table.elo[order]
+    out = {}
+    for a, b in itertools.combinations(range(len(agents)), 2):
+        chance = 1 / (1 + 10 ** ((elo[b] - elo[a]) / 400))
+        told = 2 * pairs * chance * (1 - chance) * PER_ELO**2
+        change = covariance[:, a] - covariance[:, b]
+        spread = change[a] - change[b]
+        out[a, b] = float(told * (change @ change) / (1 + told * spread))
+    return out
