@@ -147,13 +147,6 @@ def test_a_closed_pipe_is_quiet():
     assert ran.stderr == ""
 
 
-@pytest.mark.parametrize("script", ["eval.py"])
-def test_what_is_not_there_says_so(script):
-    ran = subprocess.run([sys.executable, script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert ran.returncode == 2
-    assert "not part of this version" in ran.stderr
-
-
 def test_options_take_the_kind_of_their_default():
     assert read_game("tictactoe", ["width = 4", "k=2"]) == jaxgo.make("tictactoe", width=4, k=2)
     with pytest.raises(UsageError, match="another kind"):

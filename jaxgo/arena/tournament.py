@@ -117,6 +117,25 @@ class Tournament:
         most = self.schedule.most(len(self.players))
         return Progress(pairs, most, self._games, self._seconds, ours, doing)
 
+    def outcomes(self) -> list[int]:
+        """For two agents: how the pairs of the first one ended, from both games lost to both won.
+
+        Only those up to the first that is still missing count, so that the length of a game has no say in it.
+        """
+        by_number = {pair.number: pair for pair in self._known.values() if pair.id == self._id((0, 1), pair.number)}
+        counts, number = [0] * 5, 0
+        while pair := by_number.get(number):
+            counts[pair.outcome if pair.a == self.names[0] else 4 - pair.outcome] += 1
+            number += 1
+        return counts
+
+    def notes(self) -> list[str]:
+        """What a reader of the results should know about the openings."""
+        most = max((max(numbers) + 1 for numbers in self._numbers.values() if numbers), default=0)
+        if most and (distinct := self.openings.distinct(most)) < most:
+            return [f"there are only {distinct} different openings for {most} pairs; they were played again and again"]
+        return []
+
     # -- what is known ---------------------------------------------------------------------------------------------
     def _is_ours(self, pair: PairResult) -> bool:
         return pair.game == self.contest.name and sorted(pair.options) == sorted(self.contest.options)

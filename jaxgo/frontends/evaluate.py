@@ -1,0 +1,261 @@
+"""The commands of `eval.py`: a tournament, a sequential test of two agents, ratings of files of results.
+
+A command is a frozen dataclass, as those of `jaxgo` are: its fields are its flags. JAX is imported inside `run`.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from jaxgo.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from jaxgo.arena.openings import Openings
+    from jaxgo.arena.ratings import RatingTable
+    from jaxgo.arena.records import PairResult
+    from jaxgo.arena.tournament import Contest
+    from jaxgo.frontends.cli import Command
+
+FIELD = ("random", "greedy", "uct:50", "uct:200", "gumbel:32")  # who plays where nobody is named
+PAIRS, PAIRS_UNTIL, PAIRS_SPRT = 40, 1000, 5000  # of each match, unless told otherwise
+Option = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
+File = Annotated[Path | None, tyro.conf.arg(metavar="FILE")]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is made of the ratings."""
+
+    anchor: str = ""
+    """The agent whose rating is 0; it may be followed by its rating, as in uct:400=1500. Else the mean is 0."""
+    plot: File = None
+    """Draw the ladder into this file, .svg or .png."""
+    html: File = None
+    """Write a page with the ladder, the cross table and games to this file."""
+    json: bool = False
+    """Print the ratings as JSON and nothing else."""
+
+    def show(self, results: "Sequence[PairResult]", notes: Sequence[str] = (), games: Path | None = None) -> None:
+        from jaxgo.arena import elo, report
+
+        if not results:
+            raise UsageError("there are no results to rate")
+        name, equals, level = self.anchor.rpartition("=")
+        try:
+            anchor = (name, float(level)) if equals and name else self.anchor or None
+        except ValueError:  # an option of the agent, as in uct:400,log=decimal
+            anchor = self.anchor
+        table = elo.fit(results, anchor)
+        if self.json:
+            print(json.dumps(report.to_json(table) | {"remarks": list(notes)}))
+        else:
+            report.show(table)
+            for note in notes:
+                print(note)
+        if self.plot:
+            report.save_ladder(table, self.plot)
+        if self.html:
+            self._page(table, results, games)
+
+    def _page(self, table: "RatingTable", results: "Sequence[PairResult]", games: Path | None) -> None:
+        raise UsageError("--html is not part of this version")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where games begin and what they are played with."""
+
+    book: File = None
+    """Openings, one a line, as names of moves; else they are random."""
+    plies: int | None = None
+    """Random moves of an opening; else as many as it takes to have enough different ones. 0: the start alone."""
+    option: Option = ()
+    """An option of the game, such as komi=5.5; may be given several times."""
+    seed: int = 0
+    """Of openings and of all luck."""
+    temperature: float = 0.0
+    """Of the first moves of a game after the opening; 0: the best move."""
+    hot_plies: int = 0
+    """How many moves the temperature holds for."""
+    slots: int | None = None
+    """Games that an agent thinks about at once, on each device; else as many as memory allows, up to 512."""
+
+    def contest(self, name: str, agents: Sequence[str]) -> "Contest":
+        from jaxgo.arena.tournament import Contest
+        from jaxgo.frontends.options import read_game
+
+        game = read_game(name, self.option)
+        options = tuple(sorted(text.replace(" ", "") for text in self.option))
+        return Contest(name, game, tuple(agents), options, self.seed, self.temperature, self.hot_plies)
+
+    def openings(self, contest: "Contest") -> "Openings":
+        from jaxgo.arena import openings
+
+        if self.book:
+            return openings.book(contest.game, self.book)
+        if self.plies == 0:
+            return openings.start_only(contest.game)
+        return openings.random_openings(contest.game, seed=self.seed, plies=self.plies)
+
+
+def home(name: str, options: Sequence[str]) -> Path:
+    """Where results go unless told otherwise."""
+    return Path("runs", "eval", "_".join([name, *options])) / "matches.jsonl"
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """Let agents play each other, both seats of every opening, and rate them. A run that was killed goes on."""
+
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    """The game, as `jaxgo games` lists it."""
+    agents: tuple[str, ...] = FIELD
+    """Who plays, such as uct:400 gumbel:64@runs/go9 uct:400,rollouts=4,c=1.4 random."""
+    pairs: int | None = None
+    """Openings of each match, each played twice; 40 unless told otherwise."""
+    until: str = ""
+    """Play until no error bar is wider, as in ±15; games go where they help most, 1000 pairs a match at most."""
+    schedule: Literal["", "round-robin", "gauntlet", "informative"] = ""
+    """Who plays whom; gauntlet: the first agent against all others."""
+    out: File = None
+    """Results, one line a pair; else runs/eval/GAME/matches.jsonl."""
+    games: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """Save the games here: SGF for Go and Gomoku, text for others."""
+    setting: tyro.conf.OmitArgPrefixes[Setting] = Setting()
+    table: tyro.conf.OmitArgPrefixes[Table] = Table()
+
+    def run(self) -> int:
+        from jaxgo.arena import tournament
+        from jaxgo.arena.schedule import Schedule
+        from jaxgo.frontends import scoreboard
+
+        until = precision(self.until)
+        kind = self.schedule or ("informative" if until else "round-robin")
+        schedule = Schedule(kind, self.pairs or (PAIRS_UNTIL if until else PAIRS), until)
+        contest = self.setting.contest(self.name, self.agents)
+        openings = self.setting.openings(contest)
+        out = self.out or home(self.name, contest.options)
+        play = tournament.Tournament(contest, schedule, openings, out, self.games, self.setting.slots)
+        last = scoreboard.follow(play.run(), quiet=self.table.json)
+        self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"], self.games)
+        return 0
+
+
+@dataclass(frozen=True)
+class SequentialTest:
+    """Play two agents until it is known whether the first is the better one, and stop."""
+
+    a: Annotated[str, tyro.conf.Positional]
+    """The agent that may be better."""
+    b: Annotated[str, tyro.conf.Positional]
+    """The one to compare with."""
+    game: str = "connect4"
+    """The game, as `jaxgo games` lists it."""
+    elo0: float = 0.0
+    """H0: a is this much better."""
+    elo1: float = 10.0
+    """H1: a is this much better."""
+    alpha: float = 0.05
+    """How often H1 may be accepted where H0 is true."""
+    beta: float = 0.05
+    """How often H0 may be accepted where H1 is true."""
+    pairs: int = PAIRS_SPRT
+    """The most pairs to play."""
+    out: File = None
+    """Results, one line a pair; else runs/eval/GAME/matches.jsonl."""
+    json: bool = False
+    """Print the verdict as JSON and nothing else."""
+    setting: tyro.conf.OmitArgPrefixes[Setting] = Setting()
+
+    def run(self) -> int:
+        from jaxgo.arena import tournament
+        from jaxgo.arena.schedule import Schedule
+        from jaxgo.arena.sprt import Sprt
+        from jaxgo.frontends import scoreboard
+
+        test = Sprt(self.elo0, self.elo1, self.alpha, self.beta)
+        contest = self.setting.contest(self.game, (self.a, self.b))
+        out = self.out or home(self.game, contest.options)
+        play = tournament.Tournament(
+            contest, Schedule(pairs=self.pairs), self.setting.openings(contest), out, slots=self.setting.slots
+        )
+        verdict = scoreboard.decide(play, test, quiet=self.json)
+        if self.json:
+            elo = {"elo": verdict.elo.value, "error95": verdict.elo.error}
+            record = {"a": self.a, "b": self.b, "accepted": verdict.accepted, "llr": verdict.llr, **elo}
+            print(json.dumps(record | {"bounds": [verdict.lower, verdict.upper], "pairs": verdict.pairs}))
+        return 0
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Rate all results of some files together; pairs that are in several count once."""
+
+    files: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """Files of results, such as runs/eval/connect4/matches.jsonl."""
+    out: File = None
+    """Write the merged results to this file."""
+    table: tyro.conf.OmitArgPrefixes[Table] = Table()
+
+    def run(self) -> int:
+        from jaxgo.arena import records
+
+        if not self.files:
+            raise UsageError("ratings of what? Name a file, such as runs/eval/connect4/matches.jsonl")
+        results = records.merge(*(records.read(path) for path in self.files))
+        if self.out:
+            there = {pair.id for pair in records.read(self.out)} if self.out.exists() else set()
+            records.append(self.out, [pair for pair in results if pair.id not in there])
+        self.table.show(results)
+        return 0
+
+
+def precision(text: str) -> float:
+    """The Elo of `±15`, `+-15` or `15`; 0 for nothing."""
+    if not text:
+        return 0.0
+    try:
+        elo = float(text.strip().lstrip("±+-"))
+    except ValueError:
+        elo = 0.0
+    if not 0.0 < elo < float("inf"):
+        raise UsageError(f"--until {text} is no precision; write one such as ±15")
+    return elo
+
+
+COMMANDS: "dict[str, type[Command]]" = {"ratings": Ratings, "sprt": SequentialTest}
+
+
+def main(about: str, argv: Sequence[str] | None = None) -> int:
+    """Runs one command of `eval.py` and returns the exit status: 0 fine, 2 the user's mistake."""
+    words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    keep_programs()
+    try:
+        if words[0] in COMMANDS:
+            command: Command = tyro.cli(COMMANDS[words[0]], prog=f"eval.py {words[0]}", args=words[1:])
+        else:
+            command = tyro.cli(Tournament, prog="eval.py", description=about, args=words)
+        status = command.run()
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        print(f"eval.py: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("eval.py: stopped; all finished pairs are kept, the same command goes on", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def keep_programs() -> None:
+    """Compiled programs are kept in the user's cache, so that the next run starts at once."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "jaxgo", "compiled")
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))

@@ -1,0 +1,94 @@
+"""The live view of a tournament: a table in a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from jaxgo.arena.sprt import Sprt, Verdict
+    from jaxgo.arena.tournament import Progress, Tournament
+
+EVERY = 5.0  # seconds between two plain lines
+
+
+def status(progress: "Progress") -> str:
+    """One line: how much is played, and how fast."""
+    if progress.doing:
+        return f"{progress.pairs:,} of {progress.most:,} pairs; {progress.doing} ..."
+    speed = f", {progress.speed:,.1f} games/s" if progress.games else ""
+    return f"{progress.pairs:,} of {progress.most:,} pairs; {progress.games:,} games in this run{speed}"
+
+
+def follow(steps: "Iterable[Progress]", quiet: bool = False) -> "Progress":
+    """Shows every step and returns the last. Quiet: shows nothing."""
+    if quiet:
+        *_, last = steps
+        return last
+    return _live(steps) if sys.stdout.isatty() else _lines(steps)
+
+
+def _live(steps: "Iterable[Progress]") -> "Progress":
+    from rich.live import Live
+
+    with Live(auto_refresh=False, transient=True) as view:
+        for progress in steps:
+            view.update(_picture(progress), refresh=True)
+    return progress
+
+
+def _picture(progress: "Progress") -> "RenderableType":
+    from rich.console import Group
+    from rich.text import Text
+
+    from jaxgo.arena import report
+
+    table = progress.table()
+    line = Text(status(progress))
+    return Group(report.ranking(table), line) if table else line
+
+
+def _lines(steps: "Iterable[Progress]") -> "Progress":
+    last, shown = 0.0, ""
+    for progress in steps:
+        now = time.monotonic()
+        if progress.doing or now - last >= EVERY:
+            shown = _line(progress)
+            print(shown, flush=True)
+            last = now
+    if _line(progress) != shown:
+        print(_line(progress), flush=True)
+    return progress
+
+
+def _line(progress: "Progress") -> str:
+    table = progress.table()
+    best = f"; best so far {table.agents[0]} {table.rating(table.agents[0])}" if table else ""
+    return status(progress) + best
+
+
+def decide(play: "Tournament", test: "Sprt", quiet: bool = False) -> "Verdict":
+    """Plays until the test knows, and shows how it goes. The verdict rests on the pairs in their order.
+
+    Pairs that end early are mostly short games; a verdict on whatever has ended would lean to who wins those.
+    """
+    from rich.live import Live
+
+    shown = 0.0
+    with Live(auto_refresh=False, transient=True) if not quiet and sys.stdout.isatty() else nullcontext() as view:
+        for progress in play.run():
+            verdict = test.judge(play.outcomes())
+            line = f"{verdict}; {progress.doing or f'{progress.speed:,.1f} games/s'}"
+            if view is not None:
+                view.update(line, refresh=True)
+            elif not quiet and time.monotonic() - shown >= EVERY:
+                print(line, flush=True)
+                shown = time.monotonic()
+            if verdict.accepted:
+                break
+    if not quiet:
+        print(verdict)
+    return verdict
