@@ -96,7 +96,7 @@ def draw(key: Array, weights: Float32[Array, "B A"], temperature: Temperature) -
 
 def playable(tree: Tree, edges: Edges) -> Bool[Array, "B A"]:
     """The root moves to choose from: none that is proven lost unless all are, and the exact ones where solved."""
-    sound = edges.legal & ~(edges.proven & (edges.q <= -1.0))
+    sound = edges.legal & ~edges.lost
     exact = edges.legal & edges.proven & (edges.q >= edges.value[:, None])
     sound = jnp.where((tree.proven[:, ROOT] & exact.any(axis=-1))[:, None], exact, sound)
     return jnp.where(sound.any(axis=-1, keepdims=True), sound, edges.legal)

@@ -266,7 +266,7 @@ class Gumbel(Search):
         """Below the root: the move whose visits lag most behind the improved policy."""
         policy = jax.nn.softmax(edges.logits + self._completed_q(edges), axis=-1)
         lag = policy - edges.visits / (1 + edges.visits.sum(axis=-1, keepdims=True))
-        return trees.first_max(jnp.where(edges.worth_walking(self.solver), lag, -jnp.inf))
+        return edges.best(lag, self.solver)
 
 
 def _best(score: Float32[Array, "B A"], count: int) -> Int32[Array, "B M"]:

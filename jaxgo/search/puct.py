@@ -79,7 +79,7 @@ class Puct(Bandit):
         if self.forced > 0.0:
             due = (edges.visits > 0) & (edges.visits < self._forced_visits(edges))
             score = jnp.where(due & (depth == 0), jnp.inf, score)
-        return trees.first_max(jnp.where(edges.worth_walking(self.solver), score, -jnp.inf))
+        return edges.best(score, self.solver)
 
     def _exploration(self, edges: Edges) -> Float32[Array, "L A"]:
         """What a move's visits are divided into: `c * prior * sqrt(visits of the node)`."""

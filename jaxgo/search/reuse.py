@@ -32,17 +32,23 @@ def _restrict(tree: Tree, exact: Bool[Array, "B A"]) -> Tree:
     What such moves had brought in is taken out of the root again; their nodes stay behind, out of reach.
     """
     edges = trees.root_edges(tree)
+    legal = edges.legal & exact
     changed = (edges.legal & ~exact).any(axis=-1)
     visits = jnp.where(exact, edges.visits, 0)
     sign = trees.mover_sign(tree.seat[:, ROOT])
     own = edges.node_visits - edges.visits.sum(axis=-1)
     count = own + visits.sum(axis=-1)
-    mean = (own * edges.raw + (visits * edges.q).sum(axis=-1)) / count * sign
+    mean = (own * edges.raw + (visits * edges.q).sum(axis=-1)) / count
+    known = jnp.where(legal & edges.proven, edges.q, -jnp.inf).max(axis=-1)  # what the remaining moves prove
+    closed = (known >= 1.0) | (edges.proven | ~legal).all(axis=-1)
+    value = jnp.where(closed, known, mean) * sign
+    banned = (tree.parent == ROOT) & ~exact[jnp.arange(exact.shape[0])[:, None], jnp.maximum(tree.action, 0)]
     return tree._replace(
         visits=tree.visits.at[:, ROOT].set(jnp.where(changed, count, tree.visits[:, ROOT])),
-        value=tree.value.at[:, ROOT].set(jnp.where(changed, mean, tree.value[:, ROOT])),
-        proven=tree.proven.at[:, ROOT].set(tree.proven[:, ROOT] & ~changed),
-        logits=tree.logits.at[:, ROOT].set(masked(tree.logits[:, ROOT], edges.legal & exact)),
+        value=tree.value.at[:, ROOT].set(jnp.where(changed, value, tree.value[:, ROOT])),
+        proven=tree.proven.at[:, ROOT].set(jnp.where(changed, closed, tree.proven[:, ROOT])),
+        parent=jnp.where(banned, NOWHERE, tree.parent),
+        logits=tree.logits.at[:, ROOT].set(masked(tree.logits[:, ROOT], legal)),
         child=tree.child.at[:, ROOT].set(jnp.where(exact, tree.child[:, ROOT], NOWHERE)),
     )
 
@@ -56,7 +62,7 @@ def reroot(tree: Tree, node: Int32[Array, " B"]) -> Tree:
 
     def spread(carry: tuple[Array, Array]) -> tuple[Array, Array]:
         inside, _ = carry
-        wider = inside | (inside[game, parent] & (rank < tree.used[:, None]) & (rank > 0))
+        wider = inside | (inside[game, parent] & (tree.parent >= 0))
         return wider, (wider != inside).any()
 
     inside = rank == node[:, None]

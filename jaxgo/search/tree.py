@@ -20,6 +20,8 @@ from jaxgo.search.model import ILLEGAL, Leaves
 ROOT, NOWHERE = 0, -1
 BLOCK = 16  # levels of a path that one scatter covers
 NARROW = 32  # fewer lanes than this are not worth parting
+CROWD = 4  # times as many nodes as actions: from there on edges look their nodes up
+LAST = -1e30  # the score of a move to try only when nothing else is left
 
 
 class Tree(NamedTuple):
@@ -43,6 +45,7 @@ class Edges(NamedTuple):
     visits: Int32[Array, "L A"]
     q: Float32[Array, "L A"]  # 0 where not visited
     proven: Bool[Array, "L A"]
+    lost: Bool[Array, "L A"]  # proven, and as bad as can be
     logits: Float32[Array, "L A"]
     node_visits: Int32[Array, " L"]
     value: Float32[Array, " L"]
@@ -53,12 +56,11 @@ class Edges(NamedTuple):
     def legal(self) -> Bool[Array, "L A"]:
         return self.logits > ILLEGAL
 
-    def worth_walking(self, solver: bool) -> Bool[Array, "L A"]:
-        """The legal edges, less those that are proven lost while another is not: a search that proves skips them."""
-        if not solver:
-            return self.legal
-        open_ = self.legal & ~(self.proven & (self.q <= -1.0))
-        return jnp.where(open_.any(axis=-1, keepdims=True), open_, self.legal)
+    def best(self, score: Float32[Array, "L A"], solver: bool) -> Int32[Array, " L"]:
+        """The legal edge of the highest score. A search that proves walks a lost edge only when all are."""
+        if solver:
+            score = jnp.where(self.lost, LAST, score)
+        return first_max(jnp.where(self.legal, score, -jnp.inf))
 
 
 class Descent(NamedTuple):
@@ -123,20 +125,55 @@ def first_max(score: Float32[Array, "L A"]) -> Int32[Array, " L"]:
 
 def edges(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"]) -> Edges:
     """Reads the edges below `node` of `game`."""
-    child = tree.child[game, node]
-    below = jnp.maximum(child, 0).astype(jnp.int32)
-    known = child >= 0
     sign = mover_sign(tree.seat[game, node])
+    nodes, actions = tree.logits.shape[1:]
+    read = _children_tell if nodes < CROWD * actions else _edges_ask
+    visits, q, proven = read(tree, game, node, sign[:, None])
     return Edges(
-        visits=jnp.where(known, tree.visits[game[:, None], below], 0),
-        q=jnp.where(known, tree.value[game[:, None], below], 0.0) * sign[:, None],
-        proven=known & tree.proven[game[:, None], below],
+        visits=visits,
+        q=jnp.maximum(q, -1.0),
+        proven=proven,
+        lost=q < -1.0,
         logits=tree.logits[game, node],
         node_visits=tree.visits[game, node],
         value=tree.value[game, node] * sign,
         raw=tree.raw[game, node] * sign,
         node=node,
     )
+
+
+Read = tuple[Int32[Array, "L A"], Float32[Array, "L A"], Bool[Array, "L A"]]
+
+
+def _with_losses(q: Float32[Array, "*x"], proven: Bool[Array, "*x"]) -> Float32[Array, "*x"]:
+    """Values that say by a number below -1 that the loss is proven: one array less to move."""
+    return jnp.where(proven & (q <= -1.0), -2.0, q)
+
+
+def _children_tell(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], sign: Float32[Array, "L 1"]) -> Read:
+    """Every child of the node writes its numbers to its edge: dense over nodes, and no look-up for each edge."""
+    edge = jnp.where(tree.parent[game] == node[:, None], tree.action[game], tree.logits.shape[2])
+    lane = jnp.arange(game.shape[0])[:, None]
+
+    def tell(column: Array) -> Array:
+        blank = jnp.zeros((game.shape[0], tree.logits.shape[2]), column.dtype)
+        return blank.at[lane, edge].set(column, mode="drop")
+
+    proven = tree.proven[game]
+    return tell(tree.visits[game]), tell(_with_losses(tree.value[game] * sign, proven)), tell(proven)
+
+
+def _edges_ask(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], sign: Float32[Array, "L 1"]) -> Read:
+    """Every edge looks its child up: costs the same however many nodes there are."""
+    child = tree.child[game, node]
+    below = jnp.maximum(child, 0).astype(jnp.int32)
+    known = child >= 0
+
+    def ask(column: Array) -> Array:
+        return jnp.where(known, column[game[:, None], below], jnp.zeros((), column.dtype))
+
+    proven = ask(tree.proven)
+    return ask(tree.visits), _with_losses(ask(tree.value) * sign, proven), proven
 
 
 def root_edges(tree: Tree) -> Edges:

@@ -44,8 +44,8 @@ class Uct(Bandit):
         bonus = jnp.sqrt(logs(edges.node_visits.astype(jnp.float32))[:, None] / jnp.maximum(edges.visits, 1))
         new = edges.legal & (edges.visits == 0)
         first = jnp.where(new, edges.logits + _gumbel(edges, salt), -jnp.inf)
-        score = jnp.where(edges.worth_walking(self.solver), edges.q + self.c * bonus, -jnp.inf)
-        return trees.first_max(jnp.where(new.any(axis=-1, keepdims=True), first, score))
+        best = edges.best(edges.q + self.c * bonus, self.solver)
+        return jnp.where(new.any(axis=-1), trees.first_max(first), best)
 
     def extend(
         self, model: Model, params: Params, key: Array, root: Position, q: BanditState, budget: Budget

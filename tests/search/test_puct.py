@@ -30,6 +30,7 @@ def node(visits, wins, priors, parent: int, value: float = 0.0) -> Edges:
         visits=visits.astype(jnp.int32),
         q=wins / jnp.maximum(visits, 1),
         proven=jnp.zeros(visits.shape, bool),
+        lost=jnp.zeros(visits.shape, bool),
         logits=jnp.where(priors >= 0, jnp.log(jnp.maximum(priors, 1e-30)), ILLEGAL),
         node_visits=jnp.array([parent], jnp.int32),
         value=jnp.array([value], jnp.float32),

@@ -176,8 +176,13 @@ def test_moves_that_superko_bans_take_their_results_with_them(search):
         assert now[()].visits == was[()].visits - sum(was[way].visits for way in gone if len(way) == 1)
         own = now[()].visits - sum(child.visits for child in below)
         mean = (own * now[()].raw + sum(child.visits * child.value for child in below)) / now[()].visits
+        sign = 1 if now[()].seat == 0 else -1
+        known = [sign * child.value for child in below if child.proven]
+        left = int((q.tree.logits[lane, ROOT] > ILLEGAL).sum())
         if gone:
-            assert now[()].value == pytest.approx(mean, abs=1e-5)
+            closed = max(known, default=-1) >= 1 or len(known) == left
+            assert now[()].proven == closed
+            assert now[()].value == pytest.approx(sign * max(known) if closed else mean, abs=1e-5)
     assert lost > 0, "no tree had walked into a ban"
     result = run.result(key, root, run.extend(key, root, q, budget))
     assert (np.asarray(result.visits)[banned] == 0).all()

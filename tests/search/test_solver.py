@@ -20,12 +20,16 @@ from jaxgo.search.tree import ROOT
 from jaxgo.search.uct import Uct
 
 SEARCHES = {
-    "gumbel": Gumbel(simulations=100, scale=0.0),
+    "gumbel": Gumbel(simulations=100, considered=4, scale=0.0),
     "puct": Puct(simulations=100),
     "puct-8": Puct(simulations=100, leaves=8),
     "uct": Uct(simulations=100),
     "uct-8": Uct(simulations=100, leaves=8),
 }
+EACH = [
+    pytest.param(name, marks=pytest.mark.slow) if name in ("puct", "uct-8") else name  # their twins do the same
+    for name in SEARCHES
+]
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
 
@@ -58,7 +62,7 @@ def boards() -> list[tuple[int, ...]]:
     return out
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", EACH)
 def test_late_tictactoe_is_played_perfectly_everywhere(name):
     """With three empty cells or fewer 100 simulations play the best move and close nearly every root.
 
@@ -94,7 +98,7 @@ def dodgem():
     return root, [solution.after(s) for s in live], [solution.values[s] for s in live]
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", EACH)
 def test_dodgem_wins_within_three_plies_are_found(name):
     root, after, values = dodgem()
     result, _ = searched(SEARCHES[name], Model(GAMES["dodgem3"], Uniform()), root)
@@ -123,7 +127,7 @@ def test_connect_four_endings(name):
         for column in record["moves"]:
             position, _ = play.play(game, position, jnp.int32(column))
         states.append(position.state)
-    search = {"puct": Puct(simulations=4000), "uct": Uct(simulations=4000), "gumbel": Gumbel(4000, scale=0.0)}[name]
+    search = {"puct": Puct(simulations=4000), "uct": Uct(simulations=4000), "gumbel": Gumbel(4000, 8, scale=0.0)}[name]
     result, _ = searched(search, Model(game, Uniform()), stacked(states, game))
     for lane, record in enumerate(records):
         exact = {int(c): v for c, v in record["value_per_column"].items()}
@@ -135,7 +139,9 @@ def test_connect_four_endings(name):
     assert result.solved.sum() >= len(records) // 2
 
 
-@pytest.mark.parametrize(("game", "plies"), [("kamisado", 8), ("swap2-15", 4), ("musketeers", 20)])
+@pytest.mark.parametrize(
+    ("game", "plies"), [("swap2-15", 4), ("musketeers", 20), pytest.param("kamisado", 8, marks=pytest.mark.slow)]
+)
 def test_proofs_are_sound_in_other_games(game, plies):
     """What a search proves holds under plain minimax to the end, double moves and forced passes included."""
     rules = GAMES[game]
@@ -187,11 +193,11 @@ def test_no_solver_proves_only_what_is_over():
             assert result.q[lane, action] in (0.0, 1.0)
 
 
-def test_a_position_lost_everywhere_still_gives_a_legal_move():
+@pytest.mark.parametrize("name", EACH)
+def test_a_position_lost_everywhere_still_gives_a_legal_move(name):
     game = make("minerace", board=".IIII")
     position = play.start(game, jnp.zeros(2, jnp.uint32))
-    for search in SEARCHES.values():
-        result, _ = searched(search, Model(game, Uniform()), stacked([position.state], game))
-        assert result.solved[0]
-        assert result.value[0] == -1
-        assert 0 <= result.action[0] < 4
+    result, _ = searched(SEARCHES[name], Model(game, Uniform()), stacked([position.state], game))
+    assert result.solved[0]
+    assert result.value[0] == -1
+    assert 0 <= result.action[0] < 4

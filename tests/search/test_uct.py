@@ -22,6 +22,7 @@ def edges(visits, q, node_visits, logits=None) -> Edges:
         visits=visits,
         q=jnp.asarray([q], jnp.float32),
         proven=jnp.zeros(visits.shape, bool),
+        lost=jnp.zeros(visits.shape, bool),
         logits=jnp.zeros(visits.shape) if logits is None else jnp.asarray([logits], jnp.float32),
         node_visits=jnp.asarray([node_visits], jnp.int32),
         value=zero,
