@@ -42,4 +42,3 @@ def _few_programs():
     """Drops the compiled programs of earlier tests before they fill the memory map."""
     if MAPS.exists() and len(MAPS.read_bytes().splitlines()) > ENOUGH:
         jax.clear_caches()
-    yield
