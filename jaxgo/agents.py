@@ -1,24 +1,30 @@
-"""Players by name: `random`, `uct:400`, `gumbel:64,considered=8`, `uct:400,rollouts=4,c=1.4`.
+"""Players by name: `random`, `uct:400`, `gumbel:64,considered=8`, `uct:400,rollouts=4,c=1.4`, `gumbel:64@runs/go9`.
 
 A spec is the name of a search, its simulations, and options: the fields of the search, `evaluator` and the fields of
-the evaluator (`rollouts` is the `count` of playouts).
+the evaluator (`rollouts` is the `count` of playouts). After an `@` comes a network to plan with: the folder of a run
+(its newest weights, or those of a step: `runs/go9:1200`), a file of weights, or the name of weights that jaxgo ships.
 """
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 import jax
+import jax.numpy as jnp
 
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.game import Game
-from jaxgo.evaluators import EVALUATORS
+from jaxgo.evaluators import EVALUATORS, Network, Uniform
 from jaxgo.evaluators.base import Evaluator, Params
+from jaxgo.games import make
+from jaxgo.nets import from_json as net_from_json
 from jaxgo.search import SEARCHES
 from jaxgo.search.base import Search
 from jaxgo.search.flat import Flat
 from jaxgo.search.model import Model
 from jaxgo.search.random import Random
 from jaxgo.search.uct import Uct
+from jaxgo.system.players import load_player
 
 # searches that live on playouts; the preset of Gobang has a playout for a value, too
 PLAYOUTS = (Uct, Flat)
@@ -39,12 +45,7 @@ class Agent(NamedTuple):
 
 def load_agent(spec: str, game: Game[Any]) -> Agent:
     """The player that a spec describes, for this game; a UsageError names the word that is wrong."""
-    plain, at, checkpoint = spec.partition("@")
-    if at:
-        raise UsageError(
-            f"{spec!r} asks for the checkpoint {checkpoint!r}, but this version of jaxgo has no networks to load: "
-            f"leave '@{checkpoint}' out"
-        )
+    plain, at, weights = spec.partition("@")
     head, *texts = (part.strip() for part in plain.split(","))
     name, colon, budget = (part.strip() for part in head.partition(":"))
     if name not in SEARCHES:
@@ -54,7 +55,9 @@ def load_agent(spec: str, game: Game[Any]) -> Agent:
         if search.budget == 0:
             raise UsageError(f"{name} does not simulate; leave ':{budget}' out")
         options = {"simulations": budget, **options}
-    evaluator = _evaluator(name, search, options)
+    if at and "evaluator" in options:
+        raise UsageError(f"{spec!r} names a network and another evaluator; leave one out")
+    evaluator = Uniform() if at else _evaluator(name, search, options)
     search_fields, evaluator_fields = _fields(search), _fields(evaluator)
     for option in options:
         if option not in search_fields | evaluator_fields.keys():
@@ -62,9 +65,36 @@ def load_agent(spec: str, game: Game[Any]) -> Agent:
             valid = [*search_fields, "evaluator", *(renamed.get(field, field) for field in evaluator_fields)]
             raise choose(f"option of {name} with {type(evaluator).__name__.lower()}", option, valid)
     search = _with(search, {k: v for k, v in options.items() if k in search_fields})
+    if at:
+        return Agent(spec, search, *_load_network(weights.strip(), game))
     evaluator = _with(evaluator, {k: v for k, v in options.items() if k not in search_fields})
     model = Model(game, evaluator)
     return Agent(spec, search, model, model.init(jax.random.key(0)))
+
+
+def _load_network(place: str, game: Game[Any]) -> tuple[Model, Params]:
+    """A network that was trained for this game, and its weights."""
+    folder, colon, step = place.rpartition(":")
+    about, weights = load_player(folder, int(step)) if colon and step.isdigit() else load_player(place)
+    try:
+        trained, net = make(about["game"], **about["options"]), net_from_json(about["net"])
+    except (KeyError, TypeError):
+        raise UsageError(f"the weights of {place} do not say which game and network they are of") from None
+    module: Any = net.module(game)
+    model = Model(game, Network(module))
+    # further heads of the learner may lie beside what a search needs
+    wanted = jax.eval_shape(model.init, jax.random.key(0))
+    params = jax.tree.map(jnp.asarray, weights)
+    if type(trained) is not type(game) or not _holds(params, wanted):
+        raise UsageError(f"the weights of {place} are for {about['game']}; they do not fit the game that is asked for")
+    return model, params
+
+
+def _holds(params: Any, wanted: Any) -> bool:
+    """Whether there are all the arrays that a network wants, in its shapes."""
+    if not isinstance(wanted, Mapping):
+        return not isinstance(params, Mapping) and params.shape == wanted.shape
+    return isinstance(params, Mapping) and all(k in params and _holds(params[k], v) for k, v in wanted.items())
 
 
 def _options(spec: str, texts: list[str]) -> dict[str, str]:

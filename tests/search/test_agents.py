@@ -53,7 +53,7 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
         ("uct:40,evaluator=oracle", "unknown evaluator 'oracle'; choose one of: uniform, heuristic, rollout"),
         ("puct:40,rollouts=4", "unknown option of puct with heuristic 'rollouts'"),
         ("uct:40,unfinished=lost", "unknown unfinished 'lost'; choose one of: heuristic, even"),
-        ("gumbel:64@runs/go9", "asks for the checkpoint 'runs/go9', but this version of jaxgo has no networks to load"),
+        ("gumbel:64@runs/nowhere", "'runs/nowhere' is no run folder, no file and no shipped weights"),
     ],
 )
 def test_a_wrong_word_is_named(spec, said):
