@@ -73,3 +73,14 @@ def describe() -> str:
     """The devices in words."""
     devices = jax.devices()
     return f"{len(devices)} x {devices[0].platform} {devices[0].device_kind}"
+
+
+def memory() -> int:
+    """Bytes that all devices have for arrays; 0 where nobody tells."""
+    devices = jax.local_devices()
+    if devices[0].platform == "cpu":
+        try:
+            return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        except (AttributeError, ValueError, OSError):
+            return 0
+    return sum((device.memory_stats() or {}).get("bytes_limit", 0) for device in devices) * jax.process_count()

@@ -8,16 +8,20 @@ from typing import Any
 import jax
 from rich.console import Console
 
+from jaxgo.agents import load_agent
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import state_bytes
 from jaxgo.system import devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.stop import Stop
 from jaxgo.training import report as reports
 from jaxgo.training.command import Job
-from jaxgo.training.config import to_json
+from jaxgo.training.config import TrainConfig, to_json
 from jaxgo.training.loop import Report, train
 from jaxgo.training.screen import Screen, rating_table
 from jaxgo.training.speed import measure_evaluations
+from jaxgo.training.trainer import Trainer
 
 # what may differ when a run goes on: how long, how often, and against whom it measures itself
 FREE = ("budget", "judge", "save_every", "learner.patience")
@@ -51,6 +55,7 @@ def run(job: Job, draw: Draw | None = None, console: Console | None = None) -> i
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     _keep_programs(Path(job.run).parent)
     config, console = job.config, console or Console(force_terminal=False if job.plain else None)
+    check(config)
     place = Path(job.run)
     screen = Screen(job.preset, config, console)
     with RunDir(place, to_json(config), free=FREE, say=screen.say) as folder:
@@ -73,6 +78,28 @@ def run(job: Job, draw: Draw | None = None, console: Console | None = None) -> i
             return 0
         _finish(console, job, screen, draw)
     return 0
+
+
+def check(config: TrainConfig) -> None:
+    """A UsageError where a run could not begin, or would fail at its first judgement."""
+    trainer = Trainer(config, devices.make_mesh())
+    game, _ = trainer.game, trainer.heads
+    for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final]):
+        load_agent(spec, game)
+    needed, there = memory(config), devices.memory()
+    if there and needed > there:
+        raise UsageError(
+            f"this run needs at least {needed / 2**30:.1f} GiB for its samples and trees, and the device has "
+            f"{there / 2**30:.1f}: lower replay.capacity, selfplay.games or search.simulations"
+        )
+
+
+def memory(config: TrainConfig) -> int:
+    """Bytes that samples and search trees take at least, all devices together."""
+    game = config.make_game()
+    state, actions = state_bytes(game), game.num_actions
+    tree = config.selfplay.games * (config.search.budget + 1) * (state + 8 * actions)
+    return tree + config.replay.capacity * (state + 2 * actions)
 
 
 def _keep_programs(folder: Path) -> None:

@@ -1,0 +1,296 @@
+"""How fast is self-play, how much does the loop cost, and how soon is it strong? One JSON line an answer.
+
+uv run --extra benchmark benchmarks/training.py                        # what takes minutes
+uv run --extra benchmark benchmarks/training.py --only limit,peers     # some questions
+uv run --extra benchmark benchmarks/training.py --only strength        # 40 minutes: time to strength against pgx + mctx
+"""
+
+import dataclasses
+import functools
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import harness
+import jax
+import jax.numpy as jnp
+import numpy as np
+import peers_alphazero
+import pgx
+import tyro
+
+from jaxgo.agents import Agent
+from jaxgo.arena.match import play_match
+from jaxgo.arena.openings import random_openings
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.evaluators.network import Network
+from jaxgo.games import GAMES
+from jaxgo.nets import ResNet
+from jaxgo.search.gumbel import Gumbel
+from jaxgo.search.model import Model
+from jaxgo.selfplay import Selfplay, SelfplayConfig
+from jaxgo.system import devices
+from jaxgo.system.rundir import RunDir, load_player
+from jaxgo.training.config import Budget, TrainConfig, to_json
+from jaxgo.training.loop import Loop, train
+from jaxgo.training.presets import PRESETS
+from jaxgo.training.trainer import Trainer
+
+NET = ResNet(channels=32, blocks=2)
+# ours, theirs, simulations, games at once
+SHAPES = {
+    "connect4/32": ("connect4", "connect_four", 32, 256),
+    "go9/32": ("go9", "go_9x9", 32, 64),
+    "go9/128": ("go9", "go_9x9", 128, 32),
+    "go19/32": ("go19", "go_19x19", 32, 8),
+}
+PLIES = 4  # of one call of self-play
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """Measure the learning loop."""
+
+    only: str = "limit,peers,overhead,smoke"
+    """Questions, parted by commas: limit, peers, overhead, smoke, strength; or one shape, such as go9/32."""
+    seconds: float = 5.0
+    """Of one repetition of one program."""
+    repetitions: int = 3
+    """The median counts."""
+    minutes_ours: float = 10.0
+    """Of training, for `strength`."""
+    minutes_theirs: float = 30.0
+    """Of training the peer, for `strength`."""
+    pairs: int = 200
+    """Of the match of `strength`, 64 simulations each."""
+
+
+def apply_of(game: str, planes: Any) -> tuple[Any, Any]:
+    """The network of the benchmark as a function of planes, and its weights."""
+    module = NET.module(GAMES[game])
+    return module.apply, module.init(jax.random.key(0), planes)
+
+
+def planes_of(states: Any, game: str) -> Any:
+    return jax.vmap(GAMES[game].observe)(states).astype(jnp.float32)
+
+
+def our_selfplay(game: str, simulations: int, games: int) -> Callable[[], Any]:
+    """Self-play as a run has it: games go on from call to call."""
+    model = Model(GAMES[game], Network(NET.module(GAMES[game])))
+    selfplay = Selfplay(Gumbel(simulations=simulations), model, SelfplayConfig(games=games, steps=PLIES))
+    params = model.init(jax.random.key(0))
+    state = [selfplay.begin(jax.random.key(1), games), 0]
+    collect = jax.jit(selfplay.collect)
+
+    def run() -> Any:
+        state[1] += 1
+        state[0], plies, _ = collect(params, state[0], jax.random.fold_in(jax.random.key(2), state[1]))
+        return plies.value
+
+    return run
+
+
+def their_selfplay(game: str, env_name: str, simulations: int, games: int) -> Callable[[], Any]:
+    """The same with pgx and mctx, and the same network on pgx's own planes."""
+    env = pgx.make(env_name)
+    states = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), games))
+    apply, params = apply_of(game, states.observation.astype(jnp.float32))
+
+    def judge(params: Any, planes: Any) -> Any:
+        return apply(params, planes.astype(jnp.float32))
+
+    collect = jax.jit(functools.partial(peers_alphazero.collect, env, judge, simulations, PLIES))
+    state = [states, 0]
+
+    def run() -> Any:
+        state[1] += 1
+        state[0], plies = collect(params, state[0], jax.random.fold_in(jax.random.key(2), state[1]))
+        return plies.reward
+
+    return run
+
+
+def network_alone(game: str, games: int) -> Callable[[], Any]:
+    """The network on the planes of so many games."""
+    states = jax.vmap(functools.partial(play.start, GAMES[game]))(jax.random.split(jax.random.key(0), games)).state
+    planes = planes_of(states, game)
+    apply, params = apply_of(game, planes)
+    judge = jax.jit(apply)
+    return lambda: judge(params, planes)
+
+
+def bar_selfplay(options: Training, name: str, peer: bool) -> None:
+    """Self-play against what the network alone would allow, and against pgx + mctx, taking turns."""
+    game, env, simulations, games = SHAPES[name]
+    moves = float(games * PLIES)
+    programs = {
+        # an evaluation of the root and of every simulation
+        "limit": (games / (simulations + 1), network_alone(game, games)),
+        "ours": (moves, our_selfplay(game, simulations, games)),
+    }
+    if peer:
+        programs["theirs"] = (moves, their_selfplay(game, env, simulations, games))
+    for _, run in programs.values():
+        jax.block_until_ready(run())
+    rates = harness.interleaved(
+        {name: harness.rate(work, run, options.seconds) for name, (work, run) in programs.items()}, options.repetitions
+    )
+    answer = {"moves_s": rates["ours"], "limit_moves_s": rates["limit"], "of_limit": rates["ours"] / rates["limit"]}
+    if peer:
+        answer |= {"pgx_mctx_moves_s": rates["theirs"], "pgx_mctx_of_limit": rates["theirs"] / rates["limit"]}
+        answer["ratio"] = rates["ours"] / rates["theirs"]
+    harness.report(f"selfplay/{name}", games=games, simulations=simulations, net="resnet 2x32", **answer)
+
+
+def bar_overhead(options: Training) -> None:
+    """What the loop adds to its two programs: iterations of the loop against the same calls by hand."""
+    config = dataclasses.replace(PRESETS["connect4-cpu"].config, save_every=0.0, budget=Budget(iterations=10**9))
+    config = dataclasses.replace(config, judge=dataclasses.replace(config.judge, every=0.0))
+    trainer = Trainer(config, devices.make_mesh())
+    with tempfile.TemporaryDirectory() as folder, RunDir(Path(folder) / "run", to_json(config)) as run:
+        loop = Loop(trainer, run, lambda report: None)
+        bare = [trainer.begin()]
+
+        def by_hand() -> Any:
+            state, _ = trainer.play(bare[0])
+            bare[0], learnt = trainer.learn(state)
+            return learnt
+
+        def by_loop() -> Any:
+            loop.advance()
+            return loop.state.iteration
+
+        for program in (by_hand, by_loop):
+            for _ in range(4):  # until the ring is full enough to learn from
+                jax.block_until_ready(program())
+        programs = {
+            "hand": harness.rate(1.0, by_hand, options.seconds),
+            "loop": harness.rate(1.0, by_loop, options.seconds),
+        }
+        rates = harness.interleaved(programs, options.repetitions)
+    harness.report(
+        "overhead", iterations_s=rates["loop"], by_hand_s=rates["hand"], overhead=rates["hand"] / rates["loop"] - 1
+    )
+
+
+# -- strength ----------------------------------------------------------------------------------------------------
+
+
+def train_ours(config: TrainConfig, minutes: float, folder: Path) -> tuple[Any, float]:
+    """Weights after so many minutes of a run, and how long it really took, compilation included."""
+    judge = dataclasses.replace(config.judge, every=0.0, opponents=(), final=(), past=0)
+    config = dataclasses.replace(config, judge=judge, budget=Budget(seconds=60 * minutes))
+    began = time.perf_counter()
+    with RunDir(folder, to_json(config)) as run:
+        train(config, run, lambda report: None)
+    return load_player(folder)[1], time.perf_counter() - began
+
+
+def bar_smoke(options: Training) -> None:
+    """Tic-tac-toe from nothing: how long, and does it ever lose to perfect play from either seat?"""
+    config = PRESETS["tictactoe-smoke"].config
+    with tempfile.TemporaryDirectory() as folder:
+        params, seconds = train_ours(config, config.budget.seconds / 60, Path(folder) / "run")
+    game = GAMES["tictactoe"]
+    model = Model(game, Network(config.net.module(game)))
+    losses = [lost_to_anyone(model, params, config.search.budget, seat) for seat in (0, 1)]
+    harness.report("smoke", seconds=seconds, lost_as_first=losses[0], lost_as_second=losses[1])
+
+
+def lost_to_anyone(model: Model, params: Any, simulations: int, seat: int) -> int:
+    """Lines of play in which the player in this seat loses, over every reply that an opponent has."""
+    search = Gumbel(simulations=simulations, considered=9, scale=0.0)
+    think = jax.jit(lambda position, key: search.run(model, params, key, position).action)
+    step, legal = jax.jit(model.play), jax.jit(model.legal)
+    positions = jax.tree.map(np.asarray, model.start(jax.random.key(0), 1))
+    lost, width = 0, 512  # one shape, one program
+    while positions.state.ply.shape[0]:
+        count = positions.state.ply.shape[0]
+        assert count <= width
+        padded = jax.tree.map(lambda x, c=count: np.resize(x, (width, *x.shape[1:])) if c else x, positions)
+        ours = int(positions.state.to_play[0]) == seat
+        if ours:
+            actions = np.asarray(think(padded, jax.random.key(1)))[:count, None]
+            there = np.ones_like(actions, bool)
+        else:
+            there = np.asarray(legal(padded))[:count]
+            actions = np.broadcast_to(np.arange(there.shape[1], dtype=np.int32), there.shape)
+        lane, place = np.nonzero(there)
+        next_positions = []
+        for start in range(0, len(lane), width):
+            chosen = lane[start : start + width]
+            picked = jax.tree.map(lambda x, c=chosen: np.resize(x[c], (width, *x.shape[1:])), positions)
+            moves = np.resize(actions[chosen, place[start : start + width]], width).astype(np.int32)
+            moved, _ = step(picked, moves)
+            over = np.asarray(model.over(moved))[: len(chosen)]
+            result = np.asarray(jax.vmap(model.game.returns)(moved.state))[: len(chosen), seat]
+            lost += int((over & (result < 0)).sum())
+            next_positions.append(jax.tree.map(lambda x, live=~over: np.asarray(x)[: len(live)][live], moved))
+        positions = distinct(jax.tree.map(lambda *parts: np.concatenate(parts), *next_positions))
+    return lost
+
+
+def distinct(positions: Any) -> Any:
+    """Positions without their doubles."""
+    rows = np.concatenate([x.reshape(x.shape[0], -1).astype(np.int64) for x in jax.tree.leaves(positions)], axis=1)
+    _, first = np.unique(rows, axis=0, return_index=True)
+    return jax.tree.map(lambda x: x[first], positions)
+
+
+def bar_strength(options: Training) -> None:
+    """Both from nothing on this machine; then head to head at 64 simulations with the same search."""
+    peer = peers_alphazero.Peer()
+    loop = peers_alphazero.PeerLoop(peer)
+    theirs_s = loop.run(60 * options.minutes_theirs)
+    config = PRESETS["connect4-cpu"].config
+    with tempfile.TemporaryDirectory() as folder:
+        params, ours_s = train_ours(config, options.minutes_ours, Path(folder) / "run")
+    game, search = GAMES["connect4"], Gumbel(simulations=64, scale=0.0)
+    ours = Agent("jaxgo", search, Model(game, Network(config.net.module(game))), params)
+    theirs = Agent("pgx + mctx", search, Model(game, Network(loop.net)), loop.learnt.variables)
+    openings = random_openings(game, seed=1).positions(range(options.pairs))
+    score = play_match(ours, theirs, jax.random.key(3), openings)
+    low, high = elo(score.mean - 1.96 * score.error), elo(score.mean + 1.96 * score.error)
+    harness.report(
+        "strength/connect4",
+        ours_minutes=ours_s / 60,
+        theirs_minutes=theirs_s / 60,
+        their_positions=float(loop.frames),
+        games=score.games,
+        score=score.mean,
+        error_95=1.96 * score.error,
+        elo=elo(score.mean),
+        elo_low=low,
+        elo_high=high,
+    )
+
+
+def elo(share: float) -> float:
+    return float(400 * np.log10(np.clip(share, 1e-3, 1 - 1e-3) / (1 - np.clip(share, 1e-3, 1 - 1e-3))))
+
+
+def main() -> None:
+    options = tyro.cli(Training)
+    asked = [word.strip() for word in options.only.split(",") if word.strip()]
+    valid = ["limit", "peers", "overhead", "smoke", "strength", *SHAPES]
+    try:
+        for word in asked:
+            if word not in valid:
+                raise choose("question", word, valid)
+        for name in SHAPES:
+            if name in asked or {"limit", "peers"} & set(asked):
+                bar_selfplay(options, name, peer="peers" in asked or name in asked)
+        for word, bar in (("overhead", bar_overhead), ("smoke", bar_smoke), ("strength", bar_strength)):
+            if word in asked:
+                bar(options)
+    except UsageError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""`train.py` from outside: a job of seconds, killed and resumed, and every mistake in one sentence."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.system.metrics import read_rows
+from jaxgo.system.rundir import load_player, read_config
+from jaxgo.training import command, report
+from jaxgo.training.presets import PRESETS
+
+ROOT = Path(__file__).parents[2]
+# few and small programs: the tests are about the command, not about strength
+TINY = shlex.split(
+    "tictactoe-smoke --plain --budget.seconds 0 --budget.iterations 12 --save-every 0.001 --search.simulations 4 "
+    "--search.considered 2 --selfplay.games 8 --selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 "
+    "--replay.capacity 256 --replay.start 32 --judge.opponents random --judge.final random --judge.final-pairs 2"
+)
+
+
+def job(run: Path, *more: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax"), "XLA_FLAGS": ""}
+    environment["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
+    words = [sys.executable, str(ROOT / "train.py"), *TINY, "--run", str(run), *more]
+    return subprocess.Popen(
+        words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def finish(child: subprocess.Popen[str]) -> str:
+    out, _ = child.communicate(timeout=240)
+    assert child.returncode == 0, out
+    return out
+
+
+def wait_for(run: Path, pattern: str, child: subprocess.Popen[str], seconds: float = 240) -> None:
+    end = time.monotonic() + seconds
+    while not any(run.glob(pattern)):
+        assert child.poll() is None, child.stdout.read() if child.stdout else ""
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run without interruption: its folder and what it said."""
+    run = tmp_path_factory.mktemp("whole") / "run"
+    return run, finish(job(run))
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The same run, killed as soon as it has saved something, and gone on with; the step that it was killed after."""
+    run = tmp_path_factory.mktemp("killed") / "run"
+    child = job(run)
+    wait_for(run, "checkpoints/0*/MANIFEST.json", child)
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate()
+    reached = max(int(path.parent.name) for path in (run / "checkpoints").glob("*/MANIFEST.json"))
+    return run, finish(job(run)), reached
+
+
+def learnt(run: Path) -> list[dict]:
+    """What the rows say that does not hang on the clock."""
+    timed = {"seconds", "games"}
+    rows = [row for row in read_rows(run) if row["phase"] == "play"]
+    return [{k: v for k, v in row.items() if k not in timed and not re.search("_s$|play_", k)} for row in rows]
+
+
+def test_a_killed_run_goes_on_to_the_same_numbers(whole, killed):
+    assert 1 <= killed[2] < 12, "it was killed too late to show anything"
+    assert learnt(whole[0]) == learnt(killed[0])
+    assert [row["iteration"] for row in learnt(whole[0])] == list(range(1, 13))
+    assert any("loss" in row for row in learnt(whole[0]))
+    (_, straight), (_, resumed) = load_player(whole[0], 12), load_player(killed[0], 12)
+    jax.tree.map(np.testing.assert_array_equal, straight, resumed)
+    assert "going on in" in killed[1]
+
+
+def test_a_run_ends_with_a_table_a_report_and_what_to_do(whole):
+    run, said = whole
+    assert re.search(r"random +\+0 ± 0", said)
+    assert re.search(r"gumbel:4 @ 12 +[+-]\d+ ± \d+", said)
+    assert f"uv run jaxgo analyse tictactoe --agent gumbel:64@{run}" in said
+    assert "Traceback" not in said
+    page = (run / "report.html").read_text()
+    for words in ("<h2>Ratings", "<h2>Openings", "What the network thinks", "<h2>Games", "search.simulations", "<svg"):
+        assert words in page, words
+    assert "<script" not in page
+    assert (run / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert read_config(run)["search"]["simulations"] == 4
+
+
+def test_a_report_is_made_from_the_files_alone(whole, monkeypatch):
+    run, _ = whole
+    (run / "report.html").unlink()
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    said = report.write(run)
+    assert "matplotlib is missing" in said[0]
+    assert "<h2>Ratings" in (run / "report.html").read_text()
+    rows = read_rows(run)
+    assert [round(seconds) for seconds, _, _ in report.ladder(rows)] == [round(rows[-1]["seconds"])]
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
+    run = tmp_path / "run"
+    child = job(run, "--budget.iterations", "100000", "--save-every", "1000")
+    wait_for(run, "metrics.jsonl", child)
+    os.kill(child.pid, signal.SIGINT)
+    said = finish(child)
+    assert "stopping: saving first" in said
+    assert f"stopped and saved in {run}; go on with: uv run train.py tictactoe-smoke --run {run}" in said
+    (step,) = (int(path.parent.name) for path in (run / "checkpoints").glob("*/MANIFEST.json"))
+    assert step >= 1
+    assert load_player(run)[0]["step"] == step
+
+
+# -- the command line -------------------------------------------------------------------------------------------------
+
+
+def test_a_preset_and_its_settings_are_read():
+    job = command.parse(shlex.split("go9 --search.simulations 64 --option komi=5.5 --run here --seed 3"))
+    assert job.preset == "go9"
+    assert job.run == "here"
+    assert job.config.search.simulations == 64
+    assert job.config.options == (("komi", 5.5),)
+    assert job.config.make_game().komi == 5.5
+    assert job.config.net == PRESETS["go9"].config.net
+    assert command.parse([]).preset == "connect4-cpu"
+    assert command.parse(["connect4-cpu"]).again == "uv run train.py connect4-cpu"
+
+
+def test_net_and_search_change_by_name():
+    job = command.parse(shlex.split("connect4-cpu --net mlp --net.width 32 --search=puct --search.simulations 8"))
+    assert type(job.config.net).__name__ == "Mlp"
+    assert job.config.net.width == 32
+    assert type(job.config.search).__name__ == "Puct"
+    assert job.config.search.simulations == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("chess", "unknown preset 'chess'; choose one of: tictactoe-smoke, connect4-cpu,"),
+        ("go9 --search.simulatons 64", "unknown setting '--search.simulatons'; choose one of: --search.simulations,"),
+        ("go9 --serch.simulations 64", "did you mean --search.simulations?"),
+        ("go9 --search.simulations x", "Error parsing --search.simulations: invalid literal for int()"),
+        ("go9 --seed", "Missing value for argument '--seed'"),
+        ("go9 --search.simulations 0", "search: gumbel needs simulations and considered of at least 1"),
+        ("go9 --budget.seconds -3", "budget: a budget of 0 iterations and -3.0 seconds cannot be kept"),
+        ("go9 foo", "'foo' belongs to no setting"),
+        ("go9 --net transformer", "unknown net 'transformer'; choose one of: mlp, resnet"),
+        ("go9 --option komi", "--option komi is not of the form NAME=VALUE"),
+    ],
+)
+def test_a_mistake_is_one_sentence(words, sentence, capsys):
+    assert command.main(words.split()) == 2
+    out, error = capsys.readouterr()
+    assert not out
+    assert error.startswith("train.py: ")
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--selfplay.games 9", "selfplay.games=9 cannot be shared by 2 devices; a number that can is 8"),
+        ("--replay.capacity 48", "replay.capacity=48 is too small for iterations of 32 positions: make it at least 64"),
+        ("--option k=9", "k=9 in a row do not fit"),
+        ("--option kk=3", "unknown option of tictactoe 'kk'; choose one of: height, width, k"),
+        ("--game chess", "unknown game 'chess'"),
+        ("--targets.heads ownership", "which this game does not teach"),
+        ("--search.simulations 1000000000", "GiB for its samples and trees, and the device has"),
+        ("--judge.final uct:x", "simulations=x is not a whole number"),
+    ],
+)
+def test_an_impossible_run_is_refused_before_it_leaves_a_trace(words, sentence, tmp_path, capsys):
+    assert command.main([*TINY, "--run", str(tmp_path / "run"), *words.split()]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_is_not_resumed_with_other_settings(whole, capsys):
+    run, _ = whole
+    assert command.main([*TINY, "--run", str(run), "--net.width", "16"]) == 2
+    assert "is a run with net.width=8, not 16; resume it with its own settings" in capsys.readouterr().err
+
+
+def test_the_presets_are_listed(capsys):
+    assert command.main(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(PRESETS)
+
+
+def test_metrics_are_json_lines(whole):
+    for line in (whole[0] / "metrics.jsonl").read_text().splitlines():
+        assert json.loads(line)["phase"] in ("play", "judge")
+
+
+def test_an_unknown_setting_is_a_usage_error():
+    with pytest.raises(UsageError):
+        command.parse(["tictactoe-smoke", "--nonsense", "1"])
