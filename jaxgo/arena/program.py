@@ -21,6 +21,7 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool, Float32, Int, Int32
 
+from jaxgo.core import keys as batches
 from jaxgo.core import play
 from jaxgo.core.play import Position
 from jaxgo.search.base import Search
@@ -167,14 +168,13 @@ def _actions(players: tuple[Player, ...], params: Any, rows: Any) -> tuple[Int32
 
 
 def _row(
-    player: Player, params: Any, keys: Array, position: Position, mine: Bool[Array, " S"], heat: Float32[Array, " S"]
+    player: Player, params: Any, luck: Array, position: Position, mine: Bool[Array, " S"], heat: Float32[Array, " S"]
 ) -> tuple[Int32[Array, " S"], Bool[Array, ""]]:
     """One agent's moves. Games that do not wait for it get no simulations; a row without any is not searched."""
     search, model = player
 
     def think(_: None) -> tuple[Array, Array]:
-        key = keys[0]
-        begin, go, choose = jax.random.split(key, 3)
+        begin, go, choose = batches.split(luck, 3)
         whole = getattr(search, "peer", None) is not None  # mctx knows no budgets
         budget = search.budget if whole else jnp.where(mine, search.budget, 0)
         q = search.start(model, params, begin, position, search.budget)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32
 
+from jaxgo.core import keys
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
@@ -29,7 +30,7 @@ class Mix(Evaluator):
         return self.first.init(game, first), self.second.init(game, second)
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
-        one, two = jax.random.split(key)
+        one, two = keys.split(key)
         a = self.first(game, params[0], one, states)
         b = self.second(game, params[1], two, states)
         # among legal moves: shares given to illegal ones would shift the weight between the two

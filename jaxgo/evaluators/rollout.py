@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
-from jaxgo.core import choice
+from jaxgo.core import choice, keys
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
@@ -70,9 +70,11 @@ class Rollout(Evaluator):
     def play(self, game: Game[Any], params: Params, key: Array, states: States) -> Float32[Array, " L"]:
         """The result of one playout from each position, for the side to move there."""
         lanes = states.ply.shape[0]
-        luck, advice = jax.random.split(key)
+        luck, advice = keys.split(key)
         live = ~jax.vmap(game.over)(states)
-        everyone = Lanes(states, live, jax.random.bits(luck, (lanes,), jnp.uint32), jnp.ones(lanes, bool))
+        word = keys.sample(jax.random.bits, luck, (lanes,), jnp.uint32)
+        everyone = Lanes(states, live, word, jnp.ones(lanes, bool))
+        advice = keys.any_one(advice)  # lanes change places there, and a policy needs no luck
         everyone, ply = self._run(game, params, advice, everyone, jnp.int32(0), _fewer(lanes))
         width = lanes
         while width := _fewer(width):

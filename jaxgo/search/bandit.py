@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32, UInt32
 
+from jaxgo.core import keys
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
@@ -17,11 +18,13 @@ from jaxgo.search.base import Budget, Search, per_game
 from jaxgo.search.model import Model
 from jaxgo.search.tree import ROOT, Edges, Tree
 
+Salt = UInt32[Array, ""] | UInt32[Array, " B"]  # of all games, or of each
+
 
 class BanditState(NamedTuple):
     tree: Tree
     prior: Float32[Array, "B A"]  # root logits before noise
-    salt: UInt32[Array, ""]  # of this search's tie-breaks
+    salt: Salt  # of this search's tie-breaks
     done: Int32[Array, " B"]  # simulations since the start
     calls: Int32[Array, ""]  # evaluator calls so far, the root's apart
 
@@ -41,7 +44,7 @@ class Bandit(Search):
             raise UsageError("a search needs simulations and leaves of at least 1, nodes and loss of at least 0")
 
     @abc.abstractmethod
-    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: UInt32[Array, ""]) -> Int32[Array, " L"]:
+    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: Salt) -> Int32[Array, " L"]:
         """The edge to walk at each lane's node."""
 
     def disturb(self, key: Array, logits: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
@@ -60,7 +63,7 @@ class Bandit(Search):
     def start(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> Any:
         if self.peer:
             return self.peer.start(model, params, key, root, plan)
-        judge, noise = jax.random.split(key)
+        judge, noise = keys.split(key)
         return self._begin(noise, trees.plant(model.root(params, judge, root), self.nodes or self.simulations + 1))
 
     def follow(
@@ -75,17 +78,17 @@ class Bandit(Search):
     ) -> Any:
         if self.peer:
             return self.peer.follow(model, params, key, q, action, root, plan)
-        judge, noise = jax.random.split(key)
+        judge, noise = keys.split(key)
         tree = q.tree._replace(logits=q.tree.logits.at[:, ROOT].set(q.prior))
         return self._begin(noise, reuse.follow(model, params, judge, tree, action, root))
 
     def _begin(self, key: Array, tree: Tree) -> BanditState:
-        noise, salt = jax.random.split(key)
+        noise, salt = keys.split(key)
         prior = tree.logits[:, ROOT]
         return BanditState(
             tree=tree._replace(logits=tree.logits.at[:, ROOT].set(self.disturb(noise, prior))),
             prior=prior,
-            salt=jax.random.bits(salt, (), jnp.uint32),
+            salt=keys.sample(jax.random.bits, salt, prior.shape[:1] if keys.each_its_own(salt) else (), jnp.uint32),
             done=jnp.zeros(prior.shape[0], jnp.int32),
             calls=jnp.int32(0),
         )
@@ -102,7 +105,7 @@ class Bandit(Search):
             q, left = carry
             room = jnp.minimum(left, q.tree.visits.shape[1] - q.tree.used)
             active = lanes < room[:, None]
-            step = jax.random.fold_in(key, q.calls)
+            step = keys.of_step(key, q.calls, q.done)
             flat = active.reshape(-1)
             if self.leaves == 1:
                 tree = simulate.side_by_side(model, params, step, q.tree, choose, flat, None, self.solver)

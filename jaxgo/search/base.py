@@ -3,10 +3,10 @@
 import abc
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
+from jaxgo.core import keys
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import tree as trees
@@ -73,7 +73,7 @@ class Search(abc.ABC):
         temperature: Temperature = 0.0,
     ) -> SearchResult:
         """A whole search."""
-        begin, search, choose = jax.random.split(key, 3)
+        begin, search, choose = keys.split(key, 3)
         budget = self.budget if budget is None else budget
         q = self.start(model, params, begin, root, budget)
         q = self.extend(model, params, search, root, q, budget)
@@ -91,7 +91,7 @@ def draw(key: Array, weights: Float32[Array, "B A"], temperature: Temperature) -
     # relative to the heaviest, so that neither a tiny temperature nor a million visits overflow
     ratio = weights / jnp.maximum(weights.max(-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
     logits = jnp.log(jnp.maximum(ratio, jnp.finfo(jnp.float32).tiny)) / jnp.maximum(heat, 1e-6)[:, None]
-    return jax.random.categorical(key, jnp.where(ratio > 0, logits, ILLEGAL), axis=-1).astype(jnp.int32)
+    return keys.categorical(key, jnp.where(ratio > 0, logits, ILLEGAL))
 
 
 def playable(tree: Tree, edges: Edges) -> Bool[Array, "B A"]:

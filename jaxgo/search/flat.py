@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
-from jaxgo.core import play
+from jaxgo.core import keys, play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
@@ -66,7 +66,7 @@ class Flat(Search):
             ends=ends & legal,
             total=jnp.where(ends & legal, result, 0.0),
             visits=jnp.zeros(legal.shape, jnp.int32),
-            noise=jax.random.uniform(key, legal.shape),
+            noise=keys.sample(jax.random.uniform, key, legal.shape),
             done=jnp.zeros(games, jnp.int32),
             calls=jnp.int32(0),
             healthy=jnp.ones(games, bool),
@@ -87,7 +87,7 @@ class Flat(Search):
             q, left = carry
             arms = jax.lax.top_k(jnp.where(open_, self._bound(q), -jnp.inf), width)[1].astype(jnp.int32)
             active = rank < jnp.minimum(left, open_.sum(axis=-1, dtype=jnp.int32))[:, None]
-            leaves = model.expand(params, jax.random.fold_in(key, q.calls), states, arms.reshape(-1))
+            leaves = model.expand(params, keys.of_step(key, q.calls, q.done), states, arms.reshape(-1))
             game = jnp.arange(games)[:, None]
             result = jnp.where(active, (leaves.value * turn).reshape(games, width), 0.0)
             pulled = active.sum(axis=1, dtype=jnp.int32)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
+from jaxgo.core import keys
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
@@ -87,7 +88,7 @@ class Gumbel(Search):
     def start(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> Any:
         if self.peer:
             return self.peer.start(model, params, key, root, plan)
-        judge, noise = jax.random.split(key)
+        judge, noise = keys.split(key)
         tree = trees.plant(model.root(params, judge, root), self.nodes or self.simulations + 1)
         return self._begin(noise, tree, plan)
 
@@ -129,14 +130,14 @@ class Gumbel(Search):
     ) -> Any:
         if self.peer:
             return self.peer.follow(model, params, key, q, action, root, plan)
-        judge, noise = jax.random.split(key)
+        judge, noise = keys.split(key)
         return self._begin(noise, reuse.follow(model, params, judge, q.tree, action, root), plan)
 
     # -- sequential halving --------------------------------------------------------------------------
     def _begin(self, key: Array, tree: Tree, plan: Budget | None) -> GumbelState:
         games, _, actions = tree.logits.shape
         edges = trees.root_edges(tree)
-        noise = self.scale * jax.random.gumbel(key, (games, actions))
+        noise = self.scale * keys.sample(jax.random.gumbel, key, (games, actions))
         most = min(self.considered, actions)
         breadth = jnp.clip(edges.legal.sum(axis=-1, dtype=jnp.int32), 1, most)
         zero = jnp.zeros(games, jnp.int32)
@@ -194,7 +195,7 @@ class Gumbel(Search):
         active: Bool[Array, "B K"],
         first: Int32[Array, "B K"],
     ) -> tuple[GumbelState, Int32[Array, " B"]]:
-        step = jax.random.fold_in(key, q.calls)
+        step = keys.of_step(key, q.calls, q.done)
         tree = simulate.side_by_side(
             model, params, step, q.tree, self._choose, active.reshape(-1), first.reshape(-1), self.solver
         )

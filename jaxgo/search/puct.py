@@ -8,12 +8,13 @@ from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float32, Int32, UInt32
+from jaxtyping import Array, Float32, Int32
 
+from jaxgo.core import keys
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.play import Position
 from jaxgo.search import tree as trees
-from jaxgo.search.bandit import Bandit
+from jaxgo.search.bandit import Bandit, Salt
 from jaxgo.search.base import SearchResult, Temperature, conclude, playable
 from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.tree import Edges
@@ -68,12 +69,14 @@ class Puct(Bandit):
         count = jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
         alpha = jnp.full(count.shape, self.alpha) if self.alpha > 0 else self.total_alpha / count
         # a Dirichlet draw over the legal moves only: normalised gammas, in logs because small alphas underflow
-        drawn = jax.random.loggamma(key, jnp.broadcast_to(alpha, logits.shape))
+        alphas = jnp.broadcast_to(alpha, logits.shape)
+        loggamma = jax.vmap(jax.random.loggamma) if keys.each_its_own(key) else jax.random.loggamma
+        drawn = loggamma(key, alphas)
         dirichlet = jax.nn.softmax(jnp.where(legal, drawn, ILLEGAL), axis=-1)
         mixed = (1.0 - self.noise) * jax.nn.softmax(logits, axis=-1) + self.noise * jnp.where(legal, dirichlet, 0.0)
         return jnp.where(legal, jnp.log(jnp.maximum(mixed, jnp.finfo(jnp.float32).tiny)), ILLEGAL)
 
-    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: UInt32[Array, ""]) -> Int32[Array, " L"]:
+    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: Salt) -> Int32[Array, " L"]:
         explore = self._exploration(edges)
         score = self._worth(edges) + explore / (edges.visits + 1)
         if self.forced > 0.0:

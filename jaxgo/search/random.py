@@ -3,10 +3,10 @@
 import dataclasses
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int32
 
+from jaxgo.core import keys
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature
@@ -40,7 +40,7 @@ class Random(Search):
     ) -> SearchResult:
         """Any temperature is infinite here."""
         legal = q.legal
-        action = jax.random.categorical(key, jnp.where(legal, 0.0, ILLEGAL), axis=-1).astype(jnp.int32)
+        action = keys.categorical(key, jnp.where(legal, 0.0, ILLEGAL))
         zeros = jnp.zeros(legal.shape)
         nothing = jnp.zeros(legal.shape, bool)
         return SearchResult(

@@ -51,6 +51,7 @@ class Edges(NamedTuple):
     value: Float32[Array, " L"]
     raw: Float32[Array, " L"]
     node: Int32[Array, " L"]
+    game: Int32[Array, " L"]
 
     @property
     def legal(self) -> Bool[Array, "L A"]:
@@ -139,6 +140,7 @@ def edges(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"]) -> Edg
         value=tree.value[game, node] * sign,
         raw=tree.raw[game, node] * sign,
         node=node,
+        game=game,
     )
 
 

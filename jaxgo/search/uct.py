@@ -5,14 +5,14 @@ from typing import Literal, get_args
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float32, Int32, UInt32
+from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.uniform import Uniform
 from jaxgo.search import tree as trees
-from jaxgo.search.bandit import Bandit, BanditState
+from jaxgo.search.bandit import Bandit, BanditState, Salt
 from jaxgo.search.base import Budget, SearchResult, Temperature, conclude, per_game, playable
 from jaxgo.search.model import Model
 from jaxgo.search.tree import Edges
@@ -39,7 +39,7 @@ class Uct(Bandit):
         if self.final not in get_args(Final):
             raise choose("final choice of uct", self.final, get_args(Final))
 
-    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: UInt32[Array, ""]) -> Int32[Array, " L"]:
+    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: Salt) -> Int32[Array, " L"]:
         logs = jnp.log if self.log == "natural" else jnp.log10
         bonus = jnp.sqrt(logs(edges.node_visits.astype(jnp.float32))[:, None] / jnp.maximum(edges.visits, 1))
         new = edges.legal & (edges.visits == 0)
@@ -72,10 +72,11 @@ class Uct(Bandit):
         return conclude(q.tree, key, among, score, policy, temperature)
 
 
-def _gumbel(edges: Edges, salt: UInt32[Array, ""]) -> Float32[Array, "L A"]:
+def _gumbel(edges: Edges, salt: Salt) -> Float32[Array, "L A"]:
     """Gumbel noise that belongs to the edge, so that a game's order of first visits does not hang on its neighbours."""
     actions = edges.logits.shape[1]
-    seed = edges.node.astype(jnp.uint32)[:, None] * jnp.uint32(0x9E3779B9) + salt
+    own = salt if salt.ndim == 0 else salt[edges.game][:, None]
+    seed = edges.node.astype(jnp.uint32)[:, None] * jnp.uint32(0x9E3779B9) + own
     word = seed ^ (jnp.arange(actions, dtype=jnp.uint32)[None] * jnp.uint32(0x85EBCA6B))
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
         word = (word ^ (word >> shift)) * jnp.uint32(factor)

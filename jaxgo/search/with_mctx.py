@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import mctx
 from jaxtyping import Array, Bool, Float32, Int32
 
+from jaxgo.core import keys
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
@@ -58,7 +59,7 @@ class WithMctx(Search):
     ) -> MctxState:
         if not isinstance(budget, int) or budget != self.simulations:
             raise UsageError(f"mctx runs whole searches only: its budget must be its {self.simulations} simulations")
-        judge, search = jax.random.split(key)
+        judge, search = jax.random.split(keys.any_one(key))
         legal = model.legal(root)
         known = model.evaluate(params, judge, root.state, legal)
         first = mctx.RootFnOutput(prior_logits=known.logits, value=known.value, embedding=root.state)

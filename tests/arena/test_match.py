@@ -1,14 +1,24 @@
 """Matches in one program: seats, refilled slots, devices, double moves, and how often it compiles."""
 
+import dataclasses
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from support import Host
 
-from jaxgo.agents import load_agent
+from jaxgo.agents import Agent, load_agent
 from jaxgo.arena import program
-from jaxgo.arena.match import play_match
+from jaxgo.arena.match import Pool, Score, play_match
+from jaxgo.arena.players import checkpoint, load_player, without_noise
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators.base import Evaluation, Evaluator
 from jaxgo.games import make
+from jaxgo.search import SEARCHES
+from jaxgo.search.health import EvaluatorError
+from jaxgo.search.model import Model
+from jaxgo.system import devices
 
 TICTACTOE = make("tictactoe")
 
@@ -61,3 +71,132 @@ def test_a_match_compiles_once(played):
     assert program.advance._cache_size() == before, "another key or temperature compiled the match again"
     np.testing.assert_array_equal(again.moves, played.moves)
     assert (other.moves != played.moves).any()
+
+
+def test_a_result_does_not_hang_on_slots_or_devices(played):
+    """Rollouts and first moves are luck, and every game has its own."""
+    a, b = agents("uct:30", "random")
+    alone = devices.make_mesh(jax.devices()[:1])
+    again = play_match(a, b, jax.random.key(1), starts(TICTACTOE, 13), slots=13, mesh=alone)
+    for one, other in zip(played, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_first_games_are_those_of_a_shorter_match(played):
+    a, b = agents("uct:30", "random")
+    before = program.advance._cache_size()
+    pool = Pool([a, b], capacity=13, slots=3)
+    keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(1), jnp.arange(5))
+    pool.begin([(0, 1)], [starts(TICTACTOE, 5)], [keys])
+    while pool.advance(2):
+        first, second = pool.score(0)[:2]
+        ended = pool.finished(0)
+        np.testing.assert_array_equal(ended, ~np.isnan(first + second))
+    assert pool.finished(0).all()
+    np.testing.assert_array_equal(pool.score(0).moves, played.moves[:5])
+    assert program.advance._cache_size() == before, "fewer openings, or fewer ticks, compiled the match again"
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Four agents, three of them alike."""
+    game = make("dodgem3", max_plies=60)
+    four = agents("random", "flat:4", "random", "random", game=game)
+    return game, four, Pool(four, capacity=5, slots=2)
+
+
+def test_several_matches_at_once_are_those_played_alone(crowd):
+    game, _, pool = crowd
+    luck = [jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(s), jnp.arange(5)) for s in range(2)]
+    begin = starts(game, 5)
+    pool.begin([(0, 1), (3, 2)], [begin, begin], luck)
+    assert not pool.advance()
+    together = [pool.score(0), pool.score(1)]
+    pool.begin([(3, 2)], [begin], luck[1:])
+    assert not pool.advance()
+    for one, other in zip(together[1], pool.score(0), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for score in together:
+        for pair in range(5):
+            for side, got in ((0, score.first[pair]), (1, score.second[pair])):
+                host = replay(game, score.moves[pair, side, : score.plies[pair, side]])
+                assert host.over
+                assert got == (host.result * (1 if side == 0 else -1) + 1) / 2
+
+
+def test_a_seat_may_move_twice_in_a_row():
+    """In swap2 the first player places three stones before the other one moves at all."""
+    game = make("swap2-15", size=5)
+    score = play_match(*agents("random", "random", game=game), jax.random.key(0), starts(game, 3), slots=2)
+    for pair in range(3):
+        for side, got in ((0, score.first[pair]), (1, score.second[pair])):
+            host = replay(game, score.moves[pair, side, : score.plies[pair, side]])
+            assert host.over
+            assert got == (host.result * (1 if side == 0 else -1) + 1) / 2
+
+
+def test_scores_by_hand():
+    score = Score(
+        first=np.array([1, 1, 0.5, 0], np.float32),
+        second=np.array([1, 0, 0, 0], np.float32),
+        plies=np.zeros((4, 2), np.int32),
+        moves=np.zeros((4, 2, 1), np.int16),
+    )
+    assert score.games == 8
+    assert score.mean == 3.5 / 8
+    assert score.outcomes.tolist() == [1, 1, 1, 0, 1]
+    assert score.error == pytest.approx(np.std([1, 0.5, 0.25, 0], ddof=1) / 2)
+
+
+def test_mistakes_are_named(crowd):
+    game, four, pool = crowd
+    begin, luck = starts(game, 2), jax.random.split(jax.random.key(0), 2)
+    with pytest.raises(UsageError, match="one match at a time"):
+        pool.begin([(0, 1), (1, 2)], [begin] * 2, [luck] * 2)
+    with pytest.raises(UsageError, match="1 to 5 openings"):
+        pool.begin([(0, 1)], [starts(game, 6)], [jax.random.split(jax.random.key(0), 6)])
+    with pytest.raises(UsageError, match="the same game"):
+        Pool([four[0], *agents("random")], 1)
+    with pytest.raises(UsageError, match="a puzzle for one"):
+        Pool(agents("random", "random", game=make("pegs")), 1)
+    with pytest.raises(UsageError, match="at least one opening"):
+        Pool(four, 0)
+    over = replay(TICTACTOE, [0, 3, 1, 4, 2]).position
+    with pytest.raises(UsageError, match="over before the first move"):
+        play_match(*agents("random", "random"), jax.random.key(0), jax.tree.map(lambda x: x[None], over))
+
+
+def test_an_agent_that_is_broken_stops_the_match():
+    game = make("tictactoe")
+    broken = Agent("broken", SEARCHES["greedy"], Model(game, Broken()), ())
+    with pytest.raises(EvaluatorError, match=r"broken: .* gave NaN"):
+        play_match(broken, *agents("random"), jax.random.key(0), starts(game, 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Broken(Evaluator):
+    def __call__(self, game, params, key, states):
+        games = states.ply.shape[0]
+        return Evaluation(jnp.zeros((games, game.num_actions)), jnp.full(games, jnp.nan))
+
+
+# -- players --------------------------------------------------------------------------------------------------------
+
+
+def test_players_play_without_noise_unless_it_is_asked_for():
+    assert load_player("gumbel:8", TICTACTOE).search.scale == 0.0
+    assert load_player("gumbel:8,scale=0.5", TICTACTOE).search.scale == 0.5
+    assert load_player("puct:8,noise=0.25", TICTACTOE).search.noise == 0.25
+    noisy = agents("gumbel:8")[0]
+    assert noisy.search.scale == 1.0
+    assert without_noise(noisy).search == load_player("gumbel:8", TICTACTOE).search
+    assert load_player(" uct:8 ", TICTACTOE).name == "uct:8"
+
+
+def test_a_checkpoint_is_known_by_its_numbers():
+    agent = agents("greedy")[0]
+    assert checkpoint(agent) == ""
+    one = agent._replace(params={"w": jnp.ones(3)})
+    assert checkpoint(one) == checkpoint(agent._replace(params={"w": np.ones(3, np.float32)}))
+    assert checkpoint(one) != checkpoint(agent._replace(params={"w": jnp.zeros(3)}))
+    assert checkpoint(one) != checkpoint(agent._replace(params={"w": jnp.ones(3, jnp.int32)}))

@@ -36,6 +36,7 @@ def node(visits, wins, priors, parent: int, value: float = 0.0) -> Edges:
         value=jnp.array([value], jnp.float32),
         raw=jnp.array([value], jnp.float32),
         node=jnp.zeros(1, jnp.int32),
+        game=jnp.zeros(1, jnp.int32),
     )
 
 

@@ -28,6 +28,7 @@ def edges(visits, q, node_visits, logits=None) -> Edges:
         value=zero,
         raw=zero,
         node=jnp.zeros(1, jnp.int32),
+        game=jnp.zeros(1, jnp.int32),
     )
 
 
