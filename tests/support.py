@@ -3,17 +3,28 @@
 import functools
 import json
 import random
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxgo.core import play
 from jaxgo.core.game import Game
 
 GOLDEN = Path(__file__).parent / "golden"
+
+
+def mostly_slow(values: Iterable[Any], quick: Container[Any]) -> list[Any]:
+    """Parameters of a test of which only some run by default."""
+    return [value if value in quick else _slow(value) for value in values]
+
+
+def _slow(value: Any) -> Any:
+    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)
 
 
 @functools.cache
@@ -128,12 +139,18 @@ def _look(game: Game[Any], position: Any) -> Any:
 
 
 @functools.cache
+def _batched(game: Game[Any]) -> Any:
+    """start, tick and look for a batch, compiled once whatever the seed."""
+    start_, tick, look = (functools.partial(f, game) for f in (play.start, _tick, _look))
+    return tuple(jax.jit(jax.vmap(f)) for f in (start_, tick, look))
+
+
+@functools.cache
 def random_games(game: Game[Any], games: int = 256, seed: int = 0, plies: int | None = None) -> Games:
     """Plays uniformly random games to the end (or for `plies`), recording everything at every ply."""
-    tick = jax.jit(jax.vmap(functools.partial(_tick, game)))
-    look = jax.jit(jax.vmap(functools.partial(_look, game)))
+    begin, tick, look = _batched(game)
     key = jax.random.key(seed)
-    positions = jax.jit(jax.vmap(functools.partial(play.start, game)))(jax.random.split(key, games))
+    positions = begin(jax.random.split(key, games))
     records, looks = [], [jax.device_get(look(positions))]
     for t in range(plies or game.max_plies):
         keys = jax.random.split(jax.random.fold_in(key, t + 1), games)

@@ -1,5 +1,6 @@
 """What every registered game promises. A new entry in GAMES is tested here without another line."""
 
+import dataclasses
 import functools
 
 import jax
@@ -18,9 +19,29 @@ LANES = 64
 SCALARS = {"to_play": jnp.int8, "ply": jnp.int16}
 
 
+def kind(game) -> tuple:
+    """What games have in common that differ in their size only."""
+    options = dataclasses.asdict(game).values()
+    return type(game), *(value for value in options if isinstance(value, (bool, str)))
+
+
+def played() -> list:
+    """All games; of those that differ in size only the smallest is played in every run, the others are slow."""
+    smallest: dict[tuple, str] = {}
+    for name in sorted(GAMES, key=lambda name: (GAMES[name].num_actions, GAMES[name].max_plies)):
+        smallest.setdefault(kind(GAMES[name]), name)
+    return [
+        name if smallest[kind(GAMES[name])] == name else pytest.param(name, marks=pytest.mark.slow)
+        for name in sorted(GAMES)
+    ]
+
+
 @pytest.fixture(params=sorted(GAMES))
 def game(request):
     return GAMES[request.param]
+
+
+on_played = pytest.mark.parametrize("game", played(), indirect=True)
 
 
 def test_shapes_and_dtypes_stay(game):
@@ -45,6 +66,7 @@ def test_a_state_keeps_its_byte_budget(name):
     assert state_bytes(GAMES[name]) <= BUDGET.get(name, 400)
 
 
+@on_played
 def test_random_games(game):
     """Legal moves while live, the sign law, zero sums, an end by max_plies, and finished games that stand still."""
     games = random_games(game, LANES)
@@ -72,6 +94,7 @@ def test_random_games(game):
     assert ended.all(), f"games run past max_plies={game.max_plies}"
 
 
+@on_played
 def test_hash_tells_positions_apart(game):
     """Equal keys mean equal boards, and the same key comes from the same board and mover."""
     games = random_games(game, LANES)
@@ -97,6 +120,7 @@ def test_symmetries_are_permutations(game):
         np.testing.assert_array_equal(np.sort(rows, axis=1), np.broadcast_to(np.arange(rows.shape[1]), rows.shape))
 
 
+@on_played
 def test_symmetric_games_stay_symmetric(game):
     """A game replayed through a symmetry that keeps the start shows the transformed planes and masks at every ply."""
     cells, actions = game.symmetries()

@@ -11,7 +11,7 @@ import pytest
 from reference.dodgem import Dodgem as Reference
 from reference.replay import check_agreement, text
 from reference.solve import solve
-from support import Host, check_playout, codes, perft, perft_json, random_games
+from support import Host, check_playout, codes, mostly_slow, perft, perft_json, random_games
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES, make
@@ -34,7 +34,7 @@ def solved(size: int, blocked_wins: bool):
     return reference, solve(reference, reference.initial())
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", mostly_slow(SIZES, (3, 5, 8)))
 def test_perft(size):
     name = next(n for n in GOLDEN if parse(n) == (size, True))
     assert perft(Dodgem(size), DEPTH[size]) == GOLDEN[name]["perft"]["nodes"][: DEPTH[size]]
@@ -164,7 +164,7 @@ def test_repetition(rule, plies, result):
     assert host.result == result
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", mostly_slow(SIZES, (3, 5, 8)))
 def test_reference_agrees_at_every_ply(size):
     game = GAMES[f"dodgem{size}"]
     assert check_agreement(game, Reference(size, max_plies=40 * size), random_games(game, LANES)) > 10 * LANES

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference import go as plain
 from reference.replay import check_agreement
-from support import Host, check_playout, codes, perft, perft_json, random_games
+from support import Host, check_playout, codes, mostly_slow, perft, perft_json, random_games
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
@@ -280,7 +280,9 @@ def reference(game):
     return plain.Go(*game.shape, game.ko, game.suicide, game.komi, game.max_plies)
 
 
-@pytest.mark.parametrize(("ko", "suicide"), RULES)
+@pytest.mark.parametrize(
+    ("ko", "suicide"), mostly_slow(RULES, [("positional", False), ("simple", True), ("situational", True)])
+)
 def test_reference_5x5(ko, suicide):
     game = board(5, ko, suicide)
     assert check_agreement(game, reference(game), random_games(game, 256)) > 5000

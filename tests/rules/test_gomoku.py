@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reference.gomoku import DIRECTIONS, put
 from reference.gomoku import Gomoku as Reference
 from reference.replay import check_agreement
-from support import Host, check_playout, perft_json, random_games, step
+from support import Host, check_playout, mostly_slow, perft_json, random_games, step
 
 from jaxgo.core import play, zobrist
 from jaxgo.core.errors import UsageError
@@ -156,13 +156,13 @@ def test_a_win_on_the_last_cell_is_no_draw():
 
 
 # -- the reference --------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("rules", ["freestyle", "standard", "caro", "caro5"])
+@pytest.mark.parametrize("rules", mostly_slow(["freestyle", "standard", "caro", "caro5"], ["standard", "caro"]))
 def test_the_reference_agrees(rules):
     games = random_games(Gomoku(9, rules), 256)
     assert check_agreement(Gomoku(9, rules), Reference(9, rules), games) > 256 * 9
 
 
-@pytest.mark.parametrize("name", ["gomoku15", "gomoku19"])
+@pytest.mark.parametrize("name", mostly_slow(["gomoku15", "gomoku19"], ["gomoku15"]))
 def test_the_reference_agrees_on_large_boards(name):
     game = GAMES[name]
     check_agreement(game, Reference(game.size), random_games(game, 64), range(8))

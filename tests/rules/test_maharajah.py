@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reference.maharajah import Maharajah as Reference
 from reference.replay import check_agreement
 from sparse import perft
-from support import Host, check_playout, perft_json, random_games, sample_lanes
+from support import Host, check_playout, mostly_slow, perft_json, random_games, sample_lanes
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
@@ -140,7 +140,9 @@ def test_the_cap_makes_a_draw():
     assert host.result == 0
 
 
-@every
+@pytest.mark.parametrize(
+    ("layout", "goal"), mostly_slow(VARIANTS, [("dagaz", "capture"), ("classic", "mate"), ("two", "capture")])
+)
 def test_reference_agrees(layout, goal):
     games = random_games(Maharajah(layout, goal), LANES)
     lanes = sample_lanes(games, 16 if goal == "capture" else 4)

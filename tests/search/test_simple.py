@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from support import mostly_slow
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
@@ -141,7 +142,7 @@ def test_resumed_is_one_shot_for_flat():
     assert extend(start, jnp.array([0, 7, 20])).done.tolist() == [0, 7, 20]
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ("random", "greedy", "flat", "gobang", "wgomoku", "nycu3d")))
 def test_every_registered_search_plays_a_legal_move(name):
     root = placed(MUST_BLOCK, 0, 2)
     result = search(SEARCHES[name], TICTACTOE, Heuristic(), root, budget=24)
