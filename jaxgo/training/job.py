@@ -9,6 +9,8 @@ import jax
 from rich.console import Console
 
 from jaxgo.agents import load_agent
+from jaxgo.arena import elo, records
+from jaxgo.arena.report import ranking, remarks
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import state_bytes
 from jaxgo.system import devices
@@ -18,8 +20,9 @@ from jaxgo.system.stop import Stop
 from jaxgo.training import report as reports
 from jaxgo.training.command import Job
 from jaxgo.training.config import TrainConfig, to_json
+from jaxgo.training.judge import MATCHES
 from jaxgo.training.loop import Report, train
-from jaxgo.training.screen import Screen, rating_table
+from jaxgo.training.screen import Screen
 from jaxgo.training.speed import measure_evaluations
 from jaxgo.training.trainer import Trainer
 
@@ -76,7 +79,7 @@ def run(job: Job, draw: Draw | None = None, console: Console | None = None) -> i
         if stop():
             console.print(f"stopped and saved in {place}; go on with: {job.again}", soft_wrap=True, highlight=False)
             return 0
-        _finish(console, job, screen, draw)
+        _finish(console, job, draw)
     return 0
 
 
@@ -123,9 +126,23 @@ def _greet(console: Console, job: Job, resumed: bool) -> None:
     console.print(words, soft_wrap=True, highlight=False)
 
 
-def _finish(console: Console, job: Job, screen: Screen, draw: Draw | None) -> None:
+def _table(console: Console, job: Job) -> None:
+    """The ratings by all games of the run, as eval.py prints them."""
+    played = records.read(Path(job.run) / MATCHES)
+    if not played:
+        console.print("nobody was met, so there are no ratings (see --judge.final)", highlight=False)
+        return
+    met = {agent for pair in played for agent in (pair.a, pair.b)}
+    anchor = next((agent for agent in (*job.config.judge.opponents, *job.config.judge.final) if agent in met), None)
+    table = elo.fit(played, anchor)
+    console.print(ranking(table))
+    for sentence in remarks(table):
+        console.print(sentence, soft_wrap=True, highlight=False)
+
+
+def _finish(console: Console, job: Job, draw: Draw | None) -> None:
     """The table, the report, and what one can do now."""
-    console.print(rating_table(screen.ratings))
+    _table(console, job)
     for sentence in reports.write(Path(job.run), draw):
         console.print(sentence, soft_wrap=True, highlight=False)
     game, search = job.config.game, f"gumbel:{max(64, job.config.search.budget)}"

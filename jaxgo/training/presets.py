@@ -62,7 +62,7 @@ CONNECT4 = Preset(
         selfplay=SelfplayConfig(games=128, steps=16, cheap=8, full=0.25),
         replay=ReplayConfig(capacity=2**17, start=2**12),
         learner=LearnerConfig(batch=256, reuse=4.0),
-        judge=JudgeConfig(every=90.0, pairs=16, final_pairs=64),
+        judge=JudgeConfig(every=90.0, pairs=16, simulations=64, final_pairs=64),
     ),
     hardware=CPU,
     minutes=6.5,

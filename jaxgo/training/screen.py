@@ -72,11 +72,6 @@ class Screen:
             self._spoke = time.monotonic()
             self._speak(report)
 
-    @property
-    def ratings(self) -> dict[str, tuple[float, float]]:
-        """The newest ratings: Elo and half of its 95 % interval."""
-        return dict(self._elo)
-
     def say(self, sentence: str) -> None:
         """A sentence that must not be missed."""
         self._notes = [*self._notes[-2:], sentence]

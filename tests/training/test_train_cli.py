@@ -90,8 +90,8 @@ def test_a_killed_run_goes_on_to_the_same_numbers(whole, killed):
 
 def test_a_run_ends_with_a_table_a_report_and_what_to_do(whole):
     run, said = whole
-    assert re.search(r"random +\+0 ± 0", said)
-    assert re.search(r"gumbel:4 @ 12 +[+-]\d+ ± \d+", said)
+    assert re.search(r"random +\│ +\+0 ± 0 \(anchor\) +│ +4 │", said), said
+    assert re.search(r"[+-]\d+ ± \d+ +│ +4 │", said), said
     assert f"uv run jaxgo analyse tictactoe --agent gumbel:64@{run}" in said
     assert "Traceback" not in said
     page = (run / "report.html").read_text()
