@@ -94,12 +94,12 @@ def movers(game: Game[Any], actions: Sequence[int]) -> list[int]:
     """Who made each move of a game from its start."""
     line = np.zeros(game.max_plies, np.int32)
     line[: len(actions)] = actions
-    return np.asarray(_movers(game, line))[: len(actions)].tolist()
+    return np.asarray(_movers(game, jnp.asarray(line)))[: len(actions)].tolist()
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _movers(game: Game[Any], actions: Int32[np.ndarray, " T"]) -> Int8[Array, " T"]:
+def _movers(game: Game[Any], actions: Int32[Array, " T"]) -> Int8[Array, " T"]:
     def move(position: Position, action: Int32[Array, ""]) -> tuple[Position, Int8[Array, ""]]:
         return play.play(game, position, action)[0], position.state.to_play
 
-    return jax.lax.scan(move, play.start(game, jax.random.key(0)), jnp.asarray(actions))[1]
+    return jax.lax.scan(move, play.start(game, jax.random.key(0)), actions)[1]

@@ -92,7 +92,12 @@ class Tournament:
         self._hashes = [checkpoint(player) for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
         self.chunk = min(CHUNK if steady else SHORT_CHUNK, schedule.pairs)
-        self._pool = Pool(self.players, self.chunk, slots, None, contest.temperature, contest.hot_plies)
+        # by name, so that the same agents in another order are the same program
+        order = sorted(range(len(self.names)), key=lambda i: self.names[i])
+        self._row = {agent: row for row, agent in enumerate(order)}
+        self._pool = Pool(
+            [self.players[i] for i in order], self.chunk, slots, None, contest.temperature, contest.hot_plies
+        )
         self._games, self._seconds, self._compiled = 0, 0.0, False
         self._known = {pair.id: pair for pair in (records.read(path) if path and path.exists() else [])}
         self._numbers = self._find_numbers()
@@ -194,7 +199,8 @@ class Tournament:
         numbers = list(plan.values())
         padded = [some + some[-1:] * (self.chunk - len(some)) for some in numbers]  # one shape for all programs
         openings = [_cut(self.openings.positions(more), len(some)) for some, more in zip(numbers, padded, strict=True)]
-        self._pool.begin([self._seats(match) for match in plan], openings, [self._keys(m, n) for m, n in plan.items()])
+        seats = [(self._row[a], self._row[b]) for a, b in map(self._seats, plan)]
+        self._pool.begin(seats, openings, [self._keys(m, n) for m, n in plan.items()])
         if not self._compiled:
             yield self.progress("compiling")
             self._pool.advance(0)

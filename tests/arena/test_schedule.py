@@ -1,0 +1,107 @@
+"""Who plays whom: counts, disjoint rounds, and games where they shrink the error bars most."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from jaxgo.arena import elo
+from jaxgo.arena.records import PairResult
+from jaxgo.arena.schedule import Schedule, disjoint, first_meetings, gains
+from jaxgo.core.errors import UsageError
+
+NAMES = ("p", "q", "r", "s")
+
+
+def pairs(a: str, b: str, *outcomes: float) -> list[PairResult]:
+    return [
+        PairResult("go9", a, b, min(1.0, o), max(0.0, o - 1.0), f"{a}{b}{n}{len(outcomes)}")
+        for n, o in enumerate(outcomes)
+    ]
+
+
+def run(plan: Schedule, agents: int, chunk: int) -> dict[tuple[int, int], int]:
+    """Plays a schedule without games; every round must be of disjoint matches."""
+    played: dict[tuple[int, int], int] = {}
+    for _ in range(1000):
+        this = plan.round(played, None, NAMES[:agents], chunk)
+        if not this:
+            return played
+        busy = [agent for match in this for agent in match]
+        assert len(busy) == len(set(busy))
+        assert all(0 < count <= chunk for count in this.values())
+        for match, count in this.items():
+            played[match] = played.get(match, 0) + count
+    raise AssertionError("the schedule does not end")
+
+
+def test_everybody_meets_everybody_so_often():
+    assert run(Schedule("round-robin", 10), 4, chunk=4) == dict.fromkeys(itertools.combinations(range(4), 2), 10)
+    assert run(Schedule("gauntlet", 7), 4, chunk=7) == {(0, 1): 7, (0, 2): 7, (0, 3): 7}
+    assert Schedule("gauntlet", 7).most(4) == 21
+
+
+def test_a_round_has_as_many_matches_as_fit():
+    first = Schedule("round-robin", 5).round({}, None, NAMES, 5)
+    assert len(first) == 2
+    assert disjoint({(0, 1): 1.0, (1, 2): 3.0, (2, 3): 1.0, (0, 3): 2.0}) == [(1, 2), (0, 3)]
+    assert disjoint({(0, 1): 0.0}) == []
+
+
+def test_strangers_meet_first():
+    assert first_meetings(5, {}) == [(0, 1), (2, 3)]
+    assert first_meetings(5, {(0, 1): 2, (2, 3): 2}) == [(0, 2)]
+    assert first_meetings(5, {(0, 1): 2, (2, 3): 2, (1, 3): 1}) == [(0, 4)]
+    assert first_meetings(4, {(0, 1): 1, (1, 2): 1, (2, 3): 1}) == []
+
+
+def test_gains_are_what_the_covariance_loses():
+    """By brute force: the inverse of the precision plus what the games tell, with as many pairs of every match."""
+    results = [
+        *pairs("p", "q", 2.0, 1.0, 1.0, 0.0, 1.5, 0.5),
+        *pairs("q", "r", 2.0, 1.0, 0.0, 1.0),
+        *pairs("r", "s", 1.0, 0.5, 2.0, 0.0, 1.0, 1.0, 1.5, 0.5),
+    ]
+    table = elo.fit(results)
+    found = gains(table, NAMES, 3)
+    order = [table.index(name) for name in NAMES]
+    covariance, ratings = table.covariance[np.ix_(order, order)], table.elo[order]
+    wide = covariance + 1e-3 * np.eye(4)  # the mean of the pool has no variance, so there is no inverse without this
+    for (a, b), gain in found.items():
+        chance = 1 / (1 + 10 ** ((ratings[b] - ratings[a]) / 400))
+        direction = np.zeros(4)
+        direction[[a, b]] = 1.0, -1.0
+        told = 3 * 2 * chance * (1 - chance) * (np.log(10) / 400) ** 2
+        after = np.linalg.inv(np.linalg.inv(wide) + told * np.outer(direction, direction))
+        assert gain == pytest.approx(np.trace(wide) - np.trace(after), rel=1e-3)
+    assert max(found, key=found.__getitem__) == (0, 3), "the ends of a chain know least of each other"
+
+
+def test_play_stops_at_the_wanted_precision():
+    results = pairs("p", "q", *[1.0, 1.5, 0.5] * 60)
+    table = elo.fit(results)
+    error = table.rating("p").error
+    played = {(0, 1): 180}
+    assert not Schedule("round-robin", 500, until=error * 1.01).round(played, table, ("p", "q"), 32)
+    assert Schedule("round-robin", 500, until=error * 0.99).round(played, table, ("p", "q"), 32) == {(0, 1): 32}
+    assert Schedule("informative", 500, until=error * 0.99).round(played, table, ("p", "q"), 32) == {(0, 1): 32}
+    assert not Schedule("informative", 180, until=1.0).round(played, table, ("p", "q"), 32), "all is played"
+    # somebody without a game has no error bar at all
+    assert Schedule("informative", 500, until=1000.0).round(played, table, ("p", "q", "r"), 8) == {(0, 2): 8}
+
+
+def test_informative_games_go_where_they_help():
+    """Three agents, two of them known well: the third one plays."""
+    results = [*pairs("p", "q", *[1.0, 1.5, 0.5] * 40), *pairs("q", "r", 1.0, 0.5)]
+    table = elo.fit(results)
+    plan = Schedule("informative", 500, until=5.0).round({(0, 1): 120, (1, 2): 2}, table, ("p", "q", "r"), 8)
+    ((match, count),) = plan.items()
+    assert 2 in match
+    assert count == 8
+
+
+def test_mistakes_are_named():
+    with pytest.raises(UsageError, match="at least 1 pair"):
+        Schedule(pairs=0)
+    with pytest.raises(UsageError, match="precision"):
+        Schedule(until=float("nan"))
