@@ -14,6 +14,7 @@ import harness
 import jax
 import jax.numpy as jnp
 import mctx
+import numpy as np
 import tyro
 from toy import Hashed, Toy
 
@@ -106,7 +107,8 @@ def ask_duel(name: str, options: Searches) -> None:
 def ask_growth(options: Searches) -> None:
     """The cost of a simulation in a search of 1,024 over that in one of 128, with 82 actions.
 
-    64 games for jaxgo; as many for mctx as end within minutes, since its cost grows with the whole tree.
+    64 games for jaxgo; as many for mctx as end within minutes, since its cost grows with the whole tree. A simulation
+    walks as many levels as the deepest of its lanes; how much longer the walks get is told beside the cost.
     """
     sizes = (128, 1024)
     for name, search, policy, peers in (
@@ -122,14 +124,26 @@ def ask_growth(options: Searches) -> None:
             theirs = with_mctx(policy, model, few, n)
             programs[f"mctx_{n}"] = harness.rate(float(peers * n), theirs, options.seconds)
         rates = harness.interleaved(programs, min(options.repetitions, 3))
+        levels = [_levels(replace(search, simulations=n), model, root) for n in sizes]
         harness.report(
             f"search/growth/{name}",
             jaxgo=rates["jaxgo_128"] / rates["jaxgo_1024"],
+            jaxgo_longer_walks=levels[1] / levels[0],
             mctx=rates["mctx_128"] / rates["mctx_1024"],
             bar=1.5,
             mctx_games=peers,
             **{f"{k}_simulations_s": v for k, v in rates.items()},
         )
+
+
+def _levels(search: Search, model: Model, root: Position) -> float:
+    """Levels that a walk has, on average over simulations, in the game where it is longest."""
+    tree = jax.device_get(jax.jit(functools.partial(_whole, search, model))(jax.random.key(1), root).tree)
+    depth = np.zeros(tree.parent.shape, int)
+    games = np.arange(len(depth))
+    for node in range(1, int(tree.used.min())):
+        depth[:, node] = depth[games, tree.parent[:, node]] + 1
+    return float(depth[:, 1 : tree.used.min()].max(axis=0).mean())
 
 
 def ask_leaves(options: Searches) -> None:
