@@ -154,7 +154,7 @@ class Selfplay:
             ruled=ruled & ~resigns,
             taught=self._taught(moved.state, ruled),
         )
-        tally = _tally(trajectory, result, gave_up, moved.state.ply, self._simulations(full))
+        tally = _tally(trajectory, result, gave_up, self._simulations(full))
         after = SelfplayState(moved, jnp.maximum(state.opening - jnp.int16(1), 0), state.may_resign, gave_up)
         return self._restart(restart, after, end), (trajectory, tally)
 
@@ -225,9 +225,7 @@ def surprise(policy: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Flo
     return jnp.where(policy > 0, policy * (log_policy - log_prior), 0.0).sum(axis=-1)
 
 
-def _tally(
-    plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], ply: Int16[Array, " B"], budget: Array
-) -> Tally:
+def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], budget: Array) -> Tally:
     """What one ply of all games adds to the sums."""
     end = plies.discount == 0
     resigned = end & ~plies.ruled
@@ -242,7 +240,7 @@ def _tally(
     return Tally(
         plies=jnp.float32(end.shape[0]),
         games=total(end),
-        length=total(jnp.where(end, ply, 0)),
+        length=total(jnp.where(end, plies.state.ply + plies.ruled, 0)),  # the move that gives up is not played
         wins=total(end & (of_0 > 0)),
         draws=total(end & (of_0 == 0)),
         resigned=total(resigned),

@@ -104,7 +104,7 @@ class Learner:
     def update(self, state: LearnerState, batch: Batch) -> tuple[LearnerState, dict[str, Array]]:
         """One step; where a number is not finite the step is left out and counted."""
         (loss, parts), slope = jax.value_and_grad(self.loss, has_aux=True)(state.params, batch)
-        norm = optax.global_norm(slope)
+        norm = optax.tree.norm(slope)
         sound = jnp.isfinite(loss) & jnp.isfinite(norm)
         change, optimiser = self.config.optimiser().update(slope, state.optimiser, state.params)
         params = optax.apply_updates(state.params, change)

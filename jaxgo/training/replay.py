@@ -77,7 +77,7 @@ def draw(
     age = (replay.seen - 1 - jnp.arange(capacity, dtype=jnp.uint32)) % capacity
     inside = age.astype(jnp.float32) < window(config, replay.seen, devices)
     total = jnp.cumsum(jnp.where(inside, replay.samples.weight, 0.0))
-    spread = (jnp.arange(batch) + jax.random.uniform(key, (batches, batch))) / batch
+    spread = (jnp.arange(batch)[None] + jax.random.uniform(key, (batches, batch))) / batch
     place = jnp.searchsorted(total, spread * total[-1], side="right")
     return jnp.minimum(place, capacity - 1).astype(jnp.int32)
 

@@ -169,7 +169,7 @@ def _look_back(config: TargetsConfig, later: _Later, ply: Trajectory) -> _Later:
     cut = ply.stray | ~followed
     after = config.trust * later.target + (1.0 - config.trust) * later.value
     target = jnp.where(cut | ply.solved, ply.value, ply.reward + ply.discount * after)
-    fade = jnp.asarray([1.0 - 1.0 / plies for plies in config.horizons], jnp.float32)
+    fade = jnp.asarray([[1.0 - 1.0 / plies for plies in config.horizons]], jnp.float32)
     follows = ply.reward[:, None] + ply.discount[:, None] * later.short
     short = jnp.where(cut[:, None], ply.value[:, None], (1.0 - fade) * ply.value[:, None] + fade * follows)
 

@@ -1,0 +1,191 @@
+"""The learner: batches turned rightly, what the loss wants, steps that are left out, decay, averages, devices."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding, PartitionSpec
+
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError
+from jaxgo.games import make
+from jaxgo.nets import Mlp
+from jaxgo.nets.base import Head
+from jaxgo.system import devices
+from jaxgo.training.augment import make_batch, turned
+from jaxgo.training.learner import Learner, LearnerConfig
+from jaxgo.training.targets import Sample
+
+GAME = make("tictactoe")
+HEADS = (Head("short", "values", 2), Head("reply", "policy"), Head("area", "cells"), Head("lead", "number"))
+COUNT = 32
+
+
+@pytest.fixture(scope="module")
+def states():
+    """Positions after a few moves."""
+    lines = [[0, 4, 8, 2], [1, 2], [4], [3, 5, 7], [], [0, 1, 2, 3], [8, 0, 4], [6, 3]]
+    step = jax.jit(GAME.step)
+    found = []
+    for line in lines * (COUNT // len(lines)):
+        state = play.start(GAME, jax.random.key(0)).state
+        for action in line:
+            state = step(state, jnp.int32(action))
+        found.append(state)
+    return jax.tree.map(lambda *x: jnp.stack(x), *found)
+
+
+@pytest.fixture(scope="module")
+def samples(states):
+    """What to say about them, told by the board, so that a wrong turn shows."""
+    legal = jax.vmap(GAME.legal)(states)
+    own = jax.vmap(GAME.observe)(states)[..., 0].reshape(COUNT, 9)
+    half = jnp.float16
+    policy = legal / legal.sum(axis=1, keepdims=True)
+    one = jnp.ones(COUNT, half)
+    return Sample(
+        state=states,
+        policy=policy.astype(half),
+        policy_weight=one,
+        value=jnp.linspace(-1, 1, COUNT),
+        value_weight=one,
+        heads={
+            "short": jnp.ones((COUNT, 2), half),
+            "reply": policy.astype(half),
+            "area": own.astype(half),
+            "lead": one,
+        },
+        head_weights={head.name: one for head in HEADS},
+        weight=jnp.ones(COUNT),
+    )
+
+
+@pytest.fixture(scope="module")
+def batch(samples):
+    return jax.jit(lambda key: make_batch(GAME, HEADS, key, samples))(jax.random.key(0))
+
+
+@pytest.fixture(scope="module")
+def learner():
+    config = LearnerConfig(batch=COUNT, rate=1e-2, warmup=4, ema=0.9)
+    return Learner(Mlp(width=16, blocks=1).module(GAME, HEADS), HEADS, config)
+
+
+@pytest.fixture(scope="module")
+def begun(learner):
+    params = jax.jit(learner.module.init)(jax.random.key(1), jnp.zeros((1, 3, 3, 2)))
+    return learner.begin(params)
+
+
+@pytest.fixture(scope="module")
+def update(learner):
+    return jax.jit(learner.update)
+
+
+def test_a_turned_sample_is_turned_in_all_its_parts(samples):
+    one = jax.tree.map(lambda x: x[0], samples)
+    plain = turned(GAME, HEADS, jnp.int32(0), one)
+    boards = set()
+    for symmetry in range(8):
+        moved = turned(GAME, HEADS, jnp.int32(symmetry), one)
+        empty = ~moved.planes.any(axis=-1).reshape(-1)
+        for part in (moved.legal, moved.policy > 0, moved.heads["reply"] > 0):
+            np.testing.assert_array_equal(part, empty)
+        np.testing.assert_array_equal(moved.heads["area"], moved.planes[..., 0].reshape(-1))
+        assert moved.value == plain.value
+        boards.add(np.asarray(moved.planes).tobytes())
+    assert len(boards) == 4  # this position is its own mirror image
+
+
+def test_a_batch_draws_a_symmetry_for_each_sample(batch, samples):
+    plain = np.asarray(jax.vmap(GAME.observe)(samples.state), np.float32)
+    same = (np.asarray(batch.planes) == plain).all(axis=(1, 2, 3))
+    assert 0 < same.sum() < COUNT
+
+
+def test_learning_lowers_every_part_of_the_loss_and_the_average_follows(learner, begun, update, batch):
+    state, first = update(begun, batch)
+    for _ in range(60):
+        state, last = update(state, batch)
+    for name in ("loss_policy", "loss_value", "loss_short", "loss_reply", "loss_area", "loss_lead"):
+        assert last[name] < 0.5 * first[name], name
+        assert last[name] >= -1e-5, "0 is perfect"
+    assert int(state.step) == 61
+    far, near = (
+        max(
+            float(abs(a - b).max()) for a, b in zip(jax.tree.leaves(state.average), jax.tree.leaves(other), strict=True)
+        )
+        for other in (begun.params, state.params)
+    )
+    assert 0 < near < far
+
+
+def test_the_rate_warms_up_and_falls():
+    config = LearnerConfig(rate=1.0, warmup=10, decay_steps=110, final=0.1)
+    rates = [float(config.schedule(jnp.int32(step))) for step in (0, 4, 9, 60, 110, 1000)]
+    np.testing.assert_allclose(rates, [0.1, 0.5, 1.0, 0.55, 0.1, 0.1], rtol=1e-5)
+    assert float(LearnerConfig(rate=1.0, warmup=0).schedule(jnp.int32(10**6))) == 1.0
+
+
+def test_illegal_moves_have_no_part_in_the_loss(learner, begun, batch):
+    only = jax.tree.map(lambda x: x[:1], batch)
+    slope = jax.jit(jax.grad(lambda bias: learner.loss(_with_bias(begun.params, bias), only)[1]["policy"]))(
+        jnp.zeros(9)
+    )
+    np.testing.assert_array_equal(np.asarray(slope != 0) & ~np.asarray(only.legal[0]), False)
+    assert (slope != 0).any()
+
+
+def _with_bias(params: Any, bias: Any) -> Any:
+    layers = dict(params["params"])
+    layers["policy"] = {**layers["policy"], "bias": bias}
+    return {"params": layers}
+
+
+def test_a_broken_step_is_left_out_and_counted(begun, update, batch):
+    broken = batch._replace(value=batch.value.at[3].set(jnp.nan))
+    state, _ = update(begun, broken)
+    state, _ = update(state, broken)
+    assert (int(state.step), int(state.skipped), int(state.broken)) == (0, 2, 2)
+    jax.tree.map(np.testing.assert_array_equal, state.params, begun.params)
+    jax.tree.map(np.testing.assert_array_equal, state.optimiser, begun.optimiser)
+    state, _ = update(state, batch)
+    assert (int(state.step), int(state.skipped), int(state.broken)) == (1, 2, 0)
+
+
+def test_decay_spares_norms_and_biases(begun):
+    """With no slope at all, only the matrices shrink."""
+    optimiser = LearnerConfig(weight_decay=0.5, warmup=0).optimiser()
+
+    @jax.jit
+    def step(params):
+        params = jax.tree.map(lambda x: x + 1.0, params)
+        return optimiser.update(jax.tree.map(jnp.zeros_like, params), optimiser.init(params), params)[0]
+
+    change = step(begun.params)
+    for path, leaf in jax.tree_util.tree_leaves_with_path(change):
+        shrinks = bool((leaf < 0).any())
+        assert shrinks == (leaf.ndim > 1), jax.tree_util.keystr(path)
+
+
+def test_two_devices_learn_what_one_learns(learner, begun, update, batch):
+    mesh = devices.make_mesh()
+    assert mesh.devices.size == 2
+    split, whole = NamedSharding(mesh, PartitionSpec(devices.AXIS)), NamedSharding(mesh, PartitionSpec())
+    one, two = begun, jax.device_put(begun, whole)
+    shared = jax.device_put(batch, split)
+    for _ in range(3):
+        one, told_one = update(one, batch)
+        two, told_two = update(two, shared)
+    assert len(shared.planes.sharding.device_set) == 2
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-6), one.params, jax.device_get(two.params))
+    np.testing.assert_allclose(told_one["loss"], told_two["loss"], rtol=1e-5)
+
+
+def test_settings_that_cannot_work_are_refused():
+    for change in ({"batch": 0}, {"rate": 0.0}, {"ema": 1.0}, {"reuse": 0.0}):
+        with pytest.raises(UsageError, match="learner"):
+            dataclasses.replace(LearnerConfig(), **change)

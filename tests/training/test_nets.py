@@ -1,0 +1,109 @@
+"""The contract of a network, over all of `NETS`."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import Network
+from jaxgo.games import make
+from jaxgo.nets import NETS, ResNet, from_json, to_json
+from jaxgo.nets.base import Head, cell_actions, count, squash
+from jaxgo.search.model import Model
+
+GAMES = ("go5", "connect4", "kamisado")
+HEADS = (Head("short", "values", 3), Head("reply", "policy"), Head("area", "cells"), Head("lead", "number"))
+
+
+def shapes(net, game, heads=HEADS, batch=2):
+    """Shapes of the parameters, and of all that the network says of some positions."""
+    module = net.module(game, heads)
+    planes = jax.eval_shape(game.observe, jax.eval_shape(game.init, jax.random.key(0)))
+    stacked = jax.ShapeDtypeStruct((batch, *planes.shape), jnp.float32)
+    params = jax.eval_shape(module.init, jax.random.key(0), stacked)
+    said = jax.eval_shape(lambda p, x: module.apply(p, x, method="learn"), params, stacked)
+    return params, said
+
+
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("game", GAMES)
+def test_a_net_says_what_is_asked_in_float32(name, game):
+    game = make(game)
+    net = NETS[name]
+    if hasattr(net, "precision"):
+        net = dataclasses.replace(net, precision="bfloat16")
+    params, said = shapes(net, game)
+    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves((params, said)))
+    assert said.logits.shape == (2, game.num_actions)
+    assert said.value.shape == (2,)
+    for head in HEADS:
+        assert said.heads[head.name].shape == (2, *head.shape(game))
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_equal_nets_make_equal_modules_and_go_through_json(name):
+    net, game = NETS[name], make("go5")
+    assert net.module(game, HEADS) == net.module(make("go5"), HEADS)
+    assert hash(net.module(game, HEADS)) == hash(net.module(make("go5"), HEADS))
+    assert from_json(to_json(net)) == net
+    with pytest.raises(UsageError, match="has no setting 'deep'"):
+        from_json({**to_json(net), "deep": 3})
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_a_search_does_not_pay_for_further_heads(name):
+    game, net = make("tictactoe"), NETS[name]
+    planes = jnp.zeros((1, 3, 3, 2))
+
+    def products(heads):
+        module = net.module(game, heads)
+        params = jax.eval_shape(module.init, jax.random.key(0), planes)
+        return str(jax.make_jaxpr(module.apply)(params, planes)).count("dot_general")
+
+    assert products(HEADS) == products(())
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_an_untrained_net_has_no_opinion(name):
+    game = make("tictactoe")
+    model = Model(game, Network(NETS[name].module(game)))
+    params = jax.jit(model.init)(jax.random.key(0))
+    root = model.start(jax.random.key(0), 2)
+    logits, value = model.evaluate(params, jax.random.key(0), root.state, model.legal(root))
+    assert float(abs(value).max()) < 0.2
+    assert float(jnp.ptp(logits)) < 0.5
+
+
+def test_one_set_of_weights_plays_every_size_of_board():
+    net = ResNet(channels=8, blocks=2)
+    small, _ = shapes(net, make("go5"))
+    large, _ = shapes(net, make("go19"))
+    assert jax.tree.map(jnp.shape, small) == jax.tree.map(jnp.shape, large)
+
+
+def test_actions_that_are_cells_are_found_by_the_symmetries():
+    found = {
+        name for name in ("go9", "gomoku9", "tictactoe", "connect4", "kono", "kamisado") if cell_actions(make(name))
+    }
+    assert found == {"go9", "gomoku9", "tictactoe"}
+
+
+def test_sizes_reach_from_ten_thousand_to_fifty_million():
+    go = make("go9")
+    small = count(shapes(ResNet(channels=16, blocks=1), go, ())[0])
+    large = count(shapes(ResNet(channels=384, blocks=18), go, ())[0])
+    assert small < 12_000
+    assert large > 45_000_000
+
+
+def test_a_logit_of_a_value_is_twice_its_artanh():
+    np.testing.assert_allclose(squash(2 * jnp.arctanh(jnp.array([-0.5, 0.0, 0.9]))), [-0.5, 0.0, 0.9], rtol=1e-5)
+
+
+def test_impossible_nets_are_refused():
+    for net, change in (("mlp", {"width": 0}), ("resnet", {"channels": 0}), ("resnet", {"blocks": -1})):
+        with pytest.raises(UsageError):
+            dataclasses.replace(NETS[net], **change)

@@ -1,0 +1,85 @@
+"""The ring: what it keeps, how far it looks back, and how often it shows what."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.training import replay
+from jaxgo.training.replay import ReplayConfig
+from jaxgo.training.targets import Sample
+
+
+def samples(numbers, weight=1.0):
+    """Samples that are told apart by their value."""
+    numbers = jnp.asarray(numbers, jnp.float32)
+    half = jnp.ones(numbers.shape, jnp.float16)
+    policy = jnp.ones((*numbers.shape, 2), jnp.float16)
+    weights = jnp.broadcast_to(jnp.asarray(weight, jnp.float32), numbers.shape)
+    return Sample((), policy, half, numbers, half, {}, {}, weights)
+
+
+def ring(config, batches, size):
+    """A ring after these batches, each padded with rows that hold nothing."""
+    state = replay.empty(samples(np.zeros(size)), config.capacity)
+    add = jax.jit(replay.add)
+    for batch in batches:
+        padded = [*batch, *[-1.0] * (size - len(batch))]
+        state = add(state, samples(padded), jnp.arange(size) < len(batch))
+    return state
+
+
+def drawn(config, state, batches=200, batch=32, devices=1):
+    draw = jax.jit(replay.draw, static_argnums=(0, 3, 4, 5))
+    place = draw(config, state, jax.random.key(0), batches, batch, devices)
+    return np.asarray(jax.vmap(lambda at: replay.read(state, at).value)(place))
+
+
+def test_the_oldest_samples_make_room_and_empty_rows_are_not_kept():
+    config = ReplayConfig(capacity=8, start=8)
+    state = ring(config, [range(5), range(5, 6), [], range(6, 11)], 5)
+    assert int(state.seen[0]) == 11
+    assert sorted(np.asarray(state.samples.value).tolist()) == list(range(3, 11))
+    assert set(drawn(config, state).reshape(-1)) == set(range(3, 11))
+
+
+def test_nothing_is_drawn_that_was_not_there():
+    config = ReplayConfig(capacity=64, start=8)
+    state = ring(config, [range(10)], 10)
+    assert set(drawn(config, state).reshape(-1)) <= set(range(10))
+
+
+def test_the_window_grows_by_a_power_and_ends_at_the_capacity():
+    config = ReplayConfig(capacity=1000, start=100, growth=0.5, share=0.5)
+    seen = jnp.asarray([50, 100, 400, 2_000_000], jnp.uint32)
+    # start * (1 + share * ((seen / start) ** growth - 1) / growth)
+    np.testing.assert_allclose(replay.window(config, seen, 1), [50, 100, 200, 1000], rtol=1e-5)
+    np.testing.assert_allclose(replay.window(config, seen // 2, 2), [25, 50, 100, 500], rtol=1e-5)
+    late = ring(
+        ReplayConfig(capacity=512, start=16, growth=0.5, share=0.5), [range(k, k + 64) for k in range(0, 256, 64)], 64
+    )
+    # 16 * (1 + 0.5 * (sqrt(16) - 1) / 0.5) = 64 of the newest
+    assert set(drawn(ReplayConfig(capacity=512, start=16, growth=0.5, share=0.5), late).reshape(-1)) == set(
+        range(192, 256)
+    )
+
+
+def test_samples_come_in_proportion_to_their_weight_and_each_batch_is_spread():
+    config = ReplayConfig(capacity=4, start=4)
+    state = replay.empty(samples(np.zeros(4)), 4)
+    state = replay.add(state, samples(np.arange(4.0), [0.0, 1.0, 2.0, 5.0]), jnp.ones(4, bool))
+    found = drawn(config, state)
+    share = [(found == value).mean() for value in range(4)]
+    np.testing.assert_allclose(share, [0, 1 / 8, 2 / 8, 5 / 8], atol=0.01)
+    # one draw in each 32nd of the weight: no batch is off by more than one
+    assert (abs((found == 3).sum(axis=1) - 20) <= 1).all()
+    assert len(np.unique(found, axis=0)) > 1 or (found == found[0]).all()
+
+
+def test_a_ring_too_small_for_its_samples_says_so():
+    state = replay.empty(samples(np.zeros(4)), 4)
+    with pytest.raises(UsageError, match=r"replay.capacity is too small: 5 samples .* holds 4"):
+        replay.add(state, samples(np.zeros(5)), jnp.ones(5, bool))
+    with pytest.raises(UsageError, match="not between 1 and"):
+        ReplayConfig(capacity=8, start=9)

@@ -1,0 +1,140 @@
+"""Self-play: live roots, games that restart in place, random openings, cheap searches, resignation and its audit."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from judges import Hashed, Road
+
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators.base import Evaluation, Evaluator
+from jaxgo.search import Greedy, Gumbel, Model, Search
+from jaxgo.search.base import SearchResult
+from jaxgo.selfplay import Selfplay, SelfplayConfig, sharpen
+
+GAMES, STEPS = 32, 24
+SEARCH = Gumbel(simulations=4, considered=2, solver=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Gloom(Hashed):
+    """Seat 0 thinks that it has lost, and seat 1 agrees; the facts are otherwise."""
+
+    def __call__(self, game: Any, params: Any, key: Any, states: Any) -> Evaluation:
+        logits, _ = super().__call__(game, params, key, states)
+        return Evaluation(logits, jnp.where(states.to_play == 0, -0.97, 0.97))
+
+
+def collected(judge: Evaluator, search: Search = SEARCH, **changes: Any) -> Any:
+    """The plies of two iterations, one after the other, and the sums of both."""
+    config = SelfplayConfig(**{"games": GAMES, "steps": STEPS, **changes})
+    player = Selfplay(search, Model(Road(), judge), config)
+    begin = jax.jit(player.begin, static_argnums=1)
+    collect = jax.jit(lambda state, key: player.collect((), state, key))
+    state, one, first = collect(begin(jax.random.key(5), GAMES), jax.random.key(6))
+    _, two, second = collect(state, jax.random.key(7))
+    join = jax.tree.map(lambda a, b: np.concatenate([a, b]), one, two)
+    tally = jax.tree.map(lambda a, b: float(a + b), first, second)
+    return join, tally._asdict()
+
+
+@dataclasses.dataclass(frozen=True)
+class Dumb(Hashed):
+    """Has no number for a first move."""
+
+    def __call__(self, game: Any, params: Any, key: Any, states: Any) -> Evaluation:
+        logits, value = super().__call__(game, params, key, states)
+        return Evaluation(logits, jnp.where(states.ply == 1, jnp.nan, value))
+
+
+@pytest.fixture(scope="module")
+def gloomy():
+    return collected(Gloom(), resign=0.9, play_on=0.5, opening=0.5, opening_plies=3, cheap=2, full=0.5)
+
+
+def test_no_dead_root_is_searched_and_games_restart_in_place(gloomy):
+    plies, tally = gloomy
+    over = jax.vmap(jax.vmap(Road().over))(plies.state)
+    assert not over.any()
+    ply, end = plies.state.ply, plies.discount == 0
+    assert (ply[0] == 0).all()
+    np.testing.assert_array_equal(ply[1:], np.where(end[:-1], 0, ply[:-1] + 1))
+    assert tally["games"] == end.sum() > 100
+    assert tally["length"] == (ply + plies.ruled)[end].sum()  # a move that gives up is not played
+    assert tally["plies"] == ply.size
+
+
+def test_rewards_and_discounts_are_those_of_the_rules(gloomy):
+    plies, _ = gloomy
+    after, end = plies.state.to_play[1:], plies.discount[:-1] == 0
+    sign = np.where(after == plies.state.to_play[:-1], 1.0, -1.0)
+    np.testing.assert_array_equal(plies.discount[:-1][~end], sign[~end])
+    assert (plies.discount == 1).any(), "no double moves"
+    given_up = (plies.discount == 0) & ~plies.ruled
+    assert (plies.reward[given_up] == -1).all()
+
+
+def test_random_openings_come_first_and_in_their_share(gloomy):
+    plies, _ = gloomy
+    stray, ply = plies.stray, plies.state.ply
+    assert not stray[ply >= 3].any()
+    assert (stray[:-1][ply[1:] > 0] >= stray[1:][ply[1:] > 0]).all(), "random moves must come first"
+    assert 0.3 < stray[ply == 0].mean() < 0.7
+
+
+def test_one_budget_for_all_games_of_a_ply(gloomy):
+    plies, tally = gloomy
+    assert (plies.full == plies.full[:, :1]).all()
+    assert 0.2 < plies.full.mean() < 0.8
+    assert tally["simulations"] == np.where(plies.full, 4, 2).sum()
+
+
+def test_games_are_given_up_and_false_resignations_counted(gloomy):
+    plies, tally = gloomy
+    audited = false = resigned = 0
+    for game in range(GAMES):
+        loser = -1
+        for step in range(2 * STEPS):
+            mover = plies.state.to_play[step, game]
+            if plies.value[step, game] <= -0.9 and not plies.stray[step, game] and loser < 0:
+                loser = mover
+            if plies.discount[step, game] == 0:
+                if plies.ruled[step, game]:
+                    audited += loser >= 0
+                    result = plies.reward[step, game] * (1 if mover == loser else -1)
+                    false += bool(loser >= 0 and result > -1)
+                else:
+                    resigned += 1
+                loser = -1
+    assert (tally["resigned"], tally["audited"], tally["false_resigns"]) == (resigned, audited, false)
+    assert resigned > 20
+    assert 0 < false < audited
+
+
+def test_a_judge_without_finite_numbers_is_reported():
+    plies, tally = collected(Dumb(), Greedy(), opening=0.0, steps=2)
+    assert tally["broken"] == (plies.state.ply == 1).sum() > 0
+
+
+def test_the_policy_to_learn_leaves_out_what_is_proven_lost():
+    policy = jnp.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.5, 0.5, 0.0], [0.6, 0.3, 0.1]])
+    proven = jnp.array([[True, False, False], [False, True, False], [True, True, False], [True, True, True]])
+    q = jnp.array([[-1.0, 0.1, 0.2], [0.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [0.0, 0.0, -1.0]])
+    value = jnp.array([0.1, 1.0, -1.0, 0.0])
+    solved = jnp.array([False, True, True, True])
+    blank = jnp.zeros(4, jnp.int32)
+    result = SearchResult(blank, policy, value, jnp.zeros((4, 3), jnp.int32), q, proven, solved, jnp.ones(4, bool))
+    expected = [[0.0, 0.6, 0.4], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [2 / 3, 1 / 3, 0.0]]
+    np.testing.assert_allclose(sharpen(result), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"games": 0}, "at least 1"), ({"full": 1.5}, "selfplay.full is a share"), ({"half_life": 0.0}, "above 0")],
+)
+def test_impossible_settings_are_refused(change, said):
+    with pytest.raises(UsageError, match=said):
+        SelfplayConfig(**change)

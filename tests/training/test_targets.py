@@ -1,0 +1,183 @@
+"""Labels: the sign law against results told by seat, tails, random moves, resignation, lessons, and the window."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from judges import Hashed, Road, RoadState
+
+from jaxgo.core.errors import UsageError
+from jaxgo.games import make
+from jaxgo.nets.base import Head
+from jaxgo.search import Gumbel, Model
+from jaxgo.selfplay import Selfplay, SelfplayConfig, Trajectory
+from jaxgo.training import targets
+from jaxgo.training.targets import TargetsConfig
+
+SHORT, REPLY, OWN = Head("short", "values", 2), Head("reply", "policy"), Head("ownership", "cells")
+PLAIN = TargetsConfig(trust=1.0, surprise=0.0, heads=("short", "reply"), horizons=(1.0, 4.0))
+
+
+def plies(rows, games=1):
+    """A trajectory of hand-made plies; each row says what differs from a quiet full search."""
+    count = len(rows)
+
+    def column(name, default, dtype):
+        return jnp.asarray([[row.get(name, default)] * games for row in rows], dtype)
+
+    ply = jnp.broadcast_to(jnp.arange(count, dtype=jnp.int16)[:, None], (count, games))
+    seat = column("seat", 0, jnp.int8)
+    return Trajectory(
+        state=RoadState(ply.astype(jnp.int8), seat, seat, ply),
+        policy=column("policy", [0.5, 0.5, 0.0], jnp.float16),
+        value=column("value", 0.0, jnp.float32),
+        reward=column("reward", 0.0, jnp.float32),
+        discount=column("discount", -1.0, jnp.float32),
+        surprise=column("surprise", 0.0, jnp.float32),
+        solved=column("solved", False, bool),
+        full=column("full", True, bool),
+        stray=column("stray", False, bool),
+        ruled=column("ruled", False, bool),
+        taught={"ownership": column("own", [0.0] * 3, jnp.float16)},
+    )
+
+
+def labels(config, rows, heads=(SHORT, REPLY, OWN), horizon=0):
+    """The samples of one window that holds exactly these plies, oldest first."""
+    fresh = plies(rows)
+    window, samples, present = targets.make_samples(config, heads, targets.empty_window(fresh, horizon), fresh)
+    return window, jax.tree.map(lambda x: np.asarray(x)[np.asarray(present)], samples)
+
+
+def test_a_game_of_two_plies():
+    """Seat 0 moves, seat 1 wins."""
+    _, found = labels(PLAIN, [{"seat": 0, "value": 0.2}, {"seat": 1, "value": 0.4, "reward": 1.0, "discount": 0.0}])
+    np.testing.assert_array_equal(found.value, [-1.0, 1.0])
+    np.testing.assert_array_equal(found.value_weight, [1.0, 1.0])
+    # of one ply: the root value itself; of four: 1/4 of it and 3/4 of what follows
+    later = 0.25 * 0.4 + 0.75 * 1.0
+    np.testing.assert_allclose(found.heads["short"], [[0.2, 0.25 * 0.2 - 0.75 * later], [0.4, later]], rtol=1e-2)
+    np.testing.assert_array_equal(found.head_weights["reply"], [1.0, 0.0])
+
+
+def test_a_seat_that_moves_twice_keeps_its_sign():
+    rows = [{"seat": 0, "discount": 1.0}, {"seat": 0}, {"seat": 1, "reward": -1.0, "discount": 0.0}]
+    _, found = labels(PLAIN, rows)
+    np.testing.assert_array_equal(found.value, [1.0, 1.0, -1.0])
+    # the next policy of the same seat is no reply
+    np.testing.assert_array_equal(found.head_weights["reply"], [0.0, 1.0, 0.0])
+
+
+def test_trust_mixes_the_result_with_later_root_values():
+    rows = [{"value": 0.5}, {"seat": 1, "value": 0.6}, {"value": 0.1, "reward": 1.0, "discount": 0.0}]
+    _, found = labels(TargetsConfig(trust=0.5, heads=()), rows, ())
+    second = -(0.5 * 1.0 + 0.5 * 0.1)
+    np.testing.assert_allclose(found.value, [-(0.5 * second + 0.5 * 0.6), second, 1.0], rtol=1e-6)
+
+
+def test_a_tail_rests_on_its_last_root_value_with_less_weight():
+    _, found = labels(PLAIN, [{"value": 0.1}, {"seat": 1, "value": 0.3}])
+    np.testing.assert_allclose(found.value, [-0.3, 0.3], rtol=1e-6)
+    np.testing.assert_array_equal(found.value_weight, [0.5, 0.5])
+
+
+def test_a_random_move_tells_nothing_of_the_position_before_it():
+    rows = [{"value": 0.1}, {"seat": 1, "value": 0.3, "stray": True}, {"value": 0.2, "reward": 1.0, "discount": 0.0}]
+    _, found = labels(PLAIN, rows)
+    np.testing.assert_allclose(found.value, [-0.3, 0.3, 1.0], rtol=1e-6)
+    np.testing.assert_array_equal(found.value_weight, [0.5, 0.5, 1.0])
+    np.testing.assert_array_equal(found.head_weights["reply"], [1.0, 0.0, 0.0])
+
+
+def test_an_exact_value_is_the_label_whatever_was_played():
+    rows = [{"value": 0.1}, {"seat": 1, "value": 1.0, "solved": True}, {"value": 0.2, "reward": 1.0, "discount": 0.0}]
+    _, found = labels(PLAIN, rows)
+    np.testing.assert_array_equal(found.value, [-1.0, 1.0, 1.0])
+
+
+def test_lessons_turn_round_for_the_other_seat_and_a_game_given_up_has_none():
+    over = {"reward": 1.0, "discount": 0.0}
+    rows = [{}, {"seat": 1, **over, "ruled": True, "own": [1.0, 0.0, -1.0]}, {}, {"seat": 1, **over}]
+    _, found = labels(PLAIN, rows)
+    np.testing.assert_array_equal(found.heads["ownership"][:2], [[1.0, 0.0, -1.0], [-1.0, 0.0, 1.0]])
+    np.testing.assert_array_equal(found.head_weights["ownership"], [1.0, 1.0, 0.0, 0.0])
+
+
+def test_cheap_searches_teach_no_policy_and_surprises_come_more_often():
+    rows = [{"surprise": 3.0}, {"seat": 1, "surprise": 1.0}, {"full": False}, {"reward": 1.0, "discount": 0.0}]
+    _, found = labels(TargetsConfig(surprise=0.5, cheap=0.25, heads=()), rows, ())
+    np.testing.assert_array_equal(found.policy_weight, [1.0, 1.0, 0.0, 1.0])
+    np.testing.assert_allclose(found.weight, [0.5 + 0.5 * 9 / 4, 0.5 + 0.5 * 3 / 4, 0.25, 0.5], rtol=1e-6)
+
+
+def test_plies_wait_for_the_end_of_their_game_and_come_once():
+    window = targets.empty_window(plies([{}]), 3)
+    seen = []
+    make = functools.partial(targets.make_samples, PLAIN, (SHORT,))
+    #             ends at 2                    falls out of the window without an end, then the end of the rest
+    ends = [False, False, True, False, False, False, False, True]
+    for number, end in enumerate(ends):
+        row = {"value": number / 10, "seat": number % 2, **({"reward": 1.0, "discount": 0.0} if end else {})}
+        fresh = plies([row])
+        fresh = fresh._replace(state=fresh.state._replace(ply=jnp.full((1, 1), number, jnp.int16)))
+        window, samples, present = make(window, fresh)
+        got = np.asarray(samples.state.ply)[np.asarray(present)].tolist()
+        seen.append(got)
+        for at, value in zip(got, np.asarray(samples.value)[np.asarray(present)].tolist(), strict=True):
+            due = next(n for n in range(at, len(ends)) if ends[n])
+            left_early = due > number
+            expected = row["value"] * (-1) ** (number - at) if left_early else (-1.0) ** (due - at)
+            assert value == pytest.approx(expected), (at, number)
+    # at most two at a time; the others wait for their turn
+    assert seen == [[], [], [0, 1], [2], [], [], [3], [4, 5]]
+
+
+@pytest.fixture(scope="module")
+def road():
+    """Self-play of a game of double moves, with its labels when nothing is left to the search."""
+    config = SelfplayConfig(games=16, steps=40, opening=0.0)
+    player = Selfplay(Gumbel(simulations=3, considered=2, solver=False), Model(Road(), Hashed()), config)
+
+    @jax.jit
+    def run(key):
+        state = player.begin(key, 16)
+        _, fresh, tally = player.collect((), state, key)
+        window = targets.empty_window(fresh, 0)
+        return fresh, tally, targets.make_samples(PLAIN, (SHORT,), window, fresh)[1:]
+
+    return jax.device_get(run(jax.random.key(3)))
+
+
+def test_labels_of_real_games_are_their_results_by_seat(road):
+    fresh, _, (samples, present) = road
+    steps, games = fresh.value.shape
+    assert present[: steps * games].all()
+    value = samples.value[: steps * games].reshape(steps, games)
+    weight = samples.value_weight[: steps * games].reshape(steps, games)
+    assert (fresh.discount == 1).sum() > 10, "no double moves"
+    checked = 0
+    for game in range(games):
+        result = None  # for seat 0, of the game that the plies below belong to
+        for step in reversed(range(steps)):
+            mover = fresh.state.to_play[step, game]
+            if fresh.discount[step, game] == 0:
+                result = fresh.reward[step, game] * (1 if mover == 0 else -1)
+            assert weight[step, game] == (0.5 if result is None else 1.0)
+            if result is not None:
+                assert value[step, game] == (result if mover == 0 else -result)
+                checked += 1
+    assert checked > 300
+
+
+def test_games_say_which_heads_they_teach():
+    go = make("go5")
+    assert {lesson.name for lesson in go.lessons()} == {"ownership", "score"}
+    assert TargetsConfig(heads=("ownership",)).make_heads(go) == (OWN,)
+    with pytest.raises(UsageError, match="this game does not teach; it has: short, reply"):
+        TargetsConfig(heads=("ownership",)).make_heads(make("tictactoe"))
+    state = go.place(np.array([1] * 10 + [0] * 5 + [2] * 10, np.int8), 0)
+    taught = go.taught(state)
+    assert np.asarray(taught["ownership"]).tolist() == [1] * 10 + [0] * 5 + [-1] * 10
+    assert float(taught["score"]) == pytest.approx((0 - 24.5) / 5)
