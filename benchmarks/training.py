@@ -198,46 +198,71 @@ def bar_smoke(options: Training) -> None:
         params, seconds = train_ours(config, config.budget.seconds / 60, Path(folder) / "run")
     game = GAMES["tictactoe"]
     model = Model(game, Network(config.net.module(game)))
-    losses = [lost_to_anyone(model, params, config.search.budget, seat) for seat in (0, 1)]
+    walk = Walk(model, params, config.search.budget)
+    losses = [walk.lost(seat) for seat in (0, 1)]
     harness.report("smoke", seconds=seconds, lost_as_first=losses[0], lost_as_second=losses[1])
 
 
-def lost_to_anyone(model: Model, params: Any, simulations: int, seat: int) -> int:
-    """Lines of play in which the player in this seat loses, over every reply that an opponent has."""
-    search = Gumbel(simulations=simulations, considered=9, scale=0.0)
-    think = jax.jit(lambda position, key: search.run(model, params, key, position).action)
-    step, legal = jax.jit(model.play), jax.jit(model.legal)
-    positions = jax.tree.map(np.asarray, model.start(jax.random.key(0), 1))
-    lost, width = 0, 512  # one shape, one program
-    while positions.state.ply.shape[0]:
-        count = positions.state.ply.shape[0]
-        assert count <= width
-        padded = jax.tree.map(lambda x, c=count: np.resize(x, (width, *x.shape[1:])) if c else x, positions)
-        ours = int(positions.state.to_play[0]) == seat
-        if ours:
-            actions = np.asarray(think(padded, jax.random.key(1)))[:count, None]
-            there = np.ones_like(actions, bool)
-        else:
-            there = np.asarray(legal(padded))[:count]
-            actions = np.broadcast_to(np.arange(there.shape[1], dtype=np.int32), there.shape)
-        lane, place = np.nonzero(there)
-        next_positions = []
-        for start in range(0, len(lane), width):
-            chosen = lane[start : start + width]
-            picked = jax.tree.map(lambda x, c=chosen: np.resize(x[c], (width, *x.shape[1:])), positions)
-            moves = np.resize(actions[chosen, place[start : start + width]], width).astype(np.int32)
-            moved, _ = step(picked, moves)
-            over = np.asarray(model.over(moved))[: len(chosen)]
-            result = np.asarray(jax.vmap(model.game.returns)(moved.state))[: len(chosen), seat]
-            lost += int((over & (result < 0)).sum())
-            next_positions.append(jax.tree.map(lambda x, live=~over: np.asarray(x)[: len(live)][live], moved))
-        positions = distinct(jax.tree.map(lambda *parts: np.concatenate(parts), *next_positions))
-    return lost
+class Walk:
+    """Every line of play against a player, level by level. One shape for all levels: one program each."""
+
+    def __init__(self, model: Model, params: Any, simulations: int, width: int = 256) -> None:
+        self.model, self.width = model, width
+        search = Gumbel(simulations=simulations, considered=model.game.num_actions, scale=0.0)
+        self._think = jax.jit(lambda position: search.run(model, params, jax.random.key(1), position).action)
+        self._legal = jax.jit(model.legal)
+
+        def move(position: Any, action: Any) -> Any:
+            moved, _ = model.play(position, action)
+            return moved, model.over(moved), jax.vmap(model.game.returns)(moved.state)
+
+        self._move = jax.jit(move)
+
+    def lost(self, seat: int) -> int:
+        """Different ends in which the player in this seat has lost, whatever the other one tries."""
+        positions, lost = jax.device_get(self.model.start(jax.random.key(0), 1)), 0
+        while count := positions.state.ply.shape[0]:
+            ours = int(positions.state.to_play[0]) == seat
+            lane, action = self._replies(positions, count, ours)
+            levels = []
+            for start in range(0, len(lane), self.width):
+                chosen, picked = lane[start : start + self.width], action[start : start + self.width]
+                moved, over, result = jax.device_get(self._move(self._padded(positions, chosen), self._fill(picked)))
+                live = ~over[: len(chosen)]
+                lost += int((~live & (result[: len(chosen), seat] < 0)).sum())
+                levels.append(jax.tree.map(lambda x, live=live: x[: len(live)][live], moved))
+            positions = distinct(jax.tree.map(lambda *parts: np.concatenate(parts), *levels))
+        return lost
+
+    def _replies(self, positions: Any, count: int, ours: bool) -> tuple[Any, Any]:
+        """Which actions to follow from which position: the player's own, or all."""
+        lanes, actions = [], []
+        for start in range(0, count, self.width):
+            chosen = np.arange(start, min(count, start + self.width))
+            padded = self._padded(positions, chosen)
+            if ours:
+                lanes.append(chosen)
+                actions.append(np.asarray(self._think(padded))[: len(chosen)])
+            else:
+                there = np.asarray(self._legal(padded))[: len(chosen)]
+                lanes.append(chosen[np.nonzero(there)[0]])
+                actions.append(np.nonzero(there)[1])
+        return np.concatenate(lanes), np.concatenate(actions).astype(np.int32)
+
+    def _padded(self, positions: Any, chosen: Any) -> Any:
+        return jax.tree.map(lambda x: x[self._fill(chosen)], positions)
+
+    def _fill(self, values: Any) -> Any:
+        """So many values as a level is wide, the first ones again at the end."""
+        return np.resize(values, self.width)
 
 
 def distinct(positions: Any) -> Any:
     """Positions without their doubles."""
-    rows = np.concatenate([x.reshape(x.shape[0], -1).astype(np.int64) for x in jax.tree.leaves(positions)], axis=1)
+    parts = [x for x in jax.tree.leaves(positions) if x.size]
+    if not parts:
+        return positions
+    rows = np.concatenate([x.reshape(x.shape[0], -1).astype(np.int64) for x in parts], axis=1)
     _, first = np.unique(rows, axis=0, return_index=True)
     return jax.tree.map(lambda x: x[first], positions)
 

@@ -5,6 +5,7 @@ without another one. Every pair of games goes to `matches.jsonl`, and ratings ar
 """
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from jaxgo.agents import Agent, load_agent
 from jaxgo.arena import elo, records
-from jaxgo.arena.match import FOREVER, Pool, Score
+from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings, random_openings
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Params
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from jaxgo.training.trainer import Trainer
 
 MATCHES = "matches.jsonl"
+TICKS = 8  # of a match in one call
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,8 +59,8 @@ class _Player:
 class Judge:
     """Measures the players of one run; starts to work, and to compile, at its first call."""
 
-    def __init__(self, trainer: "Trainer", run: RunDir) -> None:
-        self._trainer, self._run = trainer, run
+    def __init__(self, trainer: "Trainer", run: RunDir, stop: Callable[[], bool] = lambda: False) -> None:
+        self._trainer, self._run, self._stop = trainer, run, stop
         self._config = trainer.config.judge
         self._past: list[_Player] = []
         self._pool: Pool | None = None
@@ -80,6 +82,8 @@ class Judge:
                 played += self._match(pool, place, count)
         for spec in dict.fromkeys(met):
             played += self._match(pool, 1 + config.past + self._plain.index(spec), count)
+        if self._stop():
+            return {}
         if all(past.name != player.name for past in self._past):
             self._past.append(player)
         records.append(self._run.path / MATCHES, played)
@@ -128,7 +132,9 @@ class Judge:
         numbers = range(count)
         keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(self._trainer.config.seed), jnp.arange(count))
         pool.begin([(0, other)], [self._openings.positions(numbers)], [keys])
-        pool.advance(FOREVER)
+        while pool.advance(TICKS):  # in short calls, so that Ctrl-C is heard in between
+            if self._stop():
+                return []
         return self._records(pool.agents[0].name, pool.agents[other].name, pool.score(0))
 
     def _records(self, a: str, b: str, score: Score) -> list[records.PairResult]:

@@ -50,7 +50,7 @@ def train(
     stop: Callable[[], bool] = lambda: False,
 ) -> TrainState:
     """Trains until the budget is spent or `stop` says so, going on from the run's last checkpoint; saves at the end."""
-    loop = Loop(Trainer(config, mesh or devices.make_mesh()), run, watch)
+    loop = Loop(Trainer(config, mesh or devices.make_mesh()), run, watch, stop)
     while not (loop.finished or stop()):
         loop.advance()
     loop.end(judge=not stop())
@@ -69,7 +69,7 @@ class _Underway:
 class Loop:
     """A run under way on this host."""
 
-    def __init__(self, trainer: Trainer, run: RunDir, watch: Watch) -> None:
+    def __init__(self, trainer: Trainer, run: RunDir, watch: Watch, stop: Callable[[], bool] = lambda: False) -> None:
         self.trainer, self.run, self._watch = trainer, run, watch
         self.config = trainer.config
         self._underway: list[_Underway] = []
@@ -81,7 +81,7 @@ class Loop:
             self.state = found[1]
         self.iteration = int(self.state.iteration)
         self._earlier = float(self.state.seconds)
-        self._judge = Judge(trainer, run)
+        self._judge = Judge(trainer, run, stop)
         self._began: float | None = None  # the clock starts when everything is compiled
         self._done = time.monotonic()  # when the device had done what we last heard of
         self._saved = self._judged = self._earlier
