@@ -235,12 +235,12 @@ COMMANDS: "dict[str, type[Command]]" = {"ratings": Ratings, "sprt": SequentialTe
 def main(about: str, argv: Sequence[str] | None = None) -> int:
     """Runs one command of `eval.py` and returns the exit status: 0 fine, 2 the user's mistake."""
     words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
-    keep_programs()
     try:
         if words[0] in COMMANDS:
             command: Command = tyro.cli(COMMANDS[words[0]], prog=f"eval.py {words[0]}", args=words[1:])
         else:
             command = tyro.cli(Tournament, prog="eval.py", description=about, args=words)
+        _use_machine()
         status = command.run()
         sys.stdout.flush()
         return status
@@ -255,7 +255,10 @@ def main(about: str, argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def keep_programs() -> None:
-    """Compiled programs are kept in the user's cache, so that the next run starts at once."""
+def _use_machine() -> None:
+    """All cores play, and compiled programs are kept in the user's cache, so that the next run starts at once."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "jaxgo", "compiled")
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    from jaxgo.system import devices
+
+    devices.use_cores()

@@ -28,6 +28,20 @@ def join_hosts() -> None:
         jax.distributed.initialize()
 
 
+def use_cores() -> None:
+    """Makes every core of the processor a device, for programs of games side by side; before any array is made.
+
+    Accelerators are not touched, nor is a count that the user has set, nor a backend that runs already.
+    """
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if "device_count" in os.environ.get("XLA_FLAGS", "") or jax.config.jax_num_cpu_devices > 0:  # type: ignore[attr-defined]
+        return
+    try:
+        jax.config.update("jax_num_cpu_devices", count)
+    except RuntimeError:
+        return
+
+
 def _processes() -> int:
     """How many processes the launcher says there are."""
     counts = [os.environ.get(name, "") for name in ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE")]
