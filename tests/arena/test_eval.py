@@ -1,0 +1,154 @@
+"""`eval.py` from outside: what it prints and writes, what it says to mistakes, and that killing it costs nothing."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jaxgo.arena import records
+from jaxgo.frontends import evaluate
+
+ROOT = Path(__file__).parents[2]
+TWO = ("tictactoe", "--agents", "random", "greedy", "--pairs", "6")  # one program for most of these tests
+
+
+def run(*words: object) -> int:
+    return evaluate.main("About.", [str(word) for word in words])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_cache(tmp_path_factory):
+    """Nothing is left in the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
+        yield
+
+
+def test_a_first_table(tmp_path, capsys):
+    out = tmp_path / "matches.jsonl"
+    assert run(*TWO, "--out", out, "--games", tmp_path / "games", "--plot", tmp_path / "ladder.svg") == 0
+    said = capsys.readouterr().out
+    assert "6 of 6 pairs; 12 games in this run" in said
+    assert "games/s" in said
+    assert "±" in said
+    assert f"6 pairs are in {out}" in said
+    assert len(records.read(out)) == 6
+    assert len(list((tmp_path / "games").iterdir())) == 12
+    assert (tmp_path / "ladder.svg").read_text().startswith("<svg")
+    # again: nothing is played, and the machine's answer is JSON alone
+    assert run(*TWO, "--out", out, "--json", "--anchor", "random=1000") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert {agent["name"] for agent in answer["agents"]} == {"random", "greedy"}
+    assert answer["anchor"] == "random"
+    assert {a["name"]: a["elo"] for a in answer["agents"]}["random"] == 1000
+    assert len(records.read(out)) == 6
+    assert any("6 pairs are in" in line for line in answer["remarks"])
+
+
+def test_files_are_rated_together(tmp_path, capsys):
+    one, two, both = (tmp_path / f"{name}.jsonl" for name in ("one", "two", "both"))
+    assert run(*TWO, "--out", one, "--json") == 0
+    assert run(*TWO, "--out", two, "--json", "--seed", 1) == 0
+    capsys.readouterr()
+    assert run("ratings", one, two, one, "--out", both, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["pairs"] == 12
+    assert len(records.read(both)) == 12
+    assert run("ratings", both, one, "--out", both) == 0
+    assert len(records.read(both)) == 12
+    assert "±" in capsys.readouterr().out
+
+
+def test_a_sequential_test_stops_when_it_knows(tmp_path, capsys):
+    words = ("sprt", "greedy", "random", "--game", "tictactoe", "--pairs", 6, "--out", tmp_path / "m.jsonl")
+    bounds = ("--elo0", -2000, "--elo1", 2000, "--alpha", 0.4, "--beta", 0.4)
+    assert run(*words, *bounds, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["accepted"] in ("H0", "H1")
+    assert answer["a"] == "greedy"
+    known = len(records.read(tmp_path / "m.jsonl"))
+    assert 0 < answer["pairs"] <= known <= 6
+    assert run(*words, *bounds) == 0
+    assert "LLR" in capsys.readouterr().out
+    assert len(records.read(tmp_path / "m.jsonl")) == known
+
+
+def test_games_until_the_error_bars_are_small(tmp_path, capsys):
+    out = tmp_path / "m.jsonl"
+    assert run(*TWO[:-1], 64, "--until", "±300", "--out", out, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert max(agent["error95"] for agent in answer["agents"]) <= 300
+    assert 0 < len(records.read(out)) <= 64
+
+
+@pytest.mark.parametrize(("text", "elo"), [("±15", 15.0), ("+-15", 15.0), (" 7.5 ", 7.5), ("", 0.0)])
+def test_a_precision(text, elo):
+    assert evaluate.precision(text) == elo
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("chess",), "unknown game 'chess'; choose one of: go5"),
+        (("tictactoe", "--agents", "random"), "at least two agents"),
+        (("tictactoe", "--agents", "random", "minimax"), "unknown search 'minimax'"),
+        (("tictactoe", "--agents", "random", "random"), "random is given twice"),
+        (("tictactoe", "--pairs", "-1"), "at least 1 pair"),
+        (("tictactoe", "--until", "soon"), "--until soon is no precision"),
+        (("tictactoe", "--option", "kk=4"), "unknown option of tictactoe 'kk'"),
+        (("tictactoe", "--book", "no/such/file"), "cannot read the openings in no/such/file"),
+        (("tictactoe", "--plies", "99"), "0 to 16 random plies"),
+        (("pegs", "--agents", "random", "greedy", "--plies", "0"), "a puzzle for one"),
+        (("ratings", "no/such/file"), "cannot read the matches in no/such/file"),
+        (("ratings",), "ratings of what?"),
+        (("sprt", "random", "greedy", "--elo0", "5", "--elo1", "5"), "elo0 must be below elo1"),
+    ],
+)
+def test_a_mistake_is_one_sentence(words, said, tmp_path, capsys):
+    where = () if words[0] == "ratings" else ("--out", tmp_path / "m.jsonl")
+    assert run(*words, *where) == 2
+    out, error = capsys.readouterr()
+    assert not out
+    assert said in error
+    assert error.startswith("eval.py: ")
+    assert error.count("\n") == 1
+
+
+def test_eval_py_is_short_and_helps_without_waiting_for_jax():
+    text = (ROOT / "eval.py").read_text()
+    assert len(text.splitlines()) <= 60
+    code = (
+        "import sys, runpy\nsys.argv = ['eval.py', '--help']\n"
+        "try:\n    runpy.run_path('eval.py', run_name='__main__')\nexcept SystemExit as end:\n    assert not end.code\n"
+        "assert 'jax' not in sys.modules, 'imported too much'"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    for words in ("uv run eval.py tictactoe", "uv run eval.py sprt", "uv run eval.py ratings"):
+        assert words in ran.stdout
+        assert words in text
+
+
+def test_a_run_that_is_killed_goes_on(tmp_path):
+    out = tmp_path / "matches.jsonl"
+    words = [sys.executable, "eval.py", *TWO[:-1], "1000", "--out", str(out), "--json"]
+    running = subprocess.Popen(words, cwd=ROOT, env=dict(os.environ), stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while not (out.exists() and out.stat().st_size) and running.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+    finally:
+        running.kill()
+        running.wait()
+    before = records.read(out)
+    assert before, "it was killed before it wrote anything"
+    again = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    after = [records.from_line(line) for line in out.read_text().splitlines()]
+    assert after[: len(before)] == before
+    assert len({pair.id for pair in after}) == len(after) == 1000, "something was played twice"
+    assert json.loads(again.stdout)["pairs"] == 1000
