@@ -74,7 +74,10 @@ class Progress:
 
 
 class Tournament:
-    """Plays a contest by a schedule. Results go to `path`, the games themselves to the folder `games`."""
+    """Plays a contest by a schedule. Results go to `path`, the games themselves to the folder `games`.
+
+    `chunk` is the most pairs of a match that are begun together.
+    """
 
     def __init__(
         self,
@@ -84,6 +87,7 @@ class Tournament:
         path: Path | None = None,
         games: Path | None = None,
         slots: int | None = None,
+        chunk: int | None = None,
     ) -> None:
         self.contest, self.schedule, self.openings = contest, schedule, openings
         self.path, self.folder = path, games
@@ -91,7 +95,7 @@ class Tournament:
         self.names = [player.name for player in self.players]
         self._hashes = [checkpoint(player) for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
-        self.chunk = min(CHUNK if steady else SHORT_CHUNK, schedule.pairs)
+        self.chunk = min(chunk or (CHUNK if steady else SHORT_CHUNK), schedule.pairs)
         # by name, so that the same agents in another order are the same program
         order = sorted(range(len(self.names)), key=lambda i: self.names[i])
         self._row = {agent: row for row, agent in enumerate(order)}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FIELD = ("random", "greedy", "uct:50", "uct:200", "gumbel:32")  # who plays where nobody is named
 PAIRS, PAIRS_UNTIL, PAIRS_SPRT = 40, 1000, 5000  # of each match, unless told otherwise
+CHUNK_SPRT = 64  # pairs that a sequential test begins together: what is under way when it knows is lost
 Option = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
 File = Annotated[Path | None, tyro.conf.arg(metavar="FILE")]
 
@@ -182,9 +183,8 @@ class SequentialTest:
         test = Sprt(self.elo0, self.elo1, self.alpha, self.beta)
         contest = self.setting.contest(self.game, (self.a, self.b))
         out = self.out or home(self.game, contest.options)
-        play = tournament.Tournament(
-            contest, Schedule(pairs=self.pairs), self.setting.openings(contest), out, slots=self.setting.slots
-        )
+        openings, most = self.setting.openings(contest), Schedule(pairs=self.pairs)
+        play = tournament.Tournament(contest, most, openings, out, slots=self.setting.slots, chunk=CHUNK_SPRT)
         verdict = scoreboard.decide(play, test, quiet=self.json)
         if self.json:
             elo = {"elo": verdict.elo.value, "error95": verdict.elo.error}
