@@ -93,8 +93,9 @@ class Judge:
         """The spec of the run's player at an iteration, as `load_agent` reads it."""
         search = self._search()
         kind = type(search).__name__.lower()
+        budget = f":{search.budget}" if search.budget else ""
         quiet = ",scale=0.0" if hasattr(search, "scale") else ""
-        return f"{kind}:{search.budget}{quiet}@{Path(self._run.path)}/{iteration}"
+        return f"{kind}{budget}{quiet}@{Path(self._run.path)}/{iteration}"
 
     @property
     def _plain(self) -> list[str]:

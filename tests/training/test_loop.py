@@ -1,0 +1,233 @@
+"""A run on two devices: one trace for each program, no host in the way, and the same numbers after it was resumed."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.agents import load_agent
+from jaxgo.arena import records
+from jaxgo.core.errors import UsageError
+from jaxgo.games import make
+from jaxgo.nets import Mlp
+from jaxgo.search import Greedy
+from jaxgo.selfplay import SelfplayConfig
+from jaxgo.system import devices
+from jaxgo.system.rundir import RunDir
+from jaxgo.training import augment, targets
+from jaxgo.training.config import (
+    Budget,
+    JudgeConfig,
+    LearnerConfig,
+    ReplayConfig,
+    TargetsConfig,
+    TrainConfig,
+    from_json,
+    to_json,
+)
+from jaxgo.training.loop import DivergedError, Loop, Report, train
+from jaxgo.training.trainer import Trainer, TrainState
+
+CONFIG = TrainConfig(
+    game="tictactoe",
+    net=Mlp(width=16, blocks=1),
+    search=Greedy(),  # the search is not what is tested here, and this one compiles at once
+    selfplay=SelfplayConfig(games=16, steps=6, opening_plies=2),
+    targets=TargetsConfig(heads=("short", "reply")),
+    replay=ReplayConfig(capacity=512, start=64),
+    learner=LearnerConfig(batch=32, reuse=1.0, warmup=2, patience=3),
+    judge=JudgeConfig(every=0.0, final=("random",), final_pairs=3, past=0),
+    budget=Budget(iterations=6),
+    save_every=0.0,
+)
+
+
+def copied(tree: Any) -> Any:
+    """On the host, keys as words."""
+
+    def word(x: Any) -> Any:
+        key = jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
+        return np.array(jax.random.key_data(x) if key else x)
+
+    return jax.tree.map(word, tree)
+
+
+def same(one: Any, two: Any) -> None:
+    jax.tree.map(np.testing.assert_array_equal, copied(one), copied(two))
+
+
+@pytest.fixture(scope="module")
+def trainer() -> Trainer:
+    return Trainer(CONFIG, devices.make_mesh())
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs") / "smoke"
+
+
+@pytest.fixture(scope="module")
+def traces() -> dict[str, int]:
+    """How often a part of each program was traced; `states` fills it in."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def states(trainer: Trainer, path: Path, traces: dict[str, int]) -> Iterator[dict[int, Any]]:
+    """What a run was after some iterations, one of which is saved."""
+
+    def counted(name: str, function: Any) -> Any:
+        def call(*args: Any) -> Any:
+            traces[name] = traces.get(name, 0) + 1
+            return function(*args)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(targets, "make_samples", counted("play", targets.make_samples))
+        patch.setattr(augment, "make_batch", counted("learn", augment.make_batch))
+        state, seen = trainer.begin(), {}
+        with RunDir(path.with_name("resumed"), to_json(CONFIG)) as run:
+            for iteration in range(1, 7):
+                state, _ = trainer.play(state)
+                state, told = trainer.learn(state)
+                seen[iteration] = copied((state, told))
+                if iteration == 1:
+                    traces["first"] = traces["play"] + traces["learn"]
+                if iteration == 3:
+                    run.save(3, state)
+        yield seen
+
+
+@pytest.fixture(scope="module")
+def run(path: Path) -> tuple[list[Report], TrainState]:
+    reports: list[Report] = []
+    with RunDir(path, to_json(CONFIG)) as folder:
+        state = train(CONFIG, folder, reports.append)
+    return reports, state
+
+
+def test_learning_begins_when_there_is_enough_to_learn_from(states):
+    seen = [told["samples"] for _, told in states.values()]
+    assert seen == sorted(seen)
+    steps = [int(told["step"]) for _, told in states.values()]
+    for samples, step, before in zip(seen, steps, [0, *steps], strict=False):
+        assert step == before + (CONFIG.updates if samples >= 64 else 0)
+    assert steps[0] == 0 < steps[-1], "this run shows both"
+
+
+def test_a_state_goes_through_the_run_folder_and_on_as_if_nothing_had_been(trainer, states, path):
+    with RunDir(path.with_name("resumed"), to_json(CONFIG)) as run:
+        found = run.restore(trainer.begin())
+        assert found is not None
+        step, state = found
+        assert step == 3
+        same(state, states[3][0])
+        for _ in range(3):
+            state, _ = trainer.play(state)
+            state, told = trainer.learn(state)
+        same((state, told), states[6])
+
+
+def test_every_program_is_traced_once_and_runs_without_the_host(states, traces):
+    """An equal trainer is the same to the compiler, and the steady state needs nothing from the host."""
+    equal = Trainer(CONFIG, devices.make_mesh())
+    state, _ = equal.play(equal.begin())
+    state, _ = equal.learn(state)
+    jax.block_until_ready(state)
+    with jax.transfer_guard("disallow"):
+        state, _ = equal.play(state)
+        state, _ = equal.learn(state)
+    assert traces["play"] + traces["learn"] == traces["first"] > 0
+
+
+def test_games_and_samples_lie_on_both_devices_and_differ(states, trainer):
+    state = trainer.begin()
+    for part in (state.selfplay, state.replay):
+        assert all(len(leaf.sharding.device_set) == 2 for leaf in jax.tree.leaves(part))
+    samples = states[6][0].replay.samples
+    halves = [samples.value[:256], samples.value[256:]]
+    assert not np.array_equal(*halves)
+    assert (states[6][0].replay.seen > 0).all()
+
+
+def test_a_run_reports_saves_judges_and_can_be_played_against(run, path):
+    reports, state = run
+    phases = [report.phase for report in reports]
+    assert phases[0] == "start"
+    assert phases[-1] == "end"
+    assert [report.iteration for report in reports if report.phase == "play"] == [1, 2, 3, 4, 5, 6]
+    plain = [value for report in reports for value in report.metrics.values()]
+    assert all(isinstance(value, (int, float, str, dict, list)) for value in plain)
+    assert int(state.iteration) == 6
+    judged = [report.metrics for report in reports if report.phase == "judge" and report.metrics]
+    assert len(judged) == 1
+    name = judged[0]["player"]
+    assert set(judged[0]["elo"]) == {name, "random"}
+    pairs = records.read(path / "matches.jsonl")
+    assert len(pairs) == 3
+    assert {(pair.a, pair.b) for pair in pairs} == {(name, "random")}
+    player = load_agent(name, make("tictactoe"))
+    jax.tree.map(np.testing.assert_array_equal, player.params, copied(_without_heads(state.learner.average, player)))
+    with pytest.raises(UsageError, match="they do not fit"):
+        load_agent(name, make("connect4"))
+
+
+def _without_heads(params: Any, player: Any) -> Any:
+    return {"params": {name: params["params"][name] for name in player.params["params"]}}
+
+
+def test_the_run_is_the_programs_and_nothing_else(run, states):
+    _, state = run
+    same(state._replace(seconds=jnp.float32(0)), states[6][0])
+
+
+def test_a_finished_run_goes_no_further(run, path):
+    reports: list[Report] = []
+    with RunDir(path, to_json(CONFIG)) as folder:
+        assert folder.resumed
+        loop = Loop(Trainer(CONFIG, devices.make_mesh()), folder, reports.append)
+        assert loop.finished
+        assert loop.iteration == 6
+        assert loop.seconds > 0
+
+
+def test_a_run_can_be_stopped_and_saves(path):
+    asked: list[int] = []
+    with RunDir(path.with_name("stopped"), to_json(CONFIG)) as folder:
+        state = train(
+            CONFIG, folder, lambda report: asked.append(report.iteration), stop=lambda: max(asked, default=0) >= 2
+        )
+        folder.wait()
+        assert 2 <= int(state.iteration) == folder.steps()[-1] < CONFIG.budget.iterations  # it hears of it late
+
+
+def test_a_learner_that_stays_broken_ends_the_run(trainer, path):
+    with RunDir(path.with_name("broken"), to_json(CONFIG)) as folder:
+        loop = Loop(trainer, folder, lambda report: None)
+        with pytest.raises(DivergedError, match="the last 3 steps of the learner were broken"):
+            loop._check({"broken": 0.0}, {"broken": 3.0})
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "said"),
+    [
+        ("selfplay", {"games": 15}, "selfplay.games=15 cannot be shared by 2 devices"),
+        ("learner", {"batch": 33}, "learner.batch=33 cannot be shared by 2 devices"),
+        ("replay", {"capacity": 128}, "replay.capacity=128 is too small"),
+    ],
+)
+def test_what_does_not_fit_the_devices_is_refused(part, change, said):
+    config = dataclasses.replace(CONFIG, **{part: dataclasses.replace(getattr(CONFIG, part), **change)})
+    with pytest.raises(UsageError, match=said):
+        Trainer(config, devices.make_mesh())
+
+
+def test_a_config_goes_through_json():
+    assert from_json(to_json(CONFIG)) == CONFIG
+    assert hash(CONFIG) == hash(from_json(to_json(CONFIG)))
