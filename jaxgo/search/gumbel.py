@@ -52,6 +52,7 @@ class Gumbel(Search):
     scale: float = 1.0  # of the Gumbel noise; 0 to play at full strength
     value_scale: float = 0.1
     visit_offset: float = 50.0
+    span: float = 0.0  # q-values that differ by less are not stretched to the full scale; 0: all are, as in mctx
     leaves: int = 0  # most leaves of one game in one evaluator call; 0: all survivors of a round
     rule: Rule = "boundary"
     solver: bool = True
@@ -65,6 +66,8 @@ class Gumbel(Search):
             raise choose("rule of gumbel", self.rule, get_args(Rule))
         if self.backend not in get_args(Backend):
             raise choose("backend of gumbel", self.backend, get_args(Backend))
+        if self.span < 0 or (self.span and self.backend == "mctx"):
+            raise UsageError("gumbel.span is at least 0, and mctx stretches all q-values: leave it at 0 there")
 
     @property
     def budget(self) -> int:
@@ -252,7 +255,7 @@ class Gumbel(Search):
         mixed = (edges.raw + total * weighted) / (total + 1)
         q = jnp.where(seen, edges.q, mixed[..., None])
         low, high = q.min(axis=-1, keepdims=True), q.max(axis=-1, keepdims=True)
-        q = (q - low) / jnp.maximum(high - low, 1e-8)
+        q = (q - low) / jnp.maximum(high - low, max(self.span, 1e-8))
         most = edges.visits.max(axis=-1, keepdims=True)
         return (self.visit_offset + most) * self.value_scale * q
 
