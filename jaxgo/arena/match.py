@@ -19,8 +19,10 @@ from jaxgo.search.health import EvaluatorError
 from jaxgo.system import devices
 
 FOREVER = np.int32(2**30)  # ticks
-MOST_SLOTS = 512
-SLOT_BYTES = 2**31  # that the trees of one row may take
+MOST_SLOTS = {"cpu": 512}  # in a row; more would only leave the caches
+MOST_SLOTS_ELSEWHERE = 2048
+ROWS_SHARE = 16  # the trees of a row may take one part in so many of a device's memory
+LITTLE = 2**33  # bytes of memory that are counted with where nobody tells
 
 
 class Score(NamedTuple):
@@ -100,7 +102,7 @@ class Pool:
         self.capacity = capacity
         spread = self.mesh.devices.size
         self._each = -(-capacity // spread)  # openings of one device
-        self.slots = min(self._each, slots or _room(self.agents))
+        self.slots = min(self._each, slots or _room(self.agents, self.mesh))
         self._heat = jnp.float32(temperature), jnp.int32(hot_plies)
         # opening i lies on device i modulo D, so that few openings are shared out, too
         self._order = np.arange(spread * self._each).reshape(self._each, spread).T.reshape(-1)
@@ -168,15 +170,17 @@ class Pool:
         return Queues(jnp.asarray(partner), every, keyed, jnp.asarray(side), jnp.asarray(given), *self._heat)
 
 
-def _room(agents: Sequence[Agent]) -> int:
+def _room(agents: Sequence[Agent], mesh: Mesh) -> int:
     """How many slots a row may have: as many as the trees of the largest agent leave memory for."""
 
     def start(agent: Agent) -> Any:
         root = agent.model.start(jax.random.key(0), 1)
         return agent.search.start(agent.model, agent.params, jax.random.key(0), root)
 
-    most = 1
+    largest = 1
     for agent in agents:
         shapes = jax.tree.leaves(jax.eval_shape(functools.partial(start, agent)))
-        most = max(most, sum(leaf.size * leaf.dtype.itemsize for leaf in shapes))
-    return max(1, min(MOST_SLOTS, SLOT_BYTES // most))
+        largest = max(largest, sum(leaf.size * leaf.dtype.itemsize for leaf in shapes))
+    most = MOST_SLOTS.get(mesh.devices.flat[0].platform, MOST_SLOTS_ELSEWHERE)
+    room = (devices.memory() or LITTLE) // mesh.devices.size // ROWS_SHARE
+    return max(1, min(most, room // largest))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jaxgo.arena.tournament import Progress, Tournament
 
 EVERY = 5.0  # seconds between two plain lines
+SHARE = 10  # times as long as a fit took pass before the next, since large pools take seconds
 
 
 def status(progress: "Progress") -> str:
@@ -32,23 +33,22 @@ def follow(steps: "Iterable[Progress]", quiet: bool = False) -> "Progress":
 
 
 def _live(steps: "Iterable[Progress]") -> "Progress":
-    from rich.live import Live
-
-    with Live(auto_refresh=False, transient=True) as view:
-        for progress in steps:
-            view.update(_picture(progress), refresh=True)
-    return progress
-
-
-def _picture(progress: "Progress") -> "RenderableType":
     from rich.console import Group
+    from rich.live import Live
     from rich.text import Text
 
     from jaxgo.arena import report
 
-    table = progress.table()
-    line = Text(status(progress))
-    return Group(report.ranking(table), line) if table else line
+    table: RenderableType = ""
+    due = 0.0
+    with Live(auto_refresh=False, transient=True) as view:
+        for progress in steps:
+            began = time.monotonic()
+            if began >= due and (rated := progress.table()):
+                table = report.ranking(rated)
+                due = time.monotonic() + SHARE * (time.monotonic() - began)
+            view.update(Group(table, Text(status(progress))), refresh=True)
+    return progress
 
 
 def _lines(steps: "Iterable[Progress]") -> "Progress":
