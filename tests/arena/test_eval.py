@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from jaxgo.arena import records
-from jaxgo.frontends import evaluate
+from jaxgo.arena.tournament import Progress
+from jaxgo.frontends import evaluate, scoreboard
 
 ROOT = Path(__file__).parents[2]
 TWO = ("tictactoe", "--agents", "random", "greedy", "--pairs", "6")  # one program for most of these tests
@@ -152,3 +153,18 @@ def test_a_run_that_is_killed_goes_on(tmp_path):
     assert after[: len(before)] == before
     assert len({pair.id for pair in after}) == len(after) == 1000, "something was played twice"
     assert json.loads(again.stdout)["pairs"] == 1000
+
+
+def test_a_terminal_gets_a_live_table(monkeypatch, capsys):
+    results = tuple(
+        records.PairResult("go9", "ann", "bob", one, 0.5, str(i)) for i, one in enumerate((1.0, 1.0, 0.5, 0.0))
+    )
+    steps = [Progress(0, 8, 0, 0.0, (), "compiling"), Progress(4, 8, 8, 2.0, results)]
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any output for a terminal
+    assert scoreboard._live(iter(steps)) is steps[-1]
+    said = capsys.readouterr().out
+    assert "4 of 8 pairs; 8 games in this run, 4.0 games/s" in said
+    assert "ann" in said
+    assert "±" in said
+    assert scoreboard.follow(iter(steps), quiet=True) is steps[-1]
+    assert not capsys.readouterr().out

@@ -1,0 +1,71 @@
+"""A key for each game: what a game draws does not hang on its neighbours or on its place in the batch."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.agents import load_agent
+from jaxgo.core import keys
+from jaxgo.games import make
+
+ONE = jax.random.key(3)
+EACH = jax.random.split(jax.random.key(4), 3)
+TURN = np.array([2, 0, 1])
+
+
+def same(a, b) -> bool:
+    return bool((jax.random.key_data(a) == jax.random.key_data(b)).all())
+
+
+def test_one_key_is_used_as_jax_would():
+    assert not keys.each_its_own(ONE)
+    assert not keys.each_its_own(jax.random.PRNGKey(0)), "an old key is two numbers, not two keys"
+    assert all(same(a, b) for a, b in zip(keys.split(ONE, 3), jax.random.split(ONE, 3), strict=True))
+    assert same(keys.of_step(ONE, jnp.int32(5), jnp.arange(3)), jax.random.fold_in(ONE, 5))
+    np.testing.assert_array_equal(keys.sample(jax.random.uniform, ONE, (6, 2)), jax.random.uniform(ONE, (6, 2)))
+    assert same(keys.any_one(ONE), ONE)
+
+
+def test_every_game_uses_its_own_key():
+    assert keys.each_its_own(EACH)
+    first, second = keys.split(EACH)
+    assert same(first[1], jax.random.split(EACH[1])[0])
+    assert same(second[2], jax.random.split(EACH[2])[1])
+    assert same(keys.of_step(EACH, jnp.int32(9), jnp.array([5, 6, 7]))[1], jax.random.fold_in(EACH[1], 6))
+    lanes = keys.sample(jax.random.uniform, EACH, (6, 2))
+    np.testing.assert_array_equal(lanes[2:4], jax.random.uniform(EACH[1], (2, 2)))
+    logits = jnp.log(jnp.array([[0.2, 0.3, 0.5]] * 3))
+    drawn = keys.categorical(EACH, logits)
+    assert drawn.tolist() == [int(jax.random.categorical(k, logits[0])) for k in EACH]
+    assert same(keys.any_one(EACH), EACH[0])
+
+
+@pytest.mark.parametrize(
+    ("spec", "temperature"),
+    [
+        ("random", 0.0),
+        ("flat:8,leaves=2", 1.0),
+        *(  # tests/arena/test_match.py has uct among its quick tests
+            pytest.param(*spec, marks=pytest.mark.slow)
+            for spec in (
+                ("uct:12,leaves=2", 0.0),
+                ("puct:8,noise=0.5,evaluator=rollout,rollouts=2", 1.0),
+                ("gumbel:8,considered=4,evaluator=rollout", 0.0),
+            )
+        ),
+    ],
+)
+def test_games_that_change_places_keep_their_luck(spec, temperature):
+    agent = load_agent(spec, make("tictactoe"))
+    root = agent.model.start(jax.random.key(0), 3)
+    root, _ = agent.model.play(root, jnp.array([0, 4, 4]))
+    run = jax.jit(lambda key, root: agent.search.run(agent.model, (), key, root, temperature=temperature))
+    here = run(EACH, root)
+    there = run(EACH[TURN], jax.tree.map(lambda x: x[TURN], root))
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_array_equal(np.asarray(one)[TURN], other)
+    many = [run(jax.random.split(jax.random.key(seed), 3), root) for seed in range(8)]
+    assert any(int(r.action[1]) != int(r.action[2]) or (r.visits[1] != r.visits[2]).any() for r in many), (
+        "two games that stand alike have the same luck"
+    )
