@@ -209,7 +209,8 @@ class Walk:
     def __init__(self, model: Model, params: Any, simulations: int, width: int = 256) -> None:
         self.model, self.width = model, width
         search = Gumbel(simulations=simulations, considered=model.game.num_actions, scale=0.0)
-        self._think = jax.jit(lambda position: search.run(model, params, jax.random.key(1), position).action)
+        think = jax.jit(lambda params, position: search.run(model, params, jax.random.key(1), position).action)
+        self._think = functools.partial(think, params)
         self._legal = jax.jit(model.legal)
 
         def move(position: Any, action: Any) -> Any:

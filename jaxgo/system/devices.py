@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -28,18 +29,28 @@ def join_hosts() -> None:
         jax.distributed.initialize()
 
 
-def use_cores() -> None:
+def use_cores(most: int = 0) -> None:
     """Makes every core of the processor a device, for programs of games side by side; before any array is made.
 
-    Accelerators are not touched, nor is a count that the user has set, nor a backend that runs already.
+    With `most`, a power of two up to it, which shares out any number of games that divides by it. Accelerators are not
+    touched, nor is a count that the user has set, nor a backend that runs already.
     """
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if most:
+        count = 1 << (min(count, most).bit_length() - 1)
     if "device_count" in os.environ.get("XLA_FLAGS", "") or jax.config.jax_num_cpu_devices > 0:  # type: ignore[attr-defined]
         return
     try:
         jax.config.update("jax_num_cpu_devices", count)
     except RuntimeError:
         return
+
+
+def keep_programs() -> None:
+    """Keeps compiled programs in the user's cache, unless he keeps them elsewhere: the next start is quick."""
+    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "jaxgo", "compiled")
+        jax.config.update("jax_compilation_cache_dir", str(folder))
 
 
 def _processes() -> int:

@@ -14,12 +14,15 @@ import tyro
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.nets import NETS
 from jaxgo.search import SEARCHES
+from jaxgo.system import devices
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.presets import PRESETS, default_preset
 
 ABOUT = """Train a player by self-play: `train.py` for what suits this machine, `train.py PRESET`, or a preset with
 other settings: `train.py go9 --search.simulations 64`. Ctrl-C saves; the same command goes on.
 `train.py --list` lists the presets."""
+
+MOST_CORES = 8  # that become devices of their own; every preset can be shared by 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +162,7 @@ def main(argv: Sequence[str] | None = None, **views: Any) -> int:
     if words == ["--list"]:
         print(list_presets())
         return 0
+    devices.use_cores(MOST_CORES)
     try:
         job = parse(words)
         from jaxgo.training.job import run
@@ -167,3 +171,6 @@ def main(argv: Sequence[str] | None = None, **views: Any) -> int:
     except UsageError as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("train.py: left at once; the same command goes on from the last checkpoint", file=sys.stderr)
+        return 130

@@ -56,7 +56,7 @@ def run(job: Job, draw: Draw | None = None, console: Console | None = None) -> i
     """Trains, shows, judges and reports; 0 also when it was asked to stop."""
     devices.join_hosts()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    _keep_programs(Path(job.run).parent)
+    devices.keep_programs()
     config, console = job.config, console or Console(force_terminal=False if job.plain else None)
     check(config)
     place = Path(job.run)
@@ -103,13 +103,6 @@ def memory(config: TrainConfig) -> int:
     state, actions = state_bytes(game), game.num_actions
     tree = config.selfplay.games * (config.search.budget + 1) * (state + 8 * actions)
     return tree + config.replay.capacity * (state + 2 * actions)
-
-
-def _keep_programs(folder: Path) -> None:
-    """Keeps compiled programs beside the runs, unless the user keeps them elsewhere: a resumed run starts at once."""
-    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
-        jax.config.update("jax_compilation_cache_dir", str(folder.absolute() / ".compiled"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
 def _sinks(job: Job, place: Path) -> list[Sink]:
