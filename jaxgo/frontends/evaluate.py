@@ -5,6 +5,7 @@ A command is a frozen dataclass, as those of `jaxgo` are: its fields are its fla
 
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -107,7 +108,8 @@ class Setting:
 
 def home(name: str, options: Sequence[str]) -> Path:
     """Where results go unless told otherwise."""
-    return Path("runs", "eval", "_".join([name, *options])) / "matches.jsonl"
+    folder = re.sub(r"[^\w.=+-]", "-", "_".join([name, *options]))  # boards as options have slashes in them
+    return Path("runs", "eval", folder, "matches.jsonl")
 
 
 @dataclass(frozen=True)

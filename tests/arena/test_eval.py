@@ -90,6 +90,13 @@ def test_a_precision(text, elo):
     assert evaluate.precision(text) == elo
 
 
+def test_results_have_a_home():
+    assert evaluate.home("tictactoe", ()) == Path("runs/eval/tictactoe/matches.jsonl")
+    assert evaluate.home("connect4", ("height=5", "k=3")) == Path("runs/eval/connect4_height=5_k=3/matches.jsonl")
+    assert evaluate.home("minerace", ("board=../x",)).parts[:2] == ("runs", "eval")
+    assert len(evaluate.home("minerace", ("board=../x",)).parts) == 4
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
