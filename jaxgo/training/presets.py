@@ -43,26 +43,27 @@ TICTACTOE = Preset(
     TrainConfig(
         game="tictactoe",
         net=Mlp(width=64, blocks=2),
-        search=Gumbel(simulations=16, considered=9),
+        search=Gumbel(simulations=16, considered=4, span=1.0),
         selfplay=SelfplayConfig(games=128, steps=8, opening_plies=3),
-        replay=ReplayConfig(capacity=2**14, start=2**11),
+        replay=ReplayConfig(capacity=2**15, start=2**11),
         learner=LearnerConfig(batch=256, warmup=20, ema=0.98),
         targets=TargetsConfig(heads=()),
-        judge=JudgeConfig(every=0.0, pairs=16, final=("random", "uct:100", "uct:400"), final_pairs=16),
+        judge=JudgeConfig(every=0.0, past=0, final=("random",), final_pairs=16),
     ),
     hardware=CPU,
-    minutes=0.3,
+    minutes=0.15,
 )
 
 CONNECT4 = Preset(
     TrainConfig(
         game="connect4",
-        net=ResNet(channels=32, blocks=2),
-        search=Gumbel(simulations=32, considered=7),
-        selfplay=SelfplayConfig(games=128, steps=16, cheap=8, full=0.25),
-        replay=ReplayConfig(capacity=2**17, start=2**12),
-        learner=LearnerConfig(batch=256, reuse=4.0),
-        judge=JudgeConfig(every=90.0, pairs=16, simulations=64, final_pairs=64),
+        # on a CPU dense layers judge and learn many times as fast as convolutions of the same strength
+        net=Mlp(width=128, blocks=3),
+        search=Gumbel(simulations=32, considered=7, span=1.0),
+        selfplay=SelfplayConfig(games=256, steps=8),
+        replay=ReplayConfig(capacity=2**18, start=2**13),
+        learner=LearnerConfig(batch=512, reuse=8.0),
+        judge=JudgeConfig(every=120.0, pairs=16, simulations=64, final_pairs=64),
     ),
     hardware=CPU,
     minutes=6.5,
