@@ -34,6 +34,14 @@ EMPTY = -1  # the number of a slot without a game
 Player = tuple[Search, Model]  # what an agent is to the compiler: its parameters come as arguments
 
 
+class Crew(NamedTuple):
+    """Agents that are alike but for their parameters."""
+
+    player: Player
+    rows: list[int]
+    params: Any  # of the one agent, or of all of them on a leading axis
+
+
 class Queues(NamedTuple):
     """What is to be played; row k holds the games in which agent k sits on seat 0."""
 
@@ -99,12 +107,12 @@ def advance(
     """The program of a match: plays on until all games are over, or for so many ticks."""
 
     def run(params: Any, queues: Queues, games: Games, ticks: Int32[Array, ""]) -> Games:
-        last = games.tick[0] + ticks
+        last, crews = games.tick[0] + ticks, _crews(players, params)
 
         def going(games: Games) -> Bool[Array, ""]:
             return (games.number != EMPTY).any() & (games.tick[0] < last)
 
-        return jax.lax.while_loop(going, functools.partial(_tick, players, params, queues), games)
+        return jax.lax.while_loop(going, functools.partial(_tick, crews, queues), games)
 
     specs = (_ALL, _QUEUES, _GAMES, _ALL)
     return jax.shard_map(run, mesh=mesh, in_specs=specs, out_specs=_GAMES, check_vma=False)(
@@ -112,9 +120,9 @@ def advance(
     )
 
 
-def _tick(players: tuple[Player, ...], params: Any, queues: Queues, games: Games) -> Games:
+def _tick(crews: list[Crew], queues: Queues, games: Games) -> Games:
     """Every agent moves in its row; ended games are written down and replaced; rows change places."""
-    model = players[0][1]
+    model = crews[0].player[1]
     agents, slots = games.number.shape
     seat = games.tick[0] % 2
     half = jnp.where(seat == 0, jnp.arange(agents), queues.partner)[:, None]  # the queue that a row's games are of
@@ -123,7 +131,7 @@ def _tick(players: tuple[Player, ...], params: Any, queues: Queues, games: Games
     luck = 2 * games.length + queues.side[half]
     keys = jax.vmap(jax.vmap(jax.random.fold_in))(queues.keys[half, number], luck)
     heat = jnp.where(games.length < queues.hot, queues.temperature, 0.0)
-    action, healthy = _actions(players, params, (keys, games.position, mine, heat))
+    action, healthy = _actions(crews, (keys, games.position, mine, heat))
 
     def flat(x: Array) -> Array:
         return x.reshape(agents * slots, *x.shape[2:])
@@ -147,23 +155,32 @@ def _tick(players: tuple[Player, ...], params: Any, queues: Queues, games: Games
     return _swap(queues, _refill(queues, games, over, half))
 
 
-def _actions(players: tuple[Player, ...], params: Any, rows: Any) -> tuple[Int32[Array, "K S"], Bool[Array, " K"]]:
-    """What every agent plays in its row. Agents that differ only in their parameters share one piece of program."""
-    order: dict[Any, list[int]] = {}
+def _crews(players: tuple[Player, ...], params: Any) -> list[Crew]:
+    """Agents that differ only in their parameters are one crew, and share one piece of program."""
+    alike: dict[Any, list[int]] = {}
     for k, player in enumerate(players):
-        order.setdefault((player, str(jax.tree.map(jnp.shape, params[k]))), []).append(k)
+        alike.setdefault((player, str(jax.tree.map(jnp.shape, params[k]))), []).append(k)
+    return [
+        Crew(player, rows, params[rows[0]] if len(rows) == 1 else jax.tree.map(_stacked, *(params[k] for k in rows)))
+        for (player, _), rows in alike.items()
+    ]
+
+
+def _stacked(*arrays: Array) -> Array:
+    return jnp.stack(arrays)
+
+
+def _actions(crews: list[Crew], asked: Any) -> tuple[Int32[Array, "K S"], Bool[Array, " K"]]:
+    """What every agent plays in its row, and whether its evaluator gave numbers."""
     found: dict[int, tuple[Array, Array]] = {}
-    for (player, _), same in order.items():
-        if len(same) == 1:
-            row = jax.tree.map(lambda x, k=same[0]: x[k], rows)
-            found[same[0]] = _row(player, params[same[0]], *row)
+    for player, rows, params in crews:
+        if len(rows) == 1:
+            found[rows[0]] = _row(player, params, *jax.tree.map(lambda x, k=rows[0]: x[k], asked))
             continue
-        index = np.array(same)
-        picked = jax.tree.map(lambda x, at=index: x[at], rows)
-        weights = jax.tree.map(lambda *x: jnp.stack(x), *(params[k] for k in same))
-        action, healthy = jax.lax.map(lambda x, p=player: _row(p, x[0], *x[1]), (weights, picked))
-        found |= {k: (action[i], healthy[i]) for i, k in enumerate(same)}
-    every = [found[k] for k in range(len(players))]
+        picked = jax.tree.map(lambda x, k=tuple(rows): x[np.array(k)], asked)
+        action, healthy = jax.lax.map(lambda x, p=player: _row(p, x[0], *x[1]), (params, picked))
+        found |= {k: (action[i], healthy[i]) for i, k in enumerate(rows)}
+    every = [found[k] for k in range(len(found))]
     return jnp.stack([action for action, _ in every]), jnp.stack([healthy for _, healthy in every])
 
 

@@ -180,6 +180,34 @@ class Broken(Evaluator):
         return Evaluation(jnp.zeros((games, game.num_actions)), jnp.full(games, jnp.nan))
 
 
+@dataclasses.dataclass(frozen=True)
+class Liking(Evaluator):
+    """Likes actions as much as its parameters say."""
+
+    def __call__(self, game, params, key, states):
+        games = states.ply.shape[0]
+        return Evaluation(jnp.tile(params[None], (games, 1)), jnp.zeros(games))
+
+
+def test_agents_that_differ_only_in_their_weights_play_each_their_own():
+    """One takes the first free cell, the other one the last; a third one likes the middle."""
+    game = make("tictactoe")
+    likes = {"first": -np.arange(9.0), "last": np.arange(9.0), "middle": -np.abs(np.arange(9.0) - 4)}
+    model = Model(game, Liking())
+    three = [Agent(n, SEARCHES["greedy"], model, jnp.asarray(w, jnp.float32)) for n, w in likes.items()]
+    pool = Pool(three, capacity=1)
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        pool.begin([(a, b)], [starts(game, 1)], [jax.random.split(jax.random.key(0), 1)])
+        assert not pool.advance()
+        score = pool.score(0)
+        for side, seats in enumerate(((a, b), (b, a))):
+            free, line = list(range(9)), score.moves[0, side, : score.plies[0, side]].tolist()
+            for ply, action in enumerate(line):
+                liked = list(likes.values())[seats[ply % 2]]
+                assert action == max(free, key=lambda cell: (liked[cell], -cell))
+                free.remove(action)
+
+
 # -- players --------------------------------------------------------------------------------------------------------
 
 
