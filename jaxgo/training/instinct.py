@@ -123,4 +123,6 @@ def _result(over: bool, returns: Array) -> str:
     if not over:
         return "not over yet"
     result = np.asarray(returns).tolist()
-    return f"result {result[0]:+g}" if len(result) == 1 or result[0] == 0 else f"seat {int(result[0] < 0)} wins"
+    if len(result) == 1:
+        return f"result {result[0]:+g}"
+    return f"seat {int(result[0] < 0)} wins" if result[0] else "a draw"
