@@ -18,7 +18,6 @@ from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
     from jaxgo.arena.openings import Openings
-    from jaxgo.arena.ratings import RatingTable
     from jaxgo.arena.records import PairResult
     from jaxgo.arena.tournament import Contest
     from jaxgo.frontends.cli import Command
@@ -38,12 +37,10 @@ class Table:
     """The agent whose rating is 0; it may be followed by its rating, as in uct:400=1500. Else the mean is 0."""
     plot: File = None
     """Draw the ladder into this file, .svg or .png."""
-    html: File = None
-    """Write a page with the ladder, the cross table and games to this file."""
     json: bool = False
     """Print the ratings as JSON and nothing else."""
 
-    def show(self, results: "Sequence[PairResult]", notes: Sequence[str] = (), games: Path | None = None) -> None:
+    def show(self, results: "Sequence[PairResult]", notes: Sequence[str] = ()) -> None:
         from jaxgo.arena import elo, report
 
         if not results:
@@ -62,11 +59,6 @@ class Table:
                 print(note)
         if self.plot:
             report.save_ladder(table, self.plot)
-        if self.html:
-            self._page(table, results, games)
-
-    def _page(self, table: "RatingTable", results: "Sequence[PairResult]", games: Path | None) -> None:
-        raise UsageError("--html is not part of this version")
 
 
 @dataclass(frozen=True)
@@ -146,7 +138,7 @@ class Tournament:
         out = self.out or home(self.name, contest.options)
         play = tournament.Tournament(contest, schedule, openings, out, self.games, self.setting.slots)
         last = scoreboard.follow(play.run(), quiet=self.table.json)
-        self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"], self.games)
+        self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"])
         return 0
 
 
