@@ -30,6 +30,7 @@ from jaxgo.core.errors import UsageError, choose
 from jaxgo.evaluators.network import Network
 from jaxgo.games import GAMES
 from jaxgo.nets import ResNet
+from jaxgo.search.base import Search
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
@@ -198,7 +199,7 @@ def bar_smoke(options: Training) -> None:
         params, seconds = train_ours(config, config.budget.seconds / 60, Path(folder) / "run")
     game = GAMES["tictactoe"]
     model = Model(game, Network(config.net.module(game)))
-    walk = Walk(model, params, config.search.budget)
+    walk = Walk(model, params, quiet(config))
     losses = [walk.lost(seat) for seat in (0, 1)]
     harness.report("smoke", seconds=seconds, lost_as_first=losses[0], lost_as_second=losses[1])
 
@@ -206,9 +207,8 @@ def bar_smoke(options: Training) -> None:
 class Walk:
     """Every line of play against a player, level by level. One shape for all levels: one program each."""
 
-    def __init__(self, model: Model, params: Any, simulations: int, width: int = 256) -> None:
+    def __init__(self, model: Model, params: Any, search: Search, width: int = 256) -> None:
         self.model, self.width = model, width
-        search = Gumbel(simulations=simulations, considered=model.game.num_actions, scale=0.0)
         think = jax.jit(lambda params, position: search.run(model, params, jax.random.key(1), position).action)
         self._think = functools.partial(think, params)
         self._legal = jax.jit(model.legal)
@@ -276,9 +276,11 @@ def bar_strength(options: Training) -> None:
     config = PRESETS["connect4-cpu"].config
     with tempfile.TemporaryDirectory() as folder:
         params, ours_s = train_ours(config, options.minutes_ours, Path(folder) / "run")
-    game, search = GAMES["connect4"], Gumbel(simulations=64, scale=0.0)
-    ours = Agent("jaxgo", search, Model(game, Network(config.net.module(game))), params)
-    theirs = Agent("pgx + mctx", search, Model(game, Network(loop.net)), loop.learnt.variables)
+    game = GAMES["connect4"]
+    ours = Agent("jaxgo", quiet(config, simulations=64), Model(game, Network(config.net.module(game))), params)
+    theirs = Agent(
+        "pgx + mctx", Gumbel(simulations=64, scale=0.0), Model(game, Network(loop.net)), loop.learnt.variables
+    )
     openings = random_openings(game, seed=1).positions(range(options.pairs))
     score = play_match(ours, theirs, jax.random.key(3), openings)
     low, high = elo(score.mean - 1.96 * score.error), elo(score.mean + 1.96 * score.error)
@@ -294,6 +296,12 @@ def bar_strength(options: Training) -> None:
         elo_low=low,
         elo_high=high,
     )
+
+
+def quiet(config: TrainConfig, **changes: Any) -> Search:
+    """The search of a run as it plays to win: without noise."""
+    search: Any = config.search
+    return dataclasses.replace(search, scale=0.0, **changes)
 
 
 def elo(share: float) -> float:
