@@ -20,7 +20,7 @@ from jaxgo.system.stop import Stop
 from jaxgo.training import report as reports
 from jaxgo.training.command import Job
 from jaxgo.training.config import TrainConfig, to_json
-from jaxgo.training.judge import MATCHES
+from jaxgo.training.judge import MATCHES, anchor
 from jaxgo.training.loop import Report, train
 from jaxgo.training.screen import Screen
 from jaxgo.training.speed import measure_evaluations
@@ -125,9 +125,7 @@ def _table(console: Console, job: Job) -> None:
     if not played:
         console.print("nobody was met, so there are no ratings (see --judge.final)", highlight=False)
         return
-    met = {agent for pair in played for agent in (pair.a, pair.b)}
-    anchor = next((agent for agent in (*job.config.judge.opponents, *job.config.judge.final) if agent in met), None)
-    table = elo.fit(played, anchor)
+    table = elo.fit(played, anchor(job.config.judge, played))
     console.print(ranking(table))
     for sentence in remarks(table):
         console.print(sentence, soft_wrap=True, highlight=False)

@@ -48,6 +48,16 @@ class JudgeConfig:
             raise UsageError(f"judge.every is a number of seconds, not {self.every}")
 
 
+def anchor(config: JudgeConfig, played: list[records.PairResult]) -> str | None:
+    """Whose rating is held at 0: an agent of the run's opponents that knows something, if there is one.
+
+    An agent that loses every game is anywhere far below, and so would everybody be far above it, with that error.
+    """
+    met = {agent for pair in played for agent in (pair.a, pair.b)}
+    plain = [spec for spec in dict.fromkeys([*config.opponents, *config.final]) if spec in met]
+    return next((spec for spec in plain if spec != "random"), plain[0] if plain else None)
+
+
 @dataclasses.dataclass(frozen=True)
 class _Player:
     """A player of the run at an iteration."""
@@ -166,8 +176,7 @@ class Judge:
     def _rate(self, player: str, played: list[records.PairResult]) -> dict[str, Any]:
         """Ratings of everybody by all that was ever played, and how the player did this time."""
         every = records.read(self._run.path / MATCHES)
-        plain = [spec for spec in self._plain if any(spec in (pair.a, pair.b) for pair in every)]
-        table = elo.fit(every, plain[0] if plain else None)
+        table = elo.fit(every, anchor(self._config, every))
         ratings = {agent: table.rating(agent) for agent in table.agents}
         scores: dict[str, list[float]] = {}
         for pair in played:
