@@ -50,22 +50,29 @@ def _is_placing(game: Game[Any]) -> bool:
     return game.num_actions <= cells + 1
 
 
-def sgf(game: Go | Gomoku, actions: Sequence[int], seats: tuple[str, str], result: float, opening: int) -> str:
+def sgf(game: Game[Any], actions: Sequence[int], seats: tuple[str, str], result: float, opening: int) -> str:
     """The game in SGF, file format 4; Black is seat 0."""
     height, width = game.shape
     kind, komi = (1, f"KM[{game.komi:g}]") if isinstance(game, Go) else (4, "")
     score = {1.0: "B+", 0.0: "W+", 0.5: "0"}.get(result, "?")
+    cells = np.asarray(game.cells(play.start(game, jax.random.key(0)).state))
+    given = "".join(f"[{_point(cell, width)}]" for cell in np.flatnonzero(cells == 1).tolist())
     head = (
         f"(;FF[4]GM[{kind}]CA[UTF-8]AP[jaxgo]SZ[{height}]{komi}"
-        f"PB[{_escape(seats[0])}]PW[{_escape(seats[1])}]RE[{score}]\n"
+        f"PB[{_escape(seats[0])}]PW[{_escape(seats[1])}]RE[{score}]"
+        + (f"AB{given}\n" if given else "\n")  # stones of a handicap
     )
     nodes = []
-    for ply, action in enumerate(actions):
-        row, column = divmod(action, width)
-        where = "" if action >= height * width else LETTERS[column] + LETTERS[row]
+    for ply, (action, seat) in enumerate(zip(actions, movers(game, actions), strict=True)):
+        where = "" if action >= height * width else _point(action, width)
         comment = "C[the opening ends here]" if ply + 1 == opening else ""
-        nodes.append(f";{'BW'[ply % 2]}[{where}]{comment}")
+        nodes.append(f";{'BW'[seat]}[{where}]{comment}")
     return head + "".join(nodes) + ")\n"
+
+
+def _point(cell: int, width: int) -> str:
+    row, column = divmod(cell, width)
+    return LETTERS[column] + LETTERS[row]
 
 
 def _escape(text: str) -> str:

@@ -7,7 +7,7 @@ import jax
 import pytest
 from support import Host
 
-from jaxgo.arena import elo, records, tournament
+from jaxgo.arena import elo, games_file, records, tournament
 from jaxgo.arena.openings import book, random_openings, start_only
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Schedule
@@ -154,6 +154,16 @@ def test_games_of_gomoku_are_sgf(tmp_path):
     assert (1 - host.result) / 2 == pair.second
     assert last.table() is not None
     assert play.notes() == ["there are only 1 different openings for 2 pairs; they were played again and again"]
+
+
+def test_games_of_go_are_sgf_with_passes_and_handicap():
+    game = make("go9", handicap=2, komi=0.5)
+    line = [game.parse_action(name) for name in ("E5", "pass", "A9")]
+    text = games_file.sgf(game, line, ("one]", "two"), 0.0, opening=1)
+    assert text == (
+        "(;FF[4]GM[1]CA[UTF-8]AP[jaxgo]SZ[9]KM[0.5]PB[one\\]]PW[two]RE[W+]AB[gc][cg]\n"
+        ";W[ee]C[the opening ends here];B[];W[aa])\n"
+    )
 
 
 def test_play_stops_when_the_error_bars_are_small_enough(tmp_path):
