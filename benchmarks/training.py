@@ -21,6 +21,7 @@ import numpy as np
 import peers_alphazero
 import pgx
 import tyro
+from jax.sharding import PartitionSpec
 
 from jaxgo.agents import Agent
 from jaxgo.arena.match import play_match
@@ -80,20 +81,41 @@ def planes_of(states: Any, game: str) -> Any:
     return jax.vmap(GAMES[game].observe)(states).astype(jnp.float32)
 
 
-def our_selfplay(game: str, simulations: int, games: int) -> Callable[[], Any]:
+def spread(local: Any) -> Any:
+    """`local(params, states, key) -> states, [T B]` on all devices, each with its own games, compiled."""
+    mesh, each, later = devices.make_mesh(), PartitionSpec(devices.AXIS), PartitionSpec(None, devices.AXIS)
+
+    def own_key(params: Any, states: Any, key: Any) -> Any:
+        return local(params, states, jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS)))
+
+    specs = {"in_specs": (PartitionSpec(), each, PartitionSpec()), "out_specs": (each, later)}
+    return jax.jit(jax.shard_map(own_key, mesh=mesh, check_vma=False, **specs))
+
+
+def going_on(collect: Any, params: Any, states: Any) -> Callable[[], Any]:
     """Self-play as a run has it: games go on from call to call."""
-    model = Model(GAMES[game], Network(NET.module(GAMES[game])))
-    selfplay = Selfplay(Gumbel(simulations=simulations), model, SelfplayConfig(games=games, steps=PLIES))
-    params = model.init(jax.random.key(0))
-    state = [selfplay.begin(jax.random.key(1), games), 0]
-    collect = jax.jit(selfplay.collect)
+    mesh = devices.make_mesh()
+    params = devices.place(params, devices.copied(mesh))
+    state = [devices.place(states, devices.split(mesh)), 0]
 
     def run() -> Any:
         state[1] += 1
-        state[0], plies, _ = collect(params, state[0], jax.random.fold_in(jax.random.key(2), state[1]))
-        return plies.value
+        state[0], played = collect(params, state[0], jax.random.fold_in(jax.random.key(2), state[1]))
+        return played
 
     return run
+
+
+def our_selfplay(game: str, simulations: int, games: int) -> Callable[[], Any]:
+    """Self-play of jaxgo, all searches full."""
+    model = Model(GAMES[game], Network(NET.module(GAMES[game])))
+    selfplay = Selfplay(Gumbel(simulations=simulations), model, SelfplayConfig(games=games, steps=PLIES))
+
+    def local(params: Any, state: Any, key: Any) -> Any:
+        state, plies, _ = selfplay.collect(params, state, key)
+        return state, plies.value
+
+    return going_on(spread(local), model.init(jax.random.key(0)), selfplay.begin(jax.random.key(1), games))
 
 
 def their_selfplay(game: str, env_name: str, simulations: int, games: int) -> Callable[[], Any]:
@@ -105,22 +127,19 @@ def their_selfplay(game: str, env_name: str, simulations: int, games: int) -> Ca
     def judge(params: Any, planes: Any) -> Any:
         return apply(params, planes.astype(jnp.float32))
 
-    collect = jax.jit(functools.partial(peers_alphazero.collect, env, judge, simulations, PLIES))
-    state = [states, 0]
+    def local(params: Any, states: Any, key: Any) -> Any:
+        states, plies = peers_alphazero.collect(env, judge, simulations, PLIES, params, states, key)
+        return states, plies.reward
 
-    def run() -> Any:
-        state[1] += 1
-        state[0], plies = collect(params, state[0], jax.random.fold_in(jax.random.key(2), state[1]))
-        return plies.reward
-
-    return run
+    return going_on(spread(local), params, states)
 
 
 def network_alone(game: str, games: int) -> Callable[[], Any]:
-    """The network on the planes of so many games."""
+    """The network on the planes of so many games, shared out in the same way."""
     states = jax.vmap(functools.partial(play.start, GAMES[game]))(jax.random.split(jax.random.key(0), games)).state
-    planes = planes_of(states, game)
+    planes, mesh = planes_of(states, game), devices.make_mesh()
     apply, params = apply_of(game, planes)
+    planes, params = devices.place(planes, devices.split(mesh)), devices.place(params, devices.copied(mesh))
     judge = jax.jit(apply)
     return lambda: judge(params, planes)
 
@@ -310,6 +329,7 @@ def elo(share: float) -> float:
 
 def main() -> None:
     options = tyro.cli(Training)
+    devices.use_cores(8)
     asked = [word.strip() for word in options.only.split(",") if word.strip()]
     valid = ["limit", "peers", "overhead", "smoke", "strength", *SHAPES]
     try:

@@ -45,7 +45,7 @@ class Metrics:
         """Appends a row in one system call, so that a kill leaves it whole or leaves it out."""
         plain = _plain({"iteration": iteration, **row})
         os.write(self._file, _line(plain).encode())
-        numbers = dict(_numbers(plain))
+        numbers = {name: value for name, value in _numbers(plain) if name != "iteration"}
         for sink in self._sinks:
             sink.write(iteration, numbers)
 

@@ -31,7 +31,7 @@ def test_rows_come_back_and_are_told_elsewhere(tmp_path):
     assert read_rows(tmp_path) == [
         {"iteration": 1, "loss": {"policy": 0.5, "value": None}, "lengths": [0, 1, 2], "name": "x"}
     ]
-    assert told.rows == [(1, {"iteration": 1, "loss/policy": 0.5})]
+    assert told.rows == [(1, {"loss/policy": 0.5})]
     assert told.closed
     assert "NaN" not in (tmp_path / "metrics.jsonl").read_text()
 
