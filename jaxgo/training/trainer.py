@@ -105,13 +105,21 @@ class Trainer:
         made = _play(
             self, state.learner.average, state.selfplay, state.window, state.replay, state.key, state.iteration
         )
-        selfplay, window, ring, tally = made
+        selfplay, window, ring, tally = self._settled(made)
         return state._replace(selfplay=selfplay, window=window, replay=ring), tally
 
     def learn(self, state: TrainState) -> tuple[TrainState, dict[str, Array]]:
         """The learner's steps of one iteration, which ends it; no steps while too little is remembered."""
-        learner, iteration, metrics = _learn(self, state.learner, state.replay, state.key, state.iteration)
+        made = _learn(self, state.learner, state.replay, state.key, state.iteration)
+        learner, iteration, metrics = self._settled(made)
         return state._replace(learner=learner, iteration=iteration), metrics
+
+    def _settled(self, made: Any) -> Any:
+        """Waits where it must: on CPU devices XLA can deadlock, and then abort, while several programs are under way of
+        which one exchanges numbers between devices. Elsewhere the host runs ahead."""
+        if self.mesh.devices.size > 1 and self.mesh.devices.flat[0].platform == "cpu":
+            jax.block_until_ready(made)
+        return made
 
     def fold(self, key: Array, iteration: Int32[Array, ""], program: int) -> Array:
         """The key of a program in an iteration."""
