@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import peers_alphazero
 import pytest
-import training
+import walk
 
 from jaxgo.evaluators.uniform import Uniform
 from jaxgo.games import GAMES
@@ -27,15 +27,15 @@ def test_the_values_of_the_peer_are_the_results_of_games():
 
 def test_positions_are_told_apart():
     rows = {"board": np.array([[1, 2], [1, 2], [2, 1]], np.int8), "nothing": np.zeros((3, 0), np.float32)}
-    kept = training.distinct(rows)
+    kept = walk.distinct(rows)
     assert kept["board"].tolist() == [[1, 2], [2, 1]]
-    assert training.distinct(jax.tree.map(lambda x: x[:0], rows))["board"].shape == (0, 2)
+    assert walk.distinct(jax.tree.map(lambda x: x[:0], rows))["board"].shape == (0, 2)
 
 
 @pytest.mark.slow
 def test_the_walk_finds_losses_of_a_weak_player_and_none_of_a_perfect_one():
     model = Model(GAMES["tictactoe"], Uniform())
-    weak, perfect = (training.Walk(model, (), Gumbel(simulations=n, considered=9, scale=0.0)) for n in (1, 4000))
+    weak, perfect = (walk.Walk(model, (), Gumbel(simulations=n, considered=9, scale=0.0)) for n in (1, 4000))
     assert min(weak.lost(0), weak.lost(1)) > 0
     assert perfect.lost(0) == perfect.lost(1) == 0
 
