@@ -1,7 +1,7 @@
 """One run: play, label, keep, learn, judge, save. This is the table of the design as code.
 
-The next iteration is handed to the device before the numbers of the last one are fetched, so the device never waits
-for the host, and what a watcher hears is one iteration old.
+The next iteration is handed to an accelerator before the numbers of the last one are fetched, so it never waits for the
+host, and what a watcher hears is one iteration old. (Several CPU devices must wait; see `Trainer.waits`.)
 """
 
 import dataclasses
@@ -64,6 +64,9 @@ class _Underway:
     iteration: int
     tally: Tally
     learnt: dict[str, Any]
+    began: float
+    played: float  # when its self-play was handed over, or over where the trainer waits
+    done: float
 
 
 class Loop:
@@ -100,11 +103,13 @@ class Loop:
 
     def advance(self) -> None:
         """One iteration, then whatever is due."""
+        began = time.monotonic()
         self.state, tally = self.trainer.play(self.state)
+        played = time.monotonic()
         self.state, learnt = self.trainer.learn(self.state)
         self.iteration += 1
-        self._underway.append(_Underway(self.iteration, tally, learnt))
-        if len(self._underway) > 1 or self._began is None:
+        self._underway.append(_Underway(self.iteration, tally, learnt, began, played, time.monotonic()))
+        if len(self._underway) > 1 or self._began is None or self.trainer.waits:
             self._hear()
         if self.config.judge.every and self.seconds - self._judged >= self.config.judge.every:
             self.judge()
@@ -145,12 +150,14 @@ class Loop:
         tally = {name: float(np.sum(value)) for name, value in jax.device_get(one.tally)._asdict().items()}
         played = time.monotonic()
         learnt = {name: float(value) for name, value in jax.device_get(one.learnt).items()}
-        done = time.monotonic()
+        began, done = self._done, time.monotonic()
+        if self.trainer.waits:
+            began, played, done = one.began, one.played, one.done
         if self._began is None:
             self._began = done
         self._check(tally, learnt)
         self._games += tally["games"]
-        metrics = _rates(tally, played - self._done, done - self._done) | _losses(learnt) | {"games": self._games}
+        metrics = _rates(tally, played - began, done - began) | _losses(learnt) | {"games": self._games}
         self._done = done
         self._watch(Report("play", one.iteration, self.seconds, metrics))
 

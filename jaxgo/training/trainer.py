@@ -114,12 +114,17 @@ class Trainer:
         learner, iteration, metrics = self._settled(made)
         return state._replace(learner=learner, iteration=iteration), metrics
 
+    @property
+    def waits(self) -> bool:
+        """Whether a program is over when its method returns.
+
+        On CPU devices it must be: XLA can deadlock, and then abort, while several programs are under way of which one
+        exchanges numbers between devices.
+        """
+        return self.mesh.devices.size > 1 and bool(self.mesh.devices.flat[0].platform == "cpu")
+
     def _settled(self, made: Any) -> Any:
-        """Waits where it must: on CPU devices XLA can deadlock, and then abort, while several programs are under way of
-        which one exchanges numbers between devices. Elsewhere the host runs ahead."""
-        if self.mesh.devices.size > 1 and self.mesh.devices.flat[0].platform == "cpu":
-            jax.block_until_ready(made)
-        return made
+        return jax.block_until_ready(made) if self.waits else made
 
     def fold(self, key: Array, iteration: Int32[Array, ""], program: int) -> Array:
         """The key of a program in an iteration."""
