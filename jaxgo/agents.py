@@ -30,6 +30,7 @@ from jaxgo.system.players import load_player
 PLAYOUTS = (Uct, Flat)
 JUDGES = {"gobang": "rollout", "nycu3d-puct": "rollout"}
 RENAMED = {"rollouts": "count"}
+EXTERNAL = ("gtp", "gomocup")  # programs of their own; only the arena plays against them
 
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -48,6 +49,8 @@ def load_agent(spec: str, game: Game[Any]) -> Agent:
     plain, at, weights = spec.partition("@")
     head, *texts = (part.strip() for part in plain.split(","))
     name, colon, budget = (part.strip() for part in head.partition(":"))
+    if name in EXTERNAL:
+        raise UsageError(f"{spec!r} is a program of its own; only eval.py can play against it")
     if name not in SEARCHES:
         raise choose("search", name, SEARCHES)
     search, options = SEARCHES[name], _options(spec, texts)

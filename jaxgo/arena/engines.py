@@ -1,0 +1,61 @@
+"""Engines by name: `gtp:gnugo --mode gtp --level 1` for a program that speaks GTP, `gomocup:PATH` for one of Gomocup's.
+
+What stands after the colon is a command line, split as a shell would; quotes round all of it may be there or not.
+"""
+
+import dataclasses
+import os
+import shlex
+import shutil
+from typing import Any
+
+from jaxgo.agents import EXTERNAL
+from jaxgo.arena.protocols import Engine, Gomocup, Gtp, Limits
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+
+PROTOCOLS: dict[str, type[Engine]] = {"gtp": Gtp, "gomocup": Gomocup}
+EXAMPLES = {"gtp": 'gtp:"gnugo --mode gtp --level 1"', "gomocup": "gomocup:engines/pbrain-rapfi"}
+MORE_PATHS = ("/usr/games",)  # where Debian puts GNU Go, and root's PATH does not look
+INSTALL = {"gnugo": "on Debian and Ubuntu: apt-get install gnugo"}
+
+
+@dataclasses.dataclass(frozen=True)
+class External:
+    """An engine as it is named; `open_engine` runs it."""
+
+    name: str  # the spec, without quotes round the command
+    protocol: str
+    words: tuple[str, ...]  # of the command; the first is a program that is there
+
+
+def is_engine(spec: str) -> bool:
+    """Whether a spec means a program of its own."""
+    return spec.strip().partition(":")[0].strip() in EXTERNAL
+
+
+def read_engine(spec: str, game: Game[Any]) -> External:
+    """The engine of a spec; a UsageError if it cannot play this game, or is not there."""
+    protocol, _, text = (part.strip() for part in spec.partition(":"))
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"cannot read the command in {spec!r}: {error}") from None
+    if len(words) == 1 and words[0] != text:  # quotes round the whole
+        text = words[0]
+        words = [text] if os.path.exists(text) else shlex.split(text)
+    if not words:
+        raise UsageError(f"{spec!r} names no program; write it as in {EXAMPLES[protocol]}")
+    PROTOCOLS[protocol].check(game)
+    program = shutil.which(words[0]) or shutil.which(words[0], path=os.pathsep.join(MORE_PATHS))
+    if program is None:
+        advice = INSTALL.get(os.path.basename(words[0]), "install it, or write the path of the program")
+        raise UsageError(f"there is no program {words[0]!r} for the agent {protocol}:{text} ({advice})")
+    return External(f"{protocol}:{text}", protocol, (program, *words[1:]))
+
+
+def open_engine(engine: External | str, game: Game[Any], limits: Limits | None = None) -> Engine:
+    """Starts the program; its first `begin` waits until it is ready."""
+    if isinstance(engine, str):
+        engine = read_engine(engine, game)
+    return PROTOCOLS[engine.protocol](game, engine.words, limits or Limits())

@@ -1,0 +1,284 @@
+"""The two languages that engines speak: GTP for Go, and Gomocup's (Piskvork's) for Gomoku.
+
+An engine has one game at a time: `begin`, then `choose` when it is to move, `told` when the other seat moved, and
+`verdict` at the end. Whatever it does wrong is a Fault. Moves are actions of the game; seat 0 is Black.
+
+GTP, version 2: https://www.lysator.liu.se/~gunnar/gtp/. Gomocup: https://plastovicka.github.io/protocl2en.htm.
+"""
+
+import abc
+import dataclasses
+import json
+import re
+import time
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+
+from jaxgo.arena.process import Fault, Process, shown
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.games.go import Go
+from jaxgo.games.gomoku import Gomoku
+
+RESIGN = -1
+STRAY = 100  # lines that are no answer and are passed over, before it is a fault
+LONGEST = 1000  # lines of an answer
+COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # of GTP: no I
+COLOURS = "bw"
+RULES = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8, "caro5": 9}  # Gomocup's bits
+NO_LIMIT = 2**31 - 1  # milliseconds that a match may take
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What engines are given."""
+
+    move: float = 10.0  # seconds for a move
+    start: float = 60.0  # seconds to start, and to set up a board
+    grace: float = 0.5  # seconds that an answer may be late
+    at_once: int = 2  # games with engines that are played side by side
+
+    def __post_init__(self) -> None:
+        if not (0 < self.move < 10**6 and 0 < self.start < 10**6 and 0 <= self.grace < 10**6):
+            raise UsageError("the time of an engine is a number of seconds above 0")
+        if not 1 <= self.at_once <= 1000:
+            raise UsageError(f"1 to 1000 games with engines can be played at once, not {self.at_once}")
+
+
+class Engine(abc.ABC):
+    """A running engine."""
+
+    parting: ClassVar[str]  # the command to end
+
+    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
+        self.game, self.limits = game, limits
+        self.process = Process(words)
+
+    @staticmethod
+    @abc.abstractmethod
+    def check(game: Game[Any]) -> None:
+        """A UsageError if this protocol cannot tell of such a game."""
+
+    @abc.abstractmethod
+    def begin(self, seat: int, moves: Sequence[tuple[int, int]]) -> None:
+        """Sets up a fresh game after these moves (seat, action), in which the engine has a seat."""
+
+    @abc.abstractmethod
+    def told(self, seat: int, action: int) -> None:
+        """A move of the other seat."""
+
+    @abc.abstractmethod
+    def choose(self, seat: int) -> int:
+        """The engine's move, which it has made on its own board; RESIGN; or any action, legal or not."""
+
+    def verdict(self) -> str:
+        """Who has won and by how much as the engine sees it, such as `W+3.5`; "" where it does not say."""
+        return ""
+
+    def close(self) -> None:
+        """Ends the engine politely."""
+        self.process.close(self.parting)
+
+    def kill(self) -> None:
+        self.process.close()
+
+    def _deadline(self, seconds: float) -> float:
+        return time.monotonic() + seconds + self.limits.grace
+
+
+def plain_gomoku(game: Game[Any]) -> bool:
+    """Whether all actions are stones of the seat's own colour."""
+    return isinstance(game, Gomoku) and game.num_actions == game.points
+
+
+class Gtp(Engine):
+    """An engine of Go; of Gomoku, too, if it says so in its answer to `gogui-rules_game_id`."""
+
+    parting = "quit"
+
+    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
+        super().__init__(game, words, limits)
+        self._number = 0
+        self._commands: frozenset[str] | None = None  # those it knows
+
+    @staticmethod
+    def check(game: Game[Any]) -> None:
+        if not (isinstance(game, Go) or plain_gomoku(game)) or game.shape[0] != game.shape[1]:
+            raise UsageError(
+                f"engines of GTP play Go and Gomoku on square boards, not {type(game).__name__} "
+                f"{game.shape[0]}x{game.shape[1]}"
+            )
+
+    def begin(self, seat: int, moves: Sequence[tuple[int, int]]) -> None:
+        self._meet()
+        for command in ("clear_board", f"boardsize {self.game.shape[0]}", "clear_board"):
+            good, text = self._ask(command, self.limits.start)
+            # some engines want a size before anything else
+            if not good and command != "clear_board":
+                raise Fault(f"it refuses {command}: {text}")
+        if isinstance(self.game, Go):
+            self._must(f"komi {self.game.komi:g}")
+            self._set_rules(self.game)
+        if "time_settings" in (self._commands or ()):
+            self._must(f"time_settings 0 {max(1, int(self.limits.move))} 1")
+        start = np.asarray(self.game.cells(self.game.init(jax.random.key(0))))
+        for cell in np.flatnonzero(start).tolist():  # stones of a handicap
+            self._must(f"play {COLOURS[int(start[cell]) - 1]} {self._vertex(cell)}")
+        for mover, action in moves:
+            self.told(mover, action)
+
+    def told(self, seat: int, action: int) -> None:
+        self._must(f"play {COLOURS[seat]} {self._vertex(action)}")
+
+    def choose(self, seat: int) -> int:
+        good, text = self._ask(f"genmove {COLOURS[seat]}", self.limits.move)
+        word = text.split()[0].upper() if good and text.strip() else ""
+        if word == "RESIGN":
+            return RESIGN
+        action = self._action(word)
+        if action is None:
+            raise Fault(f"illegal move {text or '(none)'}" if good else f"it refuses to move: {text}")
+        return action
+
+    def verdict(self) -> str:
+        if not isinstance(self.game, Go) or "final_score" not in (self._commands or ()):
+            return ""
+        good, text = self._ask("final_score", self.limits.start)
+        return text if good else ""
+
+    def _meet(self) -> None:
+        """What it can do, asked once."""
+        if self._commands is not None:
+            return
+        good, text = self._ask("list_commands", self.limits.start)
+        commands = frozenset(text.split()) if good else frozenset()
+        plays, known = "Go", "gogui-rules_game_id" in commands
+        if known:
+            good, text = self._ask("gogui-rules_game_id", self.limits.start)
+            plays = text.strip() if good else plays
+        wanted = "Go" if isinstance(self.game, Go) else "Gomoku"
+        if plays.lower() != wanted.lower():
+            raise Fault(f"it plays {plays}, not {wanted}")
+        self._commands = commands
+
+    def _set_rules(self, game: Go) -> None:
+        """KataGo can be told the rules; other engines have flags for them."""
+        if "kata-set-rules" in (self._commands or ()):
+            rules = {"ko": game.ko.upper(), "scoring": "AREA", "tax": "NONE", "suicide": game.suicide}
+            self._must(f"kata-set-rules {json.dumps(rules, separators=(',', ':'))}")
+
+    def _vertex(self, action: int) -> str:
+        height, width = self.game.shape
+        if action == height * width:
+            return "pass"
+        row, column = divmod(action, width)
+        return f"{COLUMNS[column]}{height - row}"
+
+    def _action(self, word: str) -> int | None:
+        height, width = self.game.shape
+        if word == "PASS" and isinstance(self.game, Go):
+            return self.game.points
+        found = re.fullmatch(r"([A-HJ-Z])(\d{1,2})", word)
+        if not found:
+            return None
+        row, column = height - int(found[2]), COLUMNS.index(found[1])
+        return row * width + column if 0 <= row < height and column < width else None
+
+    def _must(self, command: str) -> None:
+        good, text = self._ask(command, self.limits.start)
+        if not good:
+            raise Fault(f"it refuses {command}: {text}")
+
+    def _ask(self, command: str, seconds: float) -> tuple[bool, str]:
+        """Whether the command was done, and the answer. Answers carry the command's number; lines that begin
+        otherwise are passed over."""
+        self._number += 1
+        number, deadline = str(self._number), self._deadline(seconds)
+        self.process.send(f"{number} {command}")
+        line = ""
+        for _ in range(STRAY):
+            line = self.process.read(deadline, command)
+            found = re.fullmatch(rf"([=?])(?:{number}(?!\S)|(?!\d))\s*(.*)", line)
+            if found:
+                break
+        else:
+            raise Fault(f"garbage instead of an answer to {command}: {shown(line)}")
+        lines = [found[2]]
+        while line := self.process.read(deadline, command):
+            lines.append(line)
+            if len(lines) > LONGEST:
+                raise Fault(f"an endless answer to {command}")
+        text = "\n".join(lines).strip()
+        return found[1] == "=", text if command == "list_commands" else shown(text)
+
+
+class Gomocup(Engine):
+    """An engine (a `brain`) of Gomoku tournaments."""
+
+    parting = "END"
+
+    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
+        super().__init__(game, words, limits)
+        self._moves: list[tuple[int, int]] = []
+        self._known = 0  # how many of them the engine has on its board
+
+    @staticmethod
+    def check(game: Game[Any]) -> None:
+        if not plain_gomoku(game):
+            raise UsageError(f"engines of Gomocup play Gomoku without opening rules, not {game}")
+
+    def begin(self, seat: int, moves: Sequence[tuple[int, int]]) -> None:
+        if not isinstance(self.game, Gomoku):
+            raise AssertionError("not checked")
+        self._moves, self._known = list(moves), 0
+        start = f"START {self.game.size}"
+        self.process.send(start)
+        self._await(start, self.limits.start, re.compile(r"OK\b.*", re.IGNORECASE))
+        turn = int(1000 * self.limits.move)
+        about = {"timeout_turn": turn, "timeout_match": 0, "time_left": NO_LIMIT, "max_memory": 0, "game_type": 1}
+        for name, value in {**about, "rule": RULES[self.game.rules]}.items():
+            self.process.send(f"INFO {name} {value}")
+
+    def told(self, seat: int, action: int) -> None:
+        self._moves.append((seat, action))
+
+    def choose(self, seat: int) -> int:
+        fresh = self._moves[self._known :]
+        if not self._moves:
+            command = "BEGIN"
+        elif self._known and len(fresh) == 1:
+            command = f"TURN {self._point(fresh[0][1])}"
+        else:
+            stones = [f"{self._point(action)},{1 if mover == seat else 2}" for mover, action in self._moves]
+            command = "\n".join(["BOARD", *stones, "DONE"])
+        self.process.send(command)
+        word = command.split("\n")[0]
+        found = self._await(word, self.limits.move, re.compile(r"(-?\d{1,9})\s*,\s*(-?\d{1,9})"))
+        column, row = int(found[1]), int(found[2])
+        size = self.game.shape[0]
+        if not (0 <= column < size and 0 <= row < size):
+            raise Fault(f"illegal move {shown(found[0])}")
+        action = row * size + column
+        self._moves.append((seat, action))
+        self._known = len(self._moves)
+        return action
+
+    def _point(self, action: int) -> str:
+        row, column = divmod(action, self.game.shape[0])
+        return f"{column},{row}"
+
+    def _await(self, doing: str, seconds: float, wanted: re.Pattern[str]) -> re.Match[str]:
+        """The first line of a form. What the engine wants to tell, and lines that are no answer, are passed over."""
+        deadline, strays, line = self._deadline(seconds), 0, ""
+        while strays < STRAY:
+            line = self.process.read(deadline, doing)
+            if found := wanted.fullmatch(line):
+                return found
+            word = line.split()[0].upper() if line else ""
+            if word == "ERROR":
+                raise Fault(f"it refuses {doing}: {shown(line)}")
+            strays += word not in ("MESSAGE", "DEBUG")
+        raise Fault(f"garbage instead of an answer to {doing}: {shown(line)}")

@@ -1,0 +1,328 @@
+"""Games with engines: every opening twice with the seats swapped, some games side by side, by the rules of jaxgo.
+
+An engine is a process, so these games are played one move at a time from Python, in a few threads. Whatever an engine
+does wrong loses it the game and its process; the next game gets a fresh one. jaxgo's own agents draw their luck from
+the key of the pair and from how many moves were made, so what they do does not hang on the threads.
+"""
+
+import dataclasses
+import functools
+import itertools
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int8, Int32
+
+from jaxgo.agents import Agent
+from jaxgo.arena.engines import External, open_engine
+from jaxgo.arena.process import Fault
+from jaxgo.arena.protocols import RESIGN, Engine, Limits
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
+from jaxgo.search.base import Search
+from jaxgo.search.health import EvaluatorError
+from jaxgo.search.model import Model
+
+Player = Agent | External
+NOTHING = -1  # the action that leaves a game as it is
+SAID = {1.0: "B", 0.0: "W", 0.5: "a draw"}
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayedGame:
+    """How one game went. Players are 0 (`a`) and 1 (`b`)."""
+
+    result: float  # of seat 0: 1 won, 0.5 drawn, 0 lost
+    moves: tuple[int, ...]  # since the opening
+    forfeit: tuple[int, str] | None = None  # the player that lost by a fault, and which
+    resigned: int | None = None  # the player that gave up
+    verdicts: tuple[str, str] = ("", "")  # who has won and by how much, as each player sees it; "" where it did not say
+
+    def disputes(self) -> list[int]:
+        """The players that see another winner."""
+        return [i for i, said in enumerate(self.verdicts) if winner(said) not in (None, self.result)]
+
+
+class PlayedPair(NamedTuple):
+    """Two games of one opening."""
+
+    number: int  # of the opening, among those that were asked for
+    games: tuple[PlayedGame, PlayedGame]  # `a` has seat 0 in the first
+
+    def problems(self) -> list[str]:
+        """What went wrong, in words for the record."""
+        out = []
+        for number, game in enumerate(self.games, 1):
+            if game.forfeit:
+                out.append(f"game {number}: {'ab'[game.forfeit[0]]} forfeits, {game.forfeit[1]}")
+            for player in game.disputes():
+                said = game.verdicts[player]
+                out.append(f"game {number}: {'ab'[player]} counts {said}, and the rules here {SAID[game.result]}")
+        return out
+
+
+def winner(verdict: str) -> float | None:
+    """What seat 0 got, from a score such as `B+3.5`; None where it cannot be read."""
+    letter = verdict.strip().upper()[:1]
+    return {"B": 1.0, "W": 0.0, "0": 0.5, "D": 0.5, "J": 0.5}.get(letter)  # a draw is also `Draw` and `Jigo`
+
+
+def play_pairs(
+    players: tuple[Player, Player],
+    game: Game[Any],
+    lines: Sequence[Sequence[int]],
+    positions: Position,
+    keys: Array,
+    *,
+    limits: Limits | None = None,
+    temperature: float = 0.0,
+    hot_plies: int = 0,
+) -> Iterator[PlayedPair]:
+    """Plays both games of every opening, and yields each pair when both are over, not in their order.
+
+    `lines` are the moves of the openings and `positions` where they lead; `keys` are those of the pairs.
+    """
+    limits = limits or Limits()
+    event = _Event(game, players, lines, positions, keys, limits, temperature, hot_plies)
+    event.compile()
+    jobs: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    for index, side in itertools.product(range(len(lines)), range(2)):
+        jobs.put((index, side))
+    tables = [_Table(event, jobs, done) for _ in range(min(limits.at_once, jobs.qsize()))]
+    found: dict[int, dict[int, PlayedGame]] = {}
+    try:
+        for table in tables:
+            table.thread.start()
+        for _ in range(2 * len(lines)):
+            report = done.get()
+            if isinstance(report, BaseException):
+                raise report
+            index, side, played = report
+            both = found.setdefault(index, {})
+            both[side] = played
+            if len(both) == 2:
+                yield PlayedPair(index, (both[0], both[1]))
+        for table in tables:  # they part politely
+            table.thread.join()
+    finally:
+        for table in tables:
+            table.stop()
+        for table in tables:
+            if table.thread.is_alive():
+                table.thread.join()
+
+
+# -- what jaxgo's side computes -----------------------------------------------------------------------------------
+
+
+class View(NamedTuple):
+    """A position as the referee looks at it."""
+
+    position: Position  # a batch of one game
+    legal: Bool[Array, " A"]
+    over: Bool[Array, ""]
+    seat: Int8[Array, ""]
+    result: Float32[Array, ""]  # of seat 0, in [-1, 1]; read only when over
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _step(game: Game[Any], position: Position, action: Int32[Array, ""]) -> View:
+    """The game after an action; `NOTHING` only looks."""
+
+    def one(position: Position) -> View:
+        moved, _ = play.play(game, position, jnp.maximum(action, 0))
+        position = jax.tree.map(lambda new, old: jnp.where(action >= 0, new, old), moved, position)
+        over, seat = play.over(game, position), position.state.to_play.astype(jnp.int8)
+        return View(position, play.legal(game, position), over, seat, play.returns(game, position)[0])
+
+    seen = jax.vmap(one)(position)
+    return View(seen.position, *jax.tree.map(lambda x: x[0], seen[1:]))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _think(
+    search: Search,
+    model: Model,
+    params: Any,
+    key: Array,
+    luck: Int32[Array, ""],
+    position: Position,
+    heat: Float32[Array, ""],
+) -> tuple[Int32[Array, ""], Bool[Array, ""]]:
+    """A move of an agent, with the luck that it would have in a match of agents."""
+    own = jax.random.fold_in(key, luck)[None]
+    found = search.run(model, params, own, position, temperature=heat[None])
+    return found.action[0], found.healthy[0]
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------
+
+
+class _Forfeit(Exception):  # noqa: N818 - no error of the program
+    """A player has lost by a fault."""
+
+    def __init__(self, player: int, reason: str) -> None:
+        super().__init__(reason)
+        self.player, self.reason = player, reason
+
+
+@dataclasses.dataclass(frozen=True)
+class _Event:
+    """What is played, and how; all tables share it."""
+
+    game: Game[Any]
+    players: tuple[Player, Player]
+    lines: Sequence[Sequence[int]]
+    positions: Position
+    keys: Array
+    limits: Limits
+    temperature: float
+    hot_plies: int
+
+    def start(self, index: int) -> View:
+        position = jax.tree.map(lambda x: np.asarray(x)[index : index + 1], self.positions)
+        return _step(self.game, position, jnp.int32(NOTHING))
+
+    def think(self, agent: Agent, index: int, side: int, length: int, view: View) -> int:
+        heat = self.temperature if length < self.hot_plies else 0.0
+        action, healthy = _think(
+            agent.search,
+            agent.model,
+            agent.params,
+            self.keys[index],
+            jnp.int32(2 * length + side),
+            view.position,
+            jnp.float32(heat),
+        )
+        if not bool(healthy):
+            raise EvaluatorError(f"{agent.name}: {agent.model.evaluator} gave NaN or infinite numbers in a match")
+        return int(action)
+
+    def compile(self) -> None:
+        """One move of each kind, so that threads find the programs ready."""
+        view = self.start(0)
+        if bool(view.over):
+            raise UsageError("an opening is over before the first move; leave it out")
+        for player in self.players:
+            if isinstance(player, Agent):
+                self.think(player, 0, 0, 0, view)
+
+
+class _Table:
+    """A thread that plays one game after another, with engine processes of its own."""
+
+    def __init__(self, event: _Event, jobs: "queue.SimpleQueue[Any]", done: "queue.SimpleQueue[Any]") -> None:
+        self._event, self._jobs, self._done = event, jobs, done
+        self._engines: dict[int, Engine] = {}
+        self._lock = threading.Lock()
+        self._stopped = False
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def stop(self) -> None:
+        """Ends the game that is under way, and all processes."""
+        with self._lock:
+            self._stopped = True
+            engines = list(self._engines.values())
+        for engine in engines:
+            engine.kill()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopped:
+                index, side = self._jobs.get_nowait()
+                self._done.put((index, side, self._play(index, side)))
+        except queue.Empty:
+            pass
+        except BaseException as error:  # it is raised again where the match was asked for
+            self._done.put(error)
+        finally:
+            with self._lock:
+                engines = list(self._engines.values())
+            for engine in engines:
+                engine.close()
+
+    def _play(self, index: int, side: int) -> PlayedGame:
+        """One game; with `side` 1, `b` has seat 0."""
+        moves: list[int] = []
+        player = 0  # who moved last
+        try:
+            view = self._event.start(index)
+            self._begin(index, side, int(view.seat))
+            while not bool(view.over):
+                seat = int(view.seat)
+                player = seat ^ side
+                action = self._choose(player, index, side, len(moves), view)
+                if action == RESIGN:
+                    return PlayedGame(float(seat), tuple(moves), resigned=player)
+                moves.append(action)
+                view = _step(self._event.game, view.position, jnp.int32(action))
+                if not bool(view.over):
+                    self._ask(1 - player, lambda engine, s=seat, a=action: engine.told(s, a))
+        except _Forfeit as forfeit:
+            return PlayedGame(float(forfeit.player ^ side), tuple(moves), forfeit=(forfeit.player, forfeit.reason))
+        verdicts = [self._verdict(i, (player ^ side, moves[-1]) if i != player else None) for i in range(2)]
+        return PlayedGame((float(view.result) + 1) / 2, tuple(moves), verdicts=(verdicts[0], verdicts[1]))
+
+    def _begin(self, index: int, side: int, seat: int) -> None:
+        """Every engine is there and has the opening on its board."""
+        line = self._event.lines[index]
+        # seats take turns in all games that engines play
+        moves = [(seat ^ (len(line) - ply) & 1, action) for ply, action in enumerate(line)]
+        for number, player in enumerate(self._event.players):
+            if isinstance(player, External):
+                with self._lock:
+                    if number not in self._engines and not self._stopped:
+                        self._engines[number] = open_engine(player, self._event.game, self._event.limits)
+                self._ask(number, lambda engine, s=number ^ side: engine.begin(s, moves))
+
+    def _choose(self, number: int, index: int, side: int, length: int, view: View) -> int:
+        """A legal move, or RESIGN."""
+        player = self._event.players[number]
+        if isinstance(player, Agent):
+            return self._event.think(player, index, side, length, view)
+        legal = np.asarray(view.legal)
+
+        def move(engine: Engine) -> int:
+            action = engine.choose(int(view.seat))
+            if action != RESIGN and not legal[action]:
+                raise Fault(f"illegal move {self._event.game.action_name(action)}")
+            return action
+
+        return int(self._ask(number, move))
+
+    def _ask(self, number: int, call: Callable[..., Any]) -> Any:
+        """Asks the engine of a player, if there is one; after a fault its process is gone."""
+        if not isinstance(self._event.players[number], External):
+            return None
+        with self._lock:
+            engine = self._engines.get(number)
+        if engine is None:
+            raise _Forfeit(number, "its process was stopped")
+        try:
+            return call(engine)
+        except Fault as fault:
+            with self._lock:
+                del self._engines[number]
+            engine.kill()
+            raise _Forfeit(number, str(fault)) from None
+
+    def _verdict(self, number: int, last: tuple[int, int] | None) -> str:
+        """What an engine says to the end of a game, after it was told the last move if that was not its own."""
+
+        def say(engine: Engine) -> str:
+            if last:
+                engine.told(*last)
+            return engine.verdict()
+
+        try:
+            return self._ask(number, say) or ""
+        except _Forfeit:  # the game is over already
+            return ""
