@@ -115,7 +115,9 @@ def make_samples(
     ready = (waiting & (known | leaving)).reshape(-1)
     rows = jnp.nonzero(ready, size=2 * steps * games, fill_value=ready.shape[0])[0]
     found = rows < ready.shape[0]
-    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[jnp.minimum(rows, ready.shape[0] - 1)], labels)
+    flat = jax.tree.map(
+        lambda x: x.reshape(ready.shape[0], *x.shape[2:])[jnp.minimum(rows, ready.shape[0] - 1)], labels
+    )
     waiting = waiting.reshape(-1).at[rows].set(False, mode="drop").reshape(waiting.shape)
     kept = Window(jax.tree.map(lambda x: x[steps:], plies), waiting[steps:])
     return kept, flat, found

@@ -1,6 +1,7 @@
 """Labels: the sign law against results told by seat, tails, random moves, resignation, lessons, and the window."""
 
 import functools
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -132,6 +133,20 @@ def test_plies_wait_for_the_end_of_their_game_and_come_once():
             assert value == pytest.approx(expected), (at, number)
     # at most two at a time; the others wait for their turn
     assert seen == [[], [], [0, 1], [2], [], [], [3], [4, 5]]
+
+
+def test_a_state_may_have_parts_without_a_number_in_them():
+    fresh = plies([{}, {"reward": 1.0, "discount": 0.0}])
+    fresh = fresh._replace(state=(fresh.state, jnp.zeros((2, 1, 0, 3), jnp.int8)))
+    fresh = fresh._replace(state=_Pair(*fresh.state, fresh.state[0].to_play))
+    _, samples, _ = targets.make_samples(PLAIN, (SHORT,), targets.empty_window(fresh, 1), fresh)
+    assert samples.state.nothing.shape == (4, 0, 3)
+
+
+class _Pair(NamedTuple):
+    state: RoadState
+    nothing: Any
+    to_play: Any
 
 
 @pytest.fixture(scope="module")
