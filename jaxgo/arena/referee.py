@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int32
 
 from jaxgo.agents import Agent
 from jaxgo.arena.engines import External, open_engine
+from jaxgo.arena.played import PlayedGame, PlayedPair
 from jaxgo.arena.process import Fault
 from jaxgo.arena.protocols import RESIGN, Engine, Limits
 from jaxgo.core import play
@@ -32,46 +33,6 @@ from jaxgo.search.model import Model
 
 Player = Agent | External
 NOTHING = -1  # the action that leaves a game as it is
-SAID = {1.0: "B", 0.0: "W", 0.5: "a draw"}
-
-
-@dataclasses.dataclass(frozen=True)
-class PlayedGame:
-    """How one game went. Players are 0 (`a`) and 1 (`b`)."""
-
-    result: float  # of seat 0: 1 won, 0.5 drawn, 0 lost
-    moves: tuple[int, ...]  # since the opening
-    forfeit: tuple[int, str] | None = None  # the player that lost by a fault, and which
-    resigned: int | None = None  # the player that gave up
-    verdicts: tuple[str, str] = ("", "")  # who has won and by how much, as each player sees it; "" where it did not say
-
-    def disputes(self) -> list[int]:
-        """The players that see another winner."""
-        return [i for i, said in enumerate(self.verdicts) if winner(said) not in (None, self.result)]
-
-
-class PlayedPair(NamedTuple):
-    """Two games of one opening."""
-
-    number: int  # of the opening, among those that were asked for
-    games: tuple[PlayedGame, PlayedGame]  # `a` has seat 0 in the first
-
-    def problems(self) -> list[str]:
-        """What went wrong, in words for the record."""
-        out = []
-        for number, game in enumerate(self.games, 1):
-            if game.forfeit:
-                out.append(f"game {number}: {'ab'[game.forfeit[0]]} forfeits, {game.forfeit[1]}")
-            for player in game.disputes():
-                said = game.verdicts[player]
-                out.append(f"game {number}: {'ab'[player]} counts {said}, and the rules here {SAID[game.result]}")
-        return out
-
-
-def winner(verdict: str) -> float | None:
-    """What seat 0 got, from a score such as `B+3.5`; None where it cannot be read."""
-    letter = verdict.strip().upper()[:1]
-    return {"B": 1.0, "W": 0.0, "0": 0.5, "D": 0.5, "J": 0.5}.get(letter)  # a draw is also `Draw` and `Jigo`
 
 
 def play_pairs(

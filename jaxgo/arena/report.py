@@ -2,6 +2,9 @@
 
 import dataclasses
 import math
+import re
+from collections import Counter
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,9 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from jaxgo.arena.ratings import RatingTable
+from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError
 
 WIDEST = 16  # agents in a printed cross table
+REASONS = 3  # for which an agent forfeited games, that are told
+PROBLEM = re.compile(r"game [12]: ([ab]) (forfeits|counts),? (.*)")
 STYLE = """
 .back{fill:#fbf7ee}.name,.axis{fill:#26303a}.axis{font-size:11px}.grid{stroke:#d9d0bd}.zero{stroke:#8d8370}
 .bar{stroke:#2f6f8f;stroke-width:3;stroke-linecap:round}.dot{fill:#2f6f8f}.value{fill:#6b6459}
@@ -101,6 +107,26 @@ def remarks(table: RatingTable) -> list[str]:
             f"drew {_percent(drawn / total)}, lost {_percent(lost / total)}."
         )
     return out + list(table.notes)
+
+
+def incidents(results: Iterable[PairResult]) -> list[str]:
+    """Who forfeited games and why, and whose count of a finished game differs from the rules of jaxgo."""
+    forfeits: dict[str, Counter[str]] = {}
+    disputes: Counter[str] = Counter()
+    for pair in results:
+        for problem in pair.problems:
+            found = PROBLEM.match(problem)
+            name = {"a": pair.a, "b": pair.b}[found[1]] if found else ""
+            if found and found[2] == "forfeits":
+                forfeits.setdefault(name, Counter())[found[3]] += 1
+            elif found:
+                disputes[name] += 1
+    out = []
+    for name, reasons in forfeits.items():
+        some = [f"{reason} ({count})" for reason, count in reasons.most_common(REASONS)]
+        more = ["other reasons"] if len(reasons) > REASONS else []
+        out.append(f"{name} forfeited {reasons.total()} games: {', '.join(some + more)}")
+    return out + [f"{name} counts {count} games otherwise than the rules here" for name, count in disputes.items()]
 
 
 def cross(table: RatingTable) -> Table:

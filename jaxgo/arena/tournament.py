@@ -4,7 +4,6 @@ Agents sit in the order of their names, and a pair's luck follows from who plays
 opening. So a pair has the same id and the same result whatever else is played, and nothing is played twice.
 """
 
-import dataclasses
 import datetime
 import itertools
 import time
@@ -17,11 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxgo.arena import elo, games_file, records
+from jaxgo.agents import Agent
+from jaxgo.arena import games_file, records, referee
+from jaxgo.arena.contest import Contest, Progress
+from jaxgo.arena.engines import External, is_engine, read_engine
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings
 from jaxgo.arena.players import checkpoint, load_player
-from jaxgo.arena.ratings import RatingTable
+from jaxgo.arena.protocols import Limits
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Match, Schedule
 from jaxgo.core.errors import UsageError
@@ -33,50 +35,11 @@ SHORT_CHUNK = 32  # where every round decides anew who plays
 GLANCE = 0.5  # seconds between two looks at a match
 
 
-@dataclasses.dataclass(frozen=True)
-class Contest:
-    """What is played: everything that the results follow from."""
-
-    name: str  # of the game, in GAMES
-    game: Game[Any]
-    agents: tuple[str, ...]
-    options: tuple[str, ...] = ()  # of the game, as they are typed
-    seed: int = 0
-    temperature: float = 0.0
-    hot_plies: int = 0
-
-    def __post_init__(self) -> None:
-        if len(self.agents) < 2:
-            raise UsageError("a tournament needs at least two agents")
-        twice = {agent for agent in self.agents if self.agents.count(agent) > 1}
-        if twice:
-            raise UsageError(f"{min(twice)} is given twice; agents of a tournament must differ")
-
-
-@dataclasses.dataclass(frozen=True)
-class Progress:
-    """Where a tournament stands."""
-
-    pairs: int  # that are known, those of earlier runs included
-    most: int  # that the schedule may ask for
-    games: int  # played in this run
-    seconds: float  # of playing in this run, compilation apart
-    results: tuple[PairResult, ...]  # all that are known of this game
-    doing: str = ""
-
-    @property
-    def speed(self) -> float:
-        """Games a second."""
-        return self.games / self.seconds if self.seconds else 0.0
-
-    def table(self) -> RatingTable | None:
-        return elo.fit(self.results) if self.results else None
-
-
 class Tournament:
     """Plays a contest by a schedule. Results go to `path`, the games themselves to the folder `games`.
 
-    `chunk` is the most pairs of a match that are begun together.
+    `chunk` is the most pairs of a match that are begun together; `sample` is how many pairs of each match have their
+    games saved, those of the first openings (None: all). `limits` are those of engines.
     """
 
     def __init__(
@@ -88,20 +51,23 @@ class Tournament:
         games: Path | None = None,
         slots: int | None = None,
         chunk: int | None = None,
+        sample: int | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.contest, self.schedule, self.openings = contest, schedule, openings
-        self.path, self.folder = path, games
-        self.players = [load_player(spec, contest.game) for spec in contest.agents]
+        self.path, self.folder, self.sample = path, games, sample
+        self.limits = limits or Limits()
+        self.players = [_load(spec, contest.game) for spec in contest.agents]
         self.names = [player.name for player in self.players]
-        self._hashes = [checkpoint(player) for player in self.players]
+        self._hashes = [checkpoint(player) if isinstance(player, Agent) else "" for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
         self.chunk = min(chunk or (CHUNK if steady else SHORT_CHUNK), schedule.pairs)
-        # by name, so that the same agents in another order are the same program
+        # by name, so that the same agents in another order are the same program; engines play elsewhere
         order = sorted(range(len(self.names)), key=lambda i: self.names[i])
-        self._row = {agent: row for row, agent in enumerate(order)}
-        self._pool = Pool(
-            [self.players[i] for i in order], self.chunk, slots, None, contest.temperature, contest.hot_plies
-        )
+        self._row = {i: row for row, i in enumerate(i for i in order if isinstance(self.players[i], Agent))}
+        agents = [player for i in order if isinstance(player := self.players[i], Agent)]
+        heat = contest.temperature, contest.hot_plies
+        self._pool = Pool(agents, self.chunk, slots, None, *heat) if len(agents) > 1 else None
         self._games, self._seconds, self._compiled = 0, 0.0, False
         self._known = {pair.id: pair for pair in (records.read(path) if path and path.exists() else [])}
         self._numbers = self._find_numbers()
@@ -200,27 +166,57 @@ class Tournament:
     # -- playing ---------------------------------------------------------------------------------------------------
     def _play(self, plan: dict[Match, list[int]]) -> Iterator[Progress]:
         """One round. Pairs are written down as they end."""
+        together = {match: numbers for match, numbers in plan.items() if set(match) <= self._row.keys()}
+        if together and self._pool:
+            yield from self._play_together(self._pool, together)
+        for match, numbers in plan.items():
+            if match not in together:
+                yield from self._play_with_engines(match, numbers)
+
+    def _play_with_engines(self, match: Match, numbers: list[int]) -> Iterator[Progress]:
+        a, b = self._seats(match)
+        began = time.monotonic()
+        for pair in referee.play_pairs(
+            (self.players[a], self.players[b]),
+            self.contest.game,
+            [self.openings.actions(number) for number in numbers],
+            self.openings.positions(numbers),
+            self._keys(match, numbers),
+            limits=self.limits,
+            temperature=self.contest.temperature,
+            hot_plies=self.contest.hot_plies,
+        ):
+            self._seconds, began = self._seconds + time.monotonic() - began, time.monotonic()
+            first, second = pair.games
+            moves = [list(first.moves), list(second.moves)]
+            scores = first.result, 1.0 - second.result
+            self._keep([self._write_down(match, numbers[pair.number], scores, moves, tuple(pair.problems()))])
+            yield self.progress()
+
+    def _play_together(self, pool: Pool, plan: dict[Match, list[int]]) -> Iterator[Progress]:
         numbers = list(plan.values())
         padded = [some + some[-1:] * (self.chunk - len(some)) for some in numbers]  # one shape for all programs
         openings = [_cut(self.openings.positions(more), len(some)) for some, more in zip(numbers, padded, strict=True)]
         seats = [(self._row[a], self._row[b]) for a, b in map(self._seats, plan)]
-        self._pool.begin(seats, openings, [self._keys(m, n) for m, n in plan.items()])
+        pool.begin(seats, openings, [self._keys(m, n) for m, n in plan.items()])
         if not self._compiled:
             yield self.progress("compiling")
-            self._pool.advance(0)
+            pool.advance(0)
             self._compiled = True
         seen = [np.zeros(len(some), bool) for some in numbers]
         ticks, going = 1, True
         while going:
             began = time.monotonic()
-            going = self._pool.advance(ticks)
+            going = pool.advance(ticks)
             taken = time.monotonic() - began
             self._seconds += taken
             ticks = max(1, round(ticks * min(4.0, max(0.5, GLANCE / max(taken, 1e-6)))))
             fresh = []
             for i, match in enumerate(plan):
-                ended = self._pool.finished(i)
-                fresh += self._write_down(match, numbers[i], np.flatnonzero(ended & ~seen[i]), self._pool.score(i))
+                ended = pool.finished(i)
+                score = pool.score(i)
+                for lane in np.flatnonzero(ended & ~seen[i]).tolist():
+                    fresh.append(self._write_down(match, numbers[i][lane], *_of_lane(score, lane)))
                 seen[i] |= ended
             self._keep(fresh)
             yield self.progress()
@@ -232,34 +228,37 @@ class Tournament:
         more = words + [0] * (self.chunk - len(words))
         return jax.vmap(jax.random.fold_in, (None, 0))(root, jnp.asarray(more, jnp.uint32))[: len(words)]
 
-    def _write_down(self, match: Match, numbers: list[int], which: np.ndarray, score: Score) -> list[PairResult]:
-        """The records of pairs that ended, and their games if they are wanted."""
+    def _write_down(
+        self,
+        match: Match,
+        number: int,
+        scores: tuple[float, float],
+        moves: list[list[int]],
+        problems: tuple[str, ...] = (),
+    ) -> PairResult:
+        """The record of a pair that ended; its games are saved if they are wanted."""
         a, b = self._seats(match)
-        out = []
-        for lane in which.tolist():
-            number = numbers[lane]
-            pair = PairResult(
-                game=self.contest.name,
-                options=self.contest.options,
-                a=self.names[a],
-                b=self.names[b],
-                first=float(score.first[lane]),
-                second=float(score.second[lane]),
-                id=self._id(match, number),
-                seed=self.contest.seed,
-                number=number,
-                opening=self.openings.names(number),
-                plies=(int(score.plies[lane, 0]), int(score.plies[lane, 1])),
-                checkpoints=(self._hashes[a], self._hashes[b]),
-                commit=records.commit(),
-                versions=records.versions(),
-                time=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            )
-            out.append(pair)
-            if self.folder:
-                moves = [score.moves[lane, side, : pair.plies[side]].tolist() for side in range(2)]
-                games_file.save(self.folder, self.contest.game, pair, self.openings.actions(number), moves)
-        return out
+        pair = PairResult(
+            game=self.contest.name,
+            options=self.contest.options,
+            a=self.names[a],
+            b=self.names[b],
+            first=scores[0],
+            second=scores[1],
+            id=self._id(match, number),
+            seed=self.contest.seed,
+            number=number,
+            opening=self.openings.names(number),
+            plies=(len(moves[0]), len(moves[1])),
+            checkpoints=(self._hashes[a], self._hashes[b]),
+            problems=problems,
+            commit=records.commit(),
+            versions=records.versions(),
+            time=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        )
+        if self.folder and (self.sample is None or number < self.sample):
+            games_file.save(self.folder, self.contest.game, pair, self.openings.actions(number), moves)
+        return pair
 
     def _keep(self, pairs: Sequence[PairResult]) -> None:
         if self.path:
@@ -274,3 +273,13 @@ class Tournament:
 
 def _cut(positions: Position, count: int) -> Position:
     return jax.tree.map(lambda x: np.asarray(x)[:count], positions)
+
+
+def _of_lane(score: Score, lane: int) -> tuple[tuple[float, float], list[list[int]]]:
+    """The results and the moves of one pair of a match."""
+    moves = [score.moves[lane, side, : score.plies[lane, side]].tolist() for side in range(2)]
+    return (float(score.first[lane]), float(score.second[lane])), moves
+
+
+def _load(spec: str, game: Game[Any]) -> Agent | External:
+    return read_engine(spec, game) if is_engine(spec) else load_player(spec, game)

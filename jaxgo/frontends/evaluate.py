@@ -17,9 +17,10 @@ import tyro
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from jaxgo.arena.contest import Contest
     from jaxgo.arena.openings import Openings
+    from jaxgo.arena.protocols import Limits
     from jaxgo.arena.records import PairResult
-    from jaxgo.arena.tournament import Contest
     from jaxgo.frontends.cli import Command
 
 FIELD = ("random", "greedy", "uct:50", "uct:200", "gumbel:32")  # who plays where nobody is named
@@ -51,6 +52,7 @@ class Table:
         except ValueError:  # an option of the agent, as in uct:400,log=decimal
             anchor = self.anchor
         table = elo.fit(results, anchor)
+        notes = [*notes, *report.incidents(results)]
         if self.json:
             print(json.dumps(report.to_json(table) | {"remarks": list(notes)}))
         else:
@@ -79,9 +81,18 @@ class Setting:
     """How many moves the temperature holds for."""
     slots: int | None = None
     """Games that an agent thinks about at once, on each device; else as many as memory allows, up to 512."""
+    engines: int = 2
+    """Games with gtp: and gomocup: engines that are played side by side."""
+    engine_seconds: float = 10.0
+    """What an engine has for a move; who takes longer loses the game."""
+
+    def limits(self) -> "Limits":
+        from jaxgo.arena.protocols import Limits
+
+        return Limits(move=self.engine_seconds, at_once=self.engines)
 
     def contest(self, name: str, agents: Sequence[str]) -> "Contest":
-        from jaxgo.arena.tournament import Contest
+        from jaxgo.arena.contest import Contest
         from jaxgo.frontends.options import read_game
 
         game = read_game(name, self.option)
@@ -136,7 +147,8 @@ class Tournament:
         contest = self.setting.contest(self.name, self.agents)
         openings = self.setting.openings(contest)
         out = self.out or home(self.name, contest.options)
-        play = tournament.Tournament(contest, schedule, openings, out, self.games, self.setting.slots)
+        limits = self.setting.limits()
+        play = tournament.Tournament(contest, schedule, openings, out, self.games, self.setting.slots, limits=limits)
         last = scoreboard.follow(play.run(), quiet=self.table.json)
         self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"])
         return 0
@@ -178,7 +190,9 @@ class SequentialTest:
         contest = self.setting.contest(self.game, (self.a, self.b))
         out = self.out or home(self.game, contest.options)
         openings, most = self.setting.openings(contest), Schedule(pairs=self.pairs)
-        play = tournament.Tournament(contest, most, openings, out, slots=self.setting.slots, chunk=CHUNK_SPRT)
+        play = tournament.Tournament(
+            contest, most, openings, out, slots=self.setting.slots, chunk=CHUNK_SPRT, limits=self.setting.limits()
+        )
         verdict = scoreboard.decide(play, test, quiet=self.json)
         if self.json:
             elo = {"elo": verdict.elo.value, "error95": verdict.elo.error}

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from jaxgo.arena.contest import Progress
     from jaxgo.arena.sprt import Sprt, Verdict
-    from jaxgo.arena.tournament import Progress, Tournament
+    from jaxgo.arena.tournament import Tournament
 
 EVERY = 5.0  # seconds between two plain lines
 SHARE = 10  # times as long as a fit took pass before the next, since large pools take seconds

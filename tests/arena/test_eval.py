@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jaxgo.arena import records
-from jaxgo.arena.tournament import Progress
+from jaxgo.arena.contest import Progress
 from jaxgo.frontends import evaluate, scoreboard
 
 ROOT = Path(__file__).parents[2]

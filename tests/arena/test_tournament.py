@@ -8,10 +8,11 @@ import pytest
 from support import Host
 
 from jaxgo.arena import elo, games_file, records, tournament
+from jaxgo.arena.contest import Contest
 from jaxgo.arena.openings import book, random_openings, start_only
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Schedule
-from jaxgo.arena.tournament import Contest, Tournament
+from jaxgo.arena.tournament import Tournament
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 

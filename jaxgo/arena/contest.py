@@ -1,0 +1,50 @@
+"""What is played in a tournament, and how far it got."""
+
+import dataclasses
+from typing import Any
+
+from jaxgo.arena import elo
+from jaxgo.arena.ratings import RatingTable
+from jaxgo.arena.records import PairResult
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+
+
+@dataclasses.dataclass(frozen=True)
+class Contest:
+    """What is played: everything that the results follow from."""
+
+    name: str  # of the game, in GAMES
+    game: Game[Any]
+    agents: tuple[str, ...]
+    options: tuple[str, ...] = ()  # of the game, as they are typed
+    seed: int = 0
+    temperature: float = 0.0
+    hot_plies: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.agents) < 2:
+            raise UsageError("a tournament needs at least two agents")
+        twice = {agent for agent in self.agents if self.agents.count(agent) > 1}
+        if twice:
+            raise UsageError(f"{min(twice)} is given twice; agents of a tournament must differ")
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """Where a tournament stands."""
+
+    pairs: int  # that are known, those of earlier runs included
+    most: int  # that the schedule may ask for
+    games: int  # played in this run
+    seconds: float  # of playing in this run, compilation apart
+    results: tuple[PairResult, ...]  # all that are known of this game
+    doing: str = ""
+
+    @property
+    def speed(self) -> float:
+        """Games a second."""
+        return self.games / self.seconds if self.seconds else 0.0
+
+    def table(self) -> RatingTable | None:
+        return elo.fit(self.results) if self.results else None
