@@ -24,11 +24,14 @@ from jaxgo.games.go import Go
 from jaxgo.games.gomoku import Gomoku
 
 RESIGN = -1
+CLEAN_UP = "kgs-genmove_cleanup"  # a move in a game that is over but for dead stones
 STRAY = 100  # lines that are no answer and are passed over, before it is a fault
 LONGEST = 1000  # lines of an answer
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # of GTP: no I
 COLOURS = "bw"
 RULES = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8, "caro5": 9}  # Gomocup's bits
+OWN_PACE = 60.0  # seconds after which a GTP engine that was told no time is taken for hanging
+TURN = 5.0  # seconds of a move that Gomocup's engines are told where nobody says
 NO_LIMIT = 2**31 - 1  # milliseconds that a match may take
 
 
@@ -36,13 +39,14 @@ NO_LIMIT = 2**31 - 1  # milliseconds that a match may take
 class Limits:
     """What engines are given."""
 
-    move: float = 10.0  # seconds for a move
+    move: float | None = None  # seconds for a move, which they are told; None: see `OWN_PACE` and `TURN`
     start: float = 60.0  # seconds to start, and to set up a board
     grace: float = 0.5  # seconds that an answer may be late
     at_once: int = 2  # games with engines that are played side by side
 
     def __post_init__(self) -> None:
-        if not (0 < self.move < 10**6 and 0 < self.start < 10**6 and 0 <= self.grace < 10**6):
+        move = self.start if self.move is None else self.move
+        if not (0 < move < 10**6 and 0 < self.start < 10**6 and 0 <= self.grace < 10**6):
             raise UsageError("the time of an engine is a number of seconds above 0")
         if not 1 <= self.at_once <= 1000:
             raise UsageError(f"1 to 1000 games with engines can be played at once, not {self.at_once}")
@@ -122,7 +126,8 @@ class Gtp(Engine):
         if isinstance(self.game, Go):
             self._must(f"komi {self.game.komi:g}")
             self._set_rules(self.game)
-        if "time_settings" in (self._commands or ()):
+        # unasked it is not told: GNU Go leaves the level that it was given when it hears of time
+        if self.limits.move and "time_settings" in (self._commands or ()):
             self._must(f"time_settings 0 {max(1, int(self.limits.move))} 1")
         start = np.asarray(self.game.cells(self.game.init(jax.random.key(0))))
         for cell in np.flatnonzero(start).tolist():  # stones of a handicap
@@ -134,7 +139,11 @@ class Gtp(Engine):
         self._must(f"play {COLOURS[seat]} {self._vertex(action)}")
 
     def choose(self, seat: int) -> int:
-        good, text = self._ask(f"genmove {COLOURS[seat]}", self.limits.move)
+        good, text = self._ask(f"genmove {COLOURS[seat]}", self.limits.move or OWN_PACE)
+        if good and text.lower() == "pass" and {"undo", CLEAN_UP} <= (self._commands or frozenset()):
+            # by the rules here dead stones count as long as they stand: who can, takes them off before a pass
+            self._must("undo")
+            good, text = self._ask(f"{CLEAN_UP} {COLOURS[seat]}", self.limits.move or OWN_PACE)
         word = text.split()[0].upper() if good and text.strip() else ""
         if word == "RESIGN":
             return RESIGN
@@ -237,7 +246,7 @@ class Gomocup(Engine):
         start = f"START {self.game.size}"
         self.process.send(start)
         self._await(start, self.limits.start, re.compile(r"OK\b.*", re.IGNORECASE))
-        turn = int(1000 * self.limits.move)
+        turn = int(1000 * (self.limits.move or TURN))
         about = {"timeout_turn": turn, "timeout_match": 0, "time_left": NO_LIMIT, "max_memory": 0, "game_type": 1}
         for name, value in {**about, "rule": RULES[self.game.rules]}.items():
             self.process.send(f"INFO {name} {value}")
@@ -256,7 +265,7 @@ class Gomocup(Engine):
             command = "\n".join(["BOARD", *stones, "DONE"])
         self.process.send(command)
         word = command.split("\n")[0]
-        found = self._await(word, self.limits.move, re.compile(r"(-?\d{1,9})\s*,\s*(-?\d{1,9})"))
+        found = self._await(word, self.limits.move or TURN, re.compile(r"(-?\d{1,9})\s*,\s*(-?\d{1,9})"))
         column, row = int(found[1]), int(found[2])
         size = self.game.shape[0]
         if not (0 <= column < size and 0 <= row < size):

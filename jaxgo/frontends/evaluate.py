@@ -83,8 +83,8 @@ class Setting:
     """Games that an agent thinks about at once, on each device; else as many as memory allows, up to 512."""
     engines: int = 2
     """Games with gtp: and gomocup: engines that are played side by side."""
-    engine_seconds: float = 10.0
-    """What an engine has for a move; who takes longer loses the game."""
+    engine_seconds: float | None = None
+    """What engines are told to take for a move, and lose for exceeding; else gtp: engines go by their own settings."""
 
     def limits(self) -> "Limits":
         from jaxgo.arena.protocols import Limits

@@ -7,6 +7,7 @@ once for all tests.
 import dataclasses
 import os
 import re
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -33,6 +34,7 @@ HERE = Path(__file__).parent / "engines"
 GO = make("go5", move_limit=10)
 GOMOKU = make("gomoku", size=7)
 PATIENT = Limits(move=20.0, start=60.0, at_once=1)
+PLACES = os.pathsep.join([os.environ.get("PATH", ""), *engines.MORE_PATHS])
 STRICT = Limits(move=0.3, start=20.0, grace=0.2, at_once=1)
 
 
@@ -242,6 +244,11 @@ def test_rules_time_and_handicap(tmp_path):
     engine = open_engine(gtp("timed", log), game, Limits(move=7.5))
     engine.begin(1, [])
     engine.close()
+    unasked = tmp_path / "unasked"
+    engine = open_engine(gtp("timed", unasked), game)
+    engine.begin(1, [])
+    engine.close()
+    assert not any(line.startswith("time") for line in told(unasked))
     rules = 'kata-set-rules {"ko":"SITUATIONAL","scoring":"AREA","tax":"NONE","suicide":false}'
     assert told(log)[1:-1] == [
         "clear_board",
@@ -253,6 +260,16 @@ def test_rules_time_and_handicap(tmp_path):
         "play b G7",
         "play b C3",
     ]
+
+
+def test_dead_stones_are_taken_off_before_a_pass(tmp_path):
+    log = tmp_path / "log"
+    engine = open_engine(gtp("tidy", log), GO, PATIENT)
+    engine.begin(0, [])
+    assert engine.choose(0) == GO.parse_action("a1")
+    engine.told(1, GO.points)
+    engine.close()
+    assert told(log)[-5:] == ["genmove b", "undo", "kgs-genmove_cleanup b", "play w pass", "quit"]
 
 
 def test_gomoku_by_gtp():
@@ -416,11 +433,11 @@ def test_a_match_that_was_killed_goes_on(openings, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.path.exists("/usr/games/gnugo"), reason="no GNU Go; on Debian: apt-get install gnugo")
+@pytest.mark.skipif(not shutil.which("gnugo", path=PLACES), reason="no GNU Go; on Debian: apt-get install gnugo")
 def test_gnu_go(tmp_path):
-    """Two games against random: GNU Go wins both, by our rules and by its own count."""
+    """Two games against random: GNU Go wins both, by our rules and by its own count, with all dead stones taken."""
     game = make("go9")
-    name = 'gtp:"gnugo --mode gtp --level 1 --chinese-rules --positional-superko --capture-all-dead"'
+    name = 'gtp:"gnugo --mode gtp --level 1"'
     lines = tmp_path / "book"
     lines.write_text("e5 c3\n")
     (pair,) = play(book(game, lines), name)

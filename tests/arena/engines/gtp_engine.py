@@ -12,7 +12,11 @@ from pathlib import Path
 
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 COMMANDS = ["list_commands", "boardsize", "clear_board", "komi", "play", "genmove", "final_score", "quit"]
-EXTRA = {"gomoku": ["gogui-rules_game_id"], "timed": ["time_settings", "kata-set-rules"]}
+EXTRA = {
+    "gomoku": ["gogui-rules_game_id"],
+    "timed": ["time_settings", "kata-set-rules"],
+    "tidy": ["undo", "kgs-genmove_cleanup"],
+}
 INSTEAD = {
     "error": "? I would rather not",
     "illegal": "= C3",  # taken in the openings of the tests
@@ -69,9 +73,12 @@ class Board:
                 return INSTEAD[self.fault]
         points = [(c, r) for c in range(self.size) for r in range(self.size)]
         good = [self.name(c, r) for c, r in points if self.free(c, r) and self.breathes(c, r)]
-        move = self.rng.choice(good) if good and self.fault != "pass" else "pass"
+        move = self.rng.choice(good) if good and self.fault not in ("pass", "tidy") else "pass"
         self.stones.add(move)
         return f"= {move}"
+
+    def do_kgs_genmove_cleanup(self, colour: str) -> str:
+        return "= A1" if "A1" not in self.stones else "= PASS"
 
     def do_final_score(self) -> str:
         return "= W+0.5"
@@ -104,7 +111,7 @@ def main(fault: str = "none", log: str = os.devnull) -> None:
         if name == "gogui-rules_game_id":
             answer = "= Gomoku"
         else:
-            answer = getattr(board, f"do_{name}", lambda *_: "=")(*words)
+            answer = getattr(board, f"do_{name.replace('-', '_')}", lambda *_: "=")(*words)
         sys.stdout.write(f"{answer[0]}{number}{answer[1:]}{end}")
         sys.stdout.flush()
 
