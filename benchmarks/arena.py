@@ -7,6 +7,7 @@ speed: Connect Four, uct:64 against itself, all games in one program, beside one
 seats: how often the first mover wins when both play at random, beside the slow plain rules of tests/reference.
 strength: uct:400 against uct:100 on Connect Four, and uct:100 against itself.
 fit: the time that ratings of 200 agents take.
+gnugo: GNU Go, level 1, against random on Go 9x9 through GTP: who wins, and whether GNU Go counts the same winner.
 """
 
 import functools
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import engine
 import harness
 import jax
 import jax.numpy as jnp
@@ -46,13 +48,17 @@ class Arena:
     """Measure the arena."""
 
     only: str = ""
-    """Questions, parted by commas: speed, seats, strength, fit. Empty: all."""
+    """Questions, parted by commas: speed, seats, strength, fit, gnugo. Empty: all."""
     pairs: int = 500
     """Pairs of games of the question of speed."""
     seconds: float = 30.0
     """How long one game at a time is measured, and the slow rules of each game."""
     games: str = ""
     """Games of the question of seats, parted by commas. Empty: all of two seats."""
+    gnugo: str = engine.GNUGO
+    """The engine of the question of GNU Go."""
+    gnugo_games: int = 200
+    """Games of that question."""
 
 
 # -- speed ----------------------------------------------------------------------------------------------------------
@@ -269,6 +275,7 @@ QUESTIONS: dict[str, Callable[[Arena], None]] = {
     "seats": ask_seats,
     "strength": ask_strength,
     "fit": ask_fit,
+    "gnugo": lambda options: engine.ask(options.gnugo, options.gnugo_games),
 }
 
 
