@@ -14,24 +14,13 @@ from typing import Any
 from jaxgo.core.errors import UsageError
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import Row, read_rows
+from jaxgo.system.page import page
 from jaxgo.system.rundir import load_player, read_config
 from jaxgo.training import instinct
 from jaxgo.training.config import TrainConfig, from_json
 from jaxgo.training.instinct import Thought
 
 CURVES, PAGE = "curves.png", "report.html"
-STYLE = """
-body{font:15px/1.5 ui-sans-serif,system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
-body{color:#222;background:#fff}
-h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse}
-td,th{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}th{color:#777;font-weight:400}
-td.n{text-align:right;font-variant-numeric:tabular-nums}.row{display:flex;flex-wrap:wrap;gap:2rem}
-.bar{display:inline-block;height:.7em;background:#4878a8}code{font-size:.9em;overflow-wrap:anywhere}
-figure{margin:0;max-width:24rem}figure svg{width:100%;height:auto}
-.curves svg{max-width:100%;height:auto;background:#fff}
-@media (prefers-color-scheme:dark){body{color:#ddd;background:#15181c}th{color:#999}}
-"""
-
 Draw = Callable[[Any, Any], str]
 
 
@@ -131,9 +120,7 @@ def _page(
         step = f" of step {about['step']}" if "step" in about else ""
         parts += [_openings(thought, step), _positions(config, thought, draw), _games(config, thought, draw)]
     parts.append(f"<h2>Settings</h2><table>{_settings(run)}</table>")
-    title = f"<title>jaxgo: {escape(run.name)}</title>"
-    body = "\n".join(part for part in parts if part)
-    return f'<!doctype html><html lang="en"><meta charset="utf-8">{title}<style>{STYLE}</style>\n{body}\n</html>\n'
+    return page(run.name, [part for part in parts if part])
 
 
 def _ratings(rows: Sequence[Row]) -> str:
