@@ -1,6 +1,7 @@
 """Games that can be looked at later: SGF for Go and Gomoku, plain text with one move a line for all others."""
 
 import functools
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def save(
             text, ending = sgf(game, actions, seats, result, len(opening)), "sgf"
         else:
             text, ending = plain(game, pair, actions, seats, result, len(opening)), "txt"
-        path = folder / f"{pair.game}-{pair.id}-{side + 1}.{ending}"
+        path = folder / f"{_stem(pair, side)}.{ending}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
@@ -42,6 +43,34 @@ def save(
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
         written.append(path)
     return written
+
+
+def _stem(pair: PairResult, side: int) -> str:
+    return f"{pair.game}-{pair.id}-{side + 1}"
+
+
+def load(folder: Path, game: Game[Any], pair: PairResult, side: int) -> list[int] | None:
+    """The actions of the first (0) or second (1) game of a pair, as `save` wrote them; None where it was not saved."""
+    for ending, read in ((".txt", _read_plain), (".sgf", _read_sgf)):
+        path = folder / (_stem(pair, side) + ending)
+        try:
+            if path.is_file():
+                return read(game, path.read_text())
+        except (OSError, ValueError, IndexError) as error:  # whatever a torn file may lack
+            raise UsageError(f"{path} is no saved game: {error}") from None
+    return None
+
+
+def _read_plain(game: Game[Any], text: str) -> list[int]:
+    return [game.parse_action(line.split(" ", 2)[2]) for line in text.partition("\n\n")[2].splitlines()]
+
+
+def _read_sgf(game: Game[Any], text: str) -> list[int]:
+    """The moves of a game without variations. Values are read as wholes, so what a name contains is no move."""
+    height, width = game.shape
+    found = re.findall(r"([A-Z]+)((?:\[(?:\\.|[^\]\\])*\])+)", text, re.DOTALL)
+    moves = [value[1:-1] for name, value in found if name in ("B", "W")]
+    return [LETTERS.index(m[1]) * width + LETTERS.index(m[0]) if m else height * width for m in moves]
 
 
 def _is_placing(game: Game[Any]) -> bool:

@@ -57,20 +57,31 @@ def text(game: Game[Any], state: Any) -> str:
 
 def svg(game: Game[Any], state: Any, last: int | None = None) -> str:
     """The board as a picture; the cells that the name of the `last` action speaks of are ringed."""
-    height, width = game.picture
-    codes = np.asarray(game.cells(state)).tolist()
-    wide, high = width * CELL + 2 * EDGE, height * CELL + 2 * EDGE
+    wide, high = size(game)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">']
     out += [f"<style>{STYLE.strip()}</style>", f'<rect class="back" width="{wide}" height="{high}" rx="6"/>']
-    out += _board(game, codes) + _names(game)
+    for layer in layers(game, np.asarray(game.cells(state)).tolist(), last):
+        out += layer
+    return "\n".join([*out, "</svg>"]) + "\n"
+
+
+def size(game: Game[Any]) -> tuple[int, int]:
+    """Width and height of a picture."""
+    height, width = game.picture
+    return width * CELL + 2 * EDGE, height * CELL + 2 * EDGE
+
+
+def layers(game: Game[Any], codes: list[int], last: int | None = None) -> tuple[list[str], list[str], list[str]]:
+    """What is drawn for these codes, from below to above: the board with its names, the pieces, rings around `last`."""
+    pieces, rings = [], []
     for cell, code in enumerate(codes):
         if code and game.pieces[code].glyph.strip():
-            out += _block(game, codes, cell) if game.grid == "blocks" else _piece(game, code, *_centre(game, cell))
+            pieces += _block(game, codes, cell) if game.grid == "blocks" else _piece(game, code, *_centre(game, cell))
     for cell in _touched(game, last):
         x, y = _centre(game, cell)
         radius = CELL * (0.42 if _label(game, codes[cell]) else 0.2)  # around a label, not through it
-        out.append(f'<circle class="last" cx="{x}" cy="{y}" r="{radius:g}"/>')
-    return "\n".join([*out, "</svg>"]) + "\n"
+        rings.append(f'<circle class="last" cx="{x}" cy="{y}" r="{radius:g}"/>')
+    return _board(game, codes) + _names(game), pieces, rings
 
 
 def _centre(game: Game[Any], cell: int) -> tuple[int, int]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FIELD = ("random", "greedy", "uct:50", "uct:200", "gumbel:32")  # who plays where nobody is named
 PAIRS, PAIRS_UNTIL, PAIRS_SPRT = 40, 1000, 5000  # of each match, unless told otherwise
 CHUNK_SPRT = 64  # pairs that a sequential test begins together: what is under way when it knows is lost
+GAMES, SAMPLE = "games", 2  # where games for a page are saved, next to the results; of how many pairs of each match
 Option = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
 File = Annotated[Path | None, tyro.conf.arg(metavar="FILE")]
 
@@ -38,10 +39,12 @@ class Table:
     """The agent whose rating is 0; it may be followed by its rating, as in uct:400=1500. Else the mean is 0."""
     plot: File = None
     """Draw the ladder into this file, .svg or .png."""
+    html: File = None
+    """Write a page with the ladder, the tables and games to replay into this file."""
     json: bool = False
     """Print the ratings as JSON and nothing else."""
 
-    def show(self, results: "Sequence[PairResult]", notes: Sequence[str] = ()) -> None:
+    def show(self, results: "Sequence[PairResult]", notes: Sequence[str] = (), games: Sequence[Path] = ()) -> None:
         from jaxgo.arena import elo, report
 
         if not results:
@@ -61,6 +64,10 @@ class Table:
                 print(note)
         if self.plot:
             report.save_ladder(table, self.plot)
+        if self.html:
+            from jaxgo.frontends import ladder_page
+
+            ladder_page.write(self.html, table, results, games, notes)
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,7 @@ class Tournament:
     out: File = None
     """Results, one line a pair; else runs/eval/GAME/matches.jsonl."""
     games: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """Save the games here: SGF for Go and Gomoku, text for others."""
+    """Save the games here: SGF for Go and Gomoku, text for others. A page needs a few and saves them unasked."""
     setting: tyro.conf.OmitArgPrefixes[Setting] = Setting()
     table: tyro.conf.OmitArgPrefixes[Table] = Table()
 
@@ -147,10 +154,13 @@ class Tournament:
         contest = self.setting.contest(self.name, self.agents)
         openings = self.setting.openings(contest)
         out = self.out or home(self.name, contest.options)
-        limits = self.setting.limits()
-        play = tournament.Tournament(contest, schedule, openings, out, self.games, self.setting.slots, limits=limits)
+        saved = self.games or out.parent / GAMES
+        folder, sample = (saved, None) if self.games else (saved if self.table.html else None, SAMPLE)
+        play = tournament.Tournament(
+            contest, schedule, openings, out, folder, self.setting.slots, sample=sample, limits=self.setting.limits()
+        )
         last = scoreboard.follow(play.run(), quiet=self.table.json)
-        self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"])
+        self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"], [saved])
         return 0
 
 
@@ -209,6 +219,8 @@ class Ratings:
     """Files of results, such as runs/eval/connect4/matches.jsonl."""
     out: File = None
     """Write the merged results to this file."""
+    games: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """Where the games for a page were saved; else the folder `games` next to each file."""
     table: tyro.conf.OmitArgPrefixes[Table] = Table()
 
     def run(self) -> int:
@@ -220,7 +232,7 @@ class Ratings:
         if self.out:
             there = {pair.id for pair in records.read(self.out)} if self.out.exists() else set()
             records.append(self.out, [pair for pair in results if pair.id not in there])
-        self.table.show(results)
+        self.table.show(results, games=[self.games] if self.games else [path.parent / GAMES for path in self.files])
         return 0
 
 

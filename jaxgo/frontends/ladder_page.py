@@ -1,0 +1,322 @@
+"""The ratings as one HTML page: the ladder, the ranking, the cross table, and games that can be replayed.
+
+The page needs no network and, but for the moving boards, no script. Boards are drawn here, by `board_view`: the page
+holds every distinct thing that is drawn once, and for each ply what it adds and takes away.
+"""
+
+import dataclasses
+import functools
+import itertools
+import json
+import math
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int8, Int32
+
+from jaxgo.arena import games_file, report
+from jaxgo.arena.ratings import RatingTable
+from jaxgo.arena.records import PairResult
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
+from jaxgo.frontends import board_view
+from jaxgo.frontends.options import read_game
+from jaxgo.system.files import write_whole
+from jaxgo.system.page import page
+
+PAIRS = 2  # of each match whose games are shown: four games
+MOST = 80  # games on a page
+DOUBTS = 5  # that are told one by one
+NUMBER = ' class="n"'
+STYLE = """
+th.n{text-align:right}.wide{overflow-x:auto}.wide svg{display:block}
+.cross td,.cross th{padding:.15rem .5rem;text-align:center;white-space:nowrap;font-variant-numeric:tabular-nums}
+.cross td.name,.cross th.name{text-align:left}
+.cross td{background:color-mix(in srgb,#2f6f8f calc(var(--share,0)*55%),transparent)}
+#diagram{width:26rem;max-width:100%;height:auto}[hidden]{display:none!important}
+#viewer{margin:1rem 0;align-items:flex-start;outline:none}
+#moves{position:relative;max-height:16rem;overflow-y:auto;margin:.5rem 0;padding-left:3rem;min-width:12rem}
+#moves li{cursor:pointer;padding:0 .4rem}#moves li.here{background:color-mix(in srgb,#2f6f8f 40%,transparent)}
+.disc{display:inline-block;width:.8em;height:.8em;border-radius:50%;border:1px solid #777;margin-right:.4em}
+.disc.zero{background:#26303a}.disc.one{background:#fffdf8}
+button{font:inherit;padding:.1rem .7rem;cursor:pointer}button[aria-pressed=true]{background:#2f6f8f;color:#fff}
+details{max-width:34rem}summary{cursor:pointer}
+"""
+VIEWER = """
+<div id="viewer" class="row script" tabindex="-1" hidden="">
+<svg id="diagram" class="diagram" role="img" aria-label="the board" viewBox="0 0 1 1"></svg>
+<div><div><span class="disc zero"></span>first: <b id="seat0"></b></div>
+<div><span class="disc one"></span>second: <b id="seat1"></b></div>
+<p id="ply" aria-live="polite"></p>
+<div><button id="first" title="start (Home)">|◀</button> <button id="prev" title="back (left arrow)">◀</button>
+<button id="next" title="on (right arrow)">▶</button> <button id="last" title="end (End)">▶|</button></div>
+<ol id="moves"></ol></div></div>
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """A game of a match, from its start."""
+
+    pair: PairResult
+    game: Game[Any]
+    side: int  # 0: `a` has seat 0; 1: `b` has
+    actions: tuple[int, ...]
+
+    @property
+    def seats(self) -> tuple[str, str]:
+        return (self.pair.a, self.pair.b) if self.side == 0 else (self.pair.b, self.pair.a)
+
+    @property
+    def result(self) -> float:
+        """What seat 0 got, from 0 to 1."""
+        return self.pair.first if self.side == 0 else 1.0 - self.pair.second
+
+    @property
+    def said(self) -> str:
+        """The result in words."""
+        words = {1.0: f"{self.seats[0]} won", 0.0: f"{self.seats[1]} won", 0.5: "drawn"}
+        return words.get(self.result, f"{self.seats[0]} got {self.result:g}")
+
+
+def write(
+    path: Path, table: RatingTable, results: Sequence[PairResult], folders: Sequence[Path], notes: Sequence[str] = ()
+) -> None:
+    """Writes the page. Games are those that were saved in one of the folders."""
+    samples, doubts = choose(results, folders, table.agents)
+    try:
+        write_whole(path, render(table, results, samples, [*notes, *doubts]))
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+# -- which games ---------------------------------------------------------------------------------------------------
+
+
+def choose(
+    results: Sequence[PairResult], folders: Sequence[Path], order: Sequence[str] = ()
+) -> tuple[list[Sample], list[str]]:
+    """Saved games of the first openings of each match, the best agents' first; and why others are left out."""
+    try:
+        game = read_game(results[0].game, results[0].options)
+    except UsageError as error:
+        return [], [f"no games are shown: {error}"]
+    place = {agent: i for i, agent in enumerate(order)}
+    matches: dict[tuple[str, str], list[PairResult]] = {}
+    for pair in sorted(results, key=lambda pair: (pair.number, pair.id)):
+        matches.setdefault((min(pair.a, pair.b), max(pair.a, pair.b)), []).append(pair)
+    doubts: list[str] = []
+    best = sorted(matches.values(), key=lambda pairs: place.get(pairs[0].a, 0) + place.get(pairs[0].b, 0))
+    saved = [_saved(game, pairs, folders, doubts) for pairs in best]
+    # a first pair of every match before the second of any
+    some = (sample for _ in range(PAIRS) for games in saved for sample in itertools.islice(games, 2))
+    picked = sorted(itertools.islice(some, MOST), key=lambda sample: _match_rank(sample, place))
+    if len(doubts) > DOUBTS:
+        doubts[DOUBTS:] = [f"{len(doubts) - DOUBTS} more games are not shown, for such reasons"]
+    return picked, doubts
+
+
+def _match_rank(sample: Sample, place: dict[str, int]) -> tuple[Any, ...]:
+    low, high = sorted(place.get(agent, 0) for agent in sample.seats)
+    return low, high, sample.pair.number, sample.pair.id, sample.side
+
+
+def _saved(
+    game: Game[Any], pairs: Sequence[PairResult], folders: Sequence[Path], doubts: list[str]
+) -> Iterator[Sample]:
+    """The games of these pairs that were saved and that follow the rules to the recorded result."""
+    for pair, side, folder in itertools.product(pairs, range(2), folders):
+        try:
+            actions = games_file.load(folder, game, pair, side)
+            if actions is not None:
+                sample = Sample(pair, game, side, tuple(actions))
+                retrace(sample)
+                yield sample
+        except UsageError as error:
+            doubts.append(f"a game is not shown: {error}")
+
+
+# -- what is drawn -------------------------------------------------------------------------------------------------
+
+
+def retrace(sample: Sample) -> tuple[list[list[int]], list[int]]:
+    """The cells of the board at the start and after every move, and who moved; a UsageError if that is not the game."""
+    game, count = sample.game, len(sample.actions)
+    if count > game.max_plies:
+        raise UsageError(f"{sample.pair.id} has {count} moves, more than the rules allow")
+    line = np.zeros(game.max_plies, np.int32)
+    line[:count] = sample.actions
+    cells, movers, legal, over, returns = (np.asarray(x) for x in _retrace(game, jnp.asarray(line)))
+    if not legal[:count].all():
+        raise UsageError(f"move {int(np.argmin(legal[:count])) + 1} of a game of pair {sample.pair.id} is not legal")
+    ended = bool(over[count]) and math.isclose((1 + float(returns[count, 0])) / 2, sample.result, abs_tol=1e-6)
+    if not ended and not sample.pair.problems:  # who forfeits has not lost on the board
+        raise UsageError(f"a game of pair {sample.pair.id} does not end as was recorded")
+    return cells[: count + 1].tolist(), movers[:count].tolist()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _retrace(
+    game: Game[Any], actions: Int32[Array, " T"]
+) -> tuple[
+    Int8[Array, "T+1 cells"], Int8[Array, " T+1"], Bool[Array, " T"], Bool[Array, " T+1"], Float32[Array, "T+1 2"]
+]:
+    def look(position: Position) -> tuple[Array, ...]:
+        seen = game.cells(position.state), position.state.to_play
+        return *seen, play.over(game, position), play.returns(game, position)
+
+    def move(position: Position, action: Int32[Array, ""]) -> tuple[Position, tuple[Any, ...]]:
+        legal = play.legal(game, position)[action]
+        return play.play(game, position, action)[0], (legal, look(position))
+
+    last, (legal, seen) = jax.lax.scan(move, play.start(game, jax.random.key(0)), actions)
+    whole = jax.tree.map(lambda some, one: jnp.concatenate([some, one[None]]), seen, look(last))
+    return whole[0], whole[1], legal, whole[2], whole[3]
+
+
+class Drawing:
+    """All that is drawn of the boards, each thing once, in an order in which nothing hides what is above it."""
+
+    def __init__(self, game: Game[Any]) -> None:
+        self.game = game
+        self._found: dict[tuple[int, bool, str], int] = {}  # layer, whether it is text, the element
+
+    def turns(self, sample: Sample) -> tuple[list[list[int]], list[int]]:
+        """What each ply toggles, the start first, and who moved."""
+        frames, movers = retrace(sample)
+        shown: set[int] = set()
+        turns = []
+        for codes, last in zip(frames, [None, *sample.actions], strict=True):
+            layers = board_view.layers(self.game, codes, last)
+            now = {
+                self._found.setdefault((number, part.startswith("<text"), part), len(self._found))
+                for number, layer in enumerate(layers)
+                for part in layer
+            }
+            turns.append(sorted(now ^ shown))
+            shown = now
+        return turns, movers
+
+    def parts(self) -> tuple[list[str], dict[int, int]]:
+        """The elements from below to above, and where each number of `turns` is among them."""
+        order = sorted(self._found.items(), key=lambda item: (item[0][:2], item[1]))
+        return [key[2] for key, _ in order], {number: place for place, (_, number) in enumerate(order)}
+
+
+def replays(samples: Sequence[Sample]) -> dict[str, Any]:
+    """What the script of the page needs."""
+    drawing = Drawing(samples[0].game)
+    told = [drawing.turns(sample) for sample in samples]
+    parts, place = drawing.parts()
+    games = [
+        {
+            "seats": sample.seats,
+            "result": sample.said,
+            "opening": len(sample.pair.opening),
+            "moves": [drawing.game.action_name(action) for action in sample.actions],
+            "movers": movers,
+            "turns": [sorted(place[part] for part in turn) for turn in turns],
+        }
+        for sample, (turns, movers) in zip(samples, told, strict=True)
+    ]
+    return {"size": board_view.size(drawing.game), "parts": parts, "games": games}
+
+
+# -- the page ------------------------------------------------------------------------------------------------------
+
+
+def render(
+    table: RatingTable, results: Sequence[PairResult], samples: Sequence[Sample], notes: Sequence[str] = ()
+) -> str:
+    name = " ".join([results[0].game, *results[0].options])
+    title = f"{name}: {len(table.agents)} agents, {len(results)} pairs of games"
+    said = "".join(f"<li>{escape(line)}</li>" for line in [*report.remarks(table), *notes])
+    parts = [f"<h1>{escape(title)}</h1>", f'<div class="wide">{report.ladder_svg(table)}</div>']
+    parts += [f"<h2>Ratings</h2>{_ranking(table)}<ul>{said}</ul>"]
+    if len(table.agents) > 2:
+        parts.append(f"<h2>Who scored how much against whom</h2>{_cross(table)}")
+    parts += [_games(samples), _origin(results)]
+    # nested, so that the colours of the boards are theirs alone
+    return page(f"ratings of {name}", parts, STYLE + f".diagram{{{board_view.STYLE}}}\n")
+
+
+def _cells(kind: str, *texts: str) -> str:
+    return "".join(f"<td{kind}>{text}</td>" for text in texts)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None or math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def _ranking(table: RatingTable) -> str:
+    heads = "".join(f"<th{NUMBER}>{head}</th>" for head in ("Elo ± 95 %", "games", "score", "draws", "LOS"))
+    lines = [f"<tr><th></th><th>name</th>{heads}</tr>"]
+    for row in report.rows(table):
+        numbers = row.rating, f"{row.games:g}", _percent(row.score), _percent(row.draws), _percent(row.above_next)
+        name = f"<td>{escape(row.name)}</td>"
+        lines.append(f"<tr>{_cells(NUMBER, str(row.rank))}{name}{_cells(NUMBER, *numbers)}</tr>")
+    return '<div class="wide"><table>' + "\n".join(lines) + "</table></div>"
+
+
+def _cross(table: RatingTable) -> str:
+    """Points / games; the more of the points, the deeper the colour."""
+    count = range(len(table.agents))
+    head = "".join(f'<th title="{escape(agent)}">{i}</th>' for i, agent in enumerate(table.agents, 1))
+    lines = [f'<tr><th></th><th class="name">name</th>{head}</tr>']
+    for i in count:
+        lines.append(f'<tr><th>{i + 1}</th><td class="name">{escape(table.agents[i])}</td>')
+        lines += [_meeting(table, i, j) for j in count]
+        lines.append("</tr>")
+    return '<div class="wide"><table class="cross">' + "\n".join(lines) + "</table></div>"
+
+
+def _meeting(table: RatingTable, i: int, j: int) -> str:
+    text = report.cell(table, i, j)
+    if not text:
+        return "<td></td>"
+    lost, drawn, won = table.results[i, j].tolist()
+    about = f"{table.agents[i]} against {table.agents[j]}: {won:g} won, {drawn:g} drawn, {lost:g} lost"
+    share = (won + drawn / 2) / (lost + drawn + won)
+    return f'<td style="--share:{share:.2f}" title="{escape(about)}">{text}</td>'
+
+
+def _games(samples: Sequence[Sample]) -> str:
+    if not samples:
+        return "<h2>Games</h2><p>None of these games were saved; a tournament with --html or --games saves some.</p>"
+    data = json.dumps(replays(samples), separators=(",", ":"), ensure_ascii=False)
+    lines = ['<tr><th class="script" hidden=""></th><th>first</th><th>second</th><th>result</th><th>moves</th></tr>']
+    for number, sample in enumerate(samples):
+        show = f'<td class="script" hidden=""><button data-game="{number}">show</button></td>'
+        words = [escape(text) for text in (*sample.seats, ", ".join([sample.said, *sample.pair.problems]))]
+        names = ", ".join(sample.game.action_name(action) for action in sample.actions)
+        moves = f"<details><summary>{len(sample.actions)}</summary><code>{escape(names)}</code></details>"
+        lines.append(f"<tr>{show}{_cells('', *words, moves)}</tr>")
+    script = Path(__file__).with_suffix(".js").read_text()
+    return "\n".join(
+        [
+            f"<h2>Games</h2><p>{len(samples)} of those that were saved: both games of the first openings of each match."
+            "<noscript> Boards that move need JavaScript.</noscript></p>",
+            VIEWER,
+            '<div class="wide"><table>',
+            *lines,
+            "</table></div>",
+            f'<script type="application/json" id="games">{data.replace("<", chr(92) + "u003c")}</script>',
+            f"<script>{script}</script>",
+        ]
+    )
+
+
+def _origin(results: Sequence[PairResult]) -> str:
+    """What was played with: whoever doubts a number can play it again."""
+    seeds = sorted({str(pair.seed) for pair in results})
+    made = sorted({", ".join([*pair.versions, f"commit {pair.commit}" if pair.commit else ""]) for pair in results})
+    words = [f"Seeds of openings: {', '.join(seeds[:8])}{' and more' if len(seeds) > 8 else ''}.", *made[:8]]
+    more = f" and {len(made) - 8} others" if len(made) > 8 else ""
+    return f"<h2>Played with</h2><p>{'<br>'.join(escape(text.rstrip(', ')) for text in words if text)}{more}</p>"
