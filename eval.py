@@ -4,6 +4,7 @@
   uv run eval.py connect4 --agents uct:100 uct:400 random --pairs 200
   uv run eval.py go9 --agents gumbel:64@runs/a uct:400 --until ±15    games until the error bars are this small
   uv run eval.py gomoku15 --agents uct:800 uct:400 uct:200 --schedule gauntlet --games games/
+  uv run eval.py go9 --agents 'gtp:gnugo --mode gtp --level 1' uct:400    engines of GTP and Gomocup play, too
   uv run eval.py connect4 --option height=5 --book openings.txt --plot ladder.svg
 
   uv run eval.py sprt uct:400,c=1.2 uct:400 --game connect4 --elo0 0 --elo1 10

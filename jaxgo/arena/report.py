@@ -19,6 +19,7 @@ from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError
 
 WIDEST = 16  # agents in a printed cross table
+NAME = 32  # characters of a name in it, and beside the ladder
 REASONS = 3  # for which an agent forfeited games, that are told
 PROBLEM = re.compile(r"game [12]: ([ab]) (forfeits|counts),? (.*)")
 STYLE = """
@@ -135,7 +136,7 @@ def cross(table: RatingTable) -> Table:
     more = f", the best {shown} of {len(table.agents)}" if shown < len(table.agents) else ""
     grid = Table(title=f"Per cent of the points of each row against each column{more}", title_justify="left")
     grid.add_column("", justify="right")
-    grid.add_column("name", overflow="ellipsis", no_wrap=True)
+    grid.add_column("name", overflow="ellipsis", no_wrap=True, max_width=NAME)
     for i in range(shown):
         grid.add_column(str(i + 1), justify="right", no_wrap=True)
     for i in range(shown):
@@ -226,7 +227,7 @@ def ladder_svg(table: RatingTable) -> str:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 32 else name[:31] + "…"
+    return name if len(name) <= NAME else name[: NAME - 1] + "…"
 
 
 def _ticks(table: RatingTable) -> list[float]:
