@@ -52,7 +52,7 @@
   const moves = {first: () => 0, prev: () => ply - 1, next: () => ply + 1, last: () => game.moves.length};
   for (const [id, where] of Object.entries(moves)) at(id).onclick = () => go(where());
   document.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.target.closest(".wide")) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.target.closest?.(".wide")) return;
     const keys = {ArrowLeft: "prev", ArrowRight: "next"};
     if (viewer.contains(event.target)) Object.assign(keys, {Home: "first", End: "last"});
     if (!keys[event.key]) return;
