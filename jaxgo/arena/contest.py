@@ -1,6 +1,7 @@
 """What is played in a tournament, and how far it got."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from jaxgo.arena import elo
@@ -25,9 +26,14 @@ class Contest:
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
             raise UsageError("a tournament needs at least two agents")
-        twice = {agent for agent in self.agents if self.agents.count(agent) > 1}
-        if twice:
-            raise UsageError(f"{min(twice)} is given twice; agents of a tournament must differ")
+        must_differ(self.agents)
+
+
+def must_differ(names: Sequence[str]) -> None:
+    """A UsageError where two agents have one name."""
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise UsageError(f"{min(twice)} is given twice; agents of a tournament must differ")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ from jaxtyping import Array
 
 from jaxgo.agents import Agent
 from jaxgo.arena import games_file, records, referee
-from jaxgo.arena.contest import Contest, Progress
+from jaxgo.arena.contest import Contest, Progress, must_differ
 from jaxgo.arena.engines import External, is_engine, read_engine
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings
@@ -59,6 +59,7 @@ class Tournament:
         self.limits = limits or Limits()
         self.players = [_load(spec, contest.game) for spec in contest.agents]
         self.names = [player.name for player in self.players]
+        must_differ(self.names)  # however they were typed
         self._hashes = [checkpoint(player) if isinstance(player, Agent) else "" for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
         self.chunk = min(chunk or (CHUNK if steady else SHORT_CHUNK), schedule.pairs)

@@ -366,6 +366,20 @@ def test_a_file_that_is_no_program(tmp_path):
         open_engine(f"gomocup:{program}", GOMOKU)
 
 
+def test_what_breaks_on_a_table_is_raised_by_the_match(openings, tmp_path):
+    program = tmp_path / "engine"
+    program.write_bytes(b"\x7fELF no program")
+    program.chmod(0o755)
+    with pytest.raises(UsageError, match="cannot start the engine"):
+        play(openings, f"gtp:{program}")
+
+
+def test_one_engine_in_two_spellings_is_one_agent(openings):
+    name = f"gtp:{sys.executable} -c pass"
+    with pytest.raises(UsageError, match="given twice"):
+        Tournament(contest(name, name.replace(":", ':"') + '"'), Schedule(pairs=1), openings)
+
+
 def test_outside_the_arena():
     with pytest.raises(UsageError, match=r"only eval\.py can play"):
         load_agent("gtp:gnugo --mode gtp", GO)
