@@ -68,6 +68,7 @@ def test_playouts_of_tictactoe_win_lose_and_draw_as_often_as_they_should():
         assert abs((results == result).mean() - share) < 4 * error
 
 
+@pytest.mark.slow
 def test_the_mean_of_several_playouts_is_one_value():
     values = playouts(make("tictactoe"), Rollout(count=4), 1 << 14, lanes=1024)
     assert set((values * 4).tolist()) <= set(range(-4, 5))
@@ -175,6 +176,7 @@ def test_the_parameters_of_a_rollout_are_those_of_its_advisor():
 # -- cuts ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_dodgem_8_never_ends_in_twenty_plies():
     # no car reaches the other side in ten moves of its own and leaves with all its friends
     game = make("dodgem8")

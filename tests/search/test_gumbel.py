@@ -123,7 +123,7 @@ def test_boundary_rule_spends_the_same_visits():
     assert whole(PLAIN, FIVE)._cache_size() == 1, "another budget must not trace anew"
 
 
-@pytest.mark.parametrize("leaves", [1, 3])
+@pytest.mark.parametrize("leaves", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_leaves_side_by_side_change_nothing(leaves: int):
     root = fives()
     result, q = searched(PLAIN, FIVE, root, 64)
@@ -161,6 +161,7 @@ def test_budgets_of_their_own():
     assert mixed.solved.any()
 
 
+@pytest.mark.slow
 def test_boundary_rule_rarely_changes_the_move():
     differ = []
     for model, plies, simulations, considered in ((FIVE, 22, 50, 7), (MINES, 4, 64, 2)):

@@ -218,7 +218,9 @@ def test_searches_of_every_kind_think(search):
     assert ((snapshot.result.action >= 0) & (snapshot.result.action < 7)).all()
 
 
-@pytest.mark.parametrize("search", [Gumbel(simulations=32), Puct(simulations=32, leaves=4)])
+@pytest.mark.parametrize(
+    "search", [pytest.param(Gumbel(simulations=32), marks=pytest.mark.slow), Puct(simulations=32, leaves=4)]
+)
 def test_chunks_change_nothing_for_rounds_of_several_leaves(search):
     model = Model(GAME, Rollout())
     whole = thinker(search, games=2, model=model, chunk_seconds=100.0).think(Limit(simulations=32))
