@@ -52,6 +52,7 @@ TICTACTOE = Preset(
     ),
     hardware=CPU,
     minutes=0.15,
+    reached="no line of play wins against it, from either seat",
 )
 
 CONNECT4 = Preset(
@@ -67,6 +68,7 @@ CONNECT4 = Preset(
     ),
     hardware=CPU,
     minutes=6.5,
+    reached="+219 ± 55 Elo at 64 simulations, where uct:400 has +75 ± 88 and uct:100 has 0",
 )
 
 GOMOKU9 = Preset(
