@@ -69,7 +69,7 @@ def ranking(table: RatingTable) -> Table:
     """The final table, for a terminal."""
     grid = Table(title="Ratings", caption_justify="left", title_justify="left")
     for head, where in (("", "right"), ("name", "left"), ("Elo ± 95 %", "right"), ("games", "right")):
-        grid.add_column(head, justify=where, no_wrap=head == "Elo ± 95 %")  # type: ignore[arg-type]
+        grid.add_column(head, justify=where, overflow="fold", no_wrap=head == "Elo ± 95 %")  # type: ignore[arg-type]
     for head in ("score", "draws", "LOS"):
         grid.add_column(head, justify="right")
     for number, row in enumerate(rows(table)):
