@@ -1,4 +1,4 @@
-"""How the network learns: the loss, one step of AdamW, and an average of the weights to play with."""
+"""How the network learns: the loss, one step of an optimiser, and an average of the weights to play with."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float32, Int32
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, choose
 from jaxgo.evaluators.base import Params
 from jaxgo.nets.base import Head
 from jaxgo.training.augment import Batch
 
 NEVER = -1e9  # the logit of an illegal move
+OPTIMIZERS = ("adamw", "sgd")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +24,8 @@ class LearnerConfig:
 
     batch: int = 512  # samples of one step, all devices together
     reuse: float = 4.0  # how often each sample is learnt from, on average
+    optimizer: str = "adamw"  # or sgd, which wants ten times the rate or more
+    momentum: float = 0.9  # of sgd, Nesterov's
     rate: float = 2e-3
     warmup: int = 100  # steps until the full rate
     decay_steps: int = 0  # steps of a cosine down to `final`; 0: the rate stays
@@ -35,12 +38,16 @@ class LearnerConfig:
     patience: int = 20  # broken steps in a row before the run stops
 
     def __post_init__(self) -> None:
+        if self.optimizer not in OPTIMIZERS:
+            raise choose("learner.optimizer", self.optimizer, OPTIMIZERS)
         if self.batch < 1 or self.patience < 1 or self.warmup < 0 or self.decay_steps < 0:
             raise UsageError("learner.batch and patience are at least 1, warmup and decay_steps at least 0")
         if not (self.reuse > 0 and self.rate > 0 and self.clip > 0):
             raise UsageError("learner.reuse, rate and clip are above 0")
-        if not (0 <= self.ema < 1 and 0 <= self.final <= 1):
-            raise UsageError("learner.ema is at least 0 and below 1, learner.final from 0 to 1")
+        if not (0 <= self.ema < 1 and 0 <= self.momentum < 1 and 0 <= self.final <= 1 and self.weight_decay >= 0):
+            raise UsageError(
+                "learner.ema and momentum are at least 0 and below 1, final from 0 to 1, weight_decay at least 0"
+            )
 
     def schedule(self, step: Int32[Array, ""]) -> Float32[Array, ""]:
         """The rate at a step."""
@@ -56,8 +63,14 @@ class LearnerConfig:
         def decays(params: Params) -> Any:
             return jax.tree.map(lambda x: x.ndim > 1, params)
 
-        adam = optax.adamw(self.schedule, weight_decay=self.weight_decay, mask=decays)
-        return optax.chain(optax.clip_by_global_norm(self.clip), adam)
+        adam = self.optimizer == "adamw"
+        direction = optax.scale_by_adam() if adam else optax.trace(self.momentum, nesterov=True)
+        return optax.chain(
+            optax.clip_by_global_norm(self.clip),
+            direction,
+            optax.add_decayed_weights(self.weight_decay, decays),  # of the weights themselves, not of the slope
+            optax.scale_by_learning_rate(self.schedule),
+        )
 
 
 class LearnerState(NamedTuple):

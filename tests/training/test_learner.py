@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from jax.sharding import NamedSharding, PartitionSpec
 
@@ -16,7 +17,7 @@ from jaxgo.nets import Mlp
 from jaxgo.nets.base import Head
 from jaxgo.system import devices
 from jaxgo.training.augment import make_batch, turned
-from jaxgo.training.learner import Learner, LearnerConfig
+from jaxgo.training.learner import OPTIMIZERS, Learner, LearnerConfig
 from jaxgo.training.targets import Sample
 
 GAME = make("tictactoe")
@@ -156,19 +157,33 @@ def test_a_broken_step_is_left_out_and_counted(begun, update, batch):
     assert (int(state.step), int(state.skipped), int(state.broken)) == (1, 2, 0)
 
 
-def test_decay_spares_norms_and_biases(begun):
-    """With no slope at all, only the matrices shrink."""
-    optimiser = LearnerConfig(weight_decay=0.5, warmup=0).optimiser()
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_decay_spares_norms_and_biases(begun, name):
+    """With no slope at all, only the matrices shrink, by the same share whatever the optimiser."""
+    optimiser = LearnerConfig(optimizer=name, rate=0.1, weight_decay=0.5, warmup=0).optimiser()
+    params = jax.tree.map(lambda x: np.asarray(x) + np.float32(1.0), begun.params)
+    step = jax.jit(lambda params: optimiser.update(optax.tree.zeros_like(params), optimiser.init(params), params)[0])
+    change = step(params)
+    for (path, leaf), old in zip(jax.tree_util.tree_leaves_with_path(change), jax.tree.leaves(params), strict=True):
+        share = 0.05 if leaf.ndim > 1 else 0.0
+        np.testing.assert_allclose(leaf, -share * old, rtol=1e-5, err_msg=jax.tree_util.keystr(path))
 
-    @jax.jit
-    def step(params):
-        params = jax.tree.map(lambda x: x + 1.0, params)
-        return optimiser.update(jax.tree.map(jnp.zeros_like, params), optimiser.init(params), params)[0]
 
-    change = step(begun.params)
-    for path, leaf in jax.tree_util.tree_leaves_with_path(change):
-        shrinks = bool((leaf < 0).any())
-        assert shrinks == (leaf.ndim > 1), jax.tree_util.keystr(path)
+def test_sgd_learns_too_in_one_trace(learner, begun, batch):
+    config = dataclasses.replace(learner.config, optimizer="sgd", rate=0.1, warmup=10)
+    other = dataclasses.replace(learner, config=config)
+    traces = []
+
+    def counted(state, batch):
+        traces.append(state)
+        return other.update(state, batch)
+
+    state, update = other.begin(begun.params), jax.jit(counted)
+    state, first = update(state, batch)
+    for _ in range(60):
+        state, last = update(state, batch)
+    assert last["loss"] < 0.5 * first["loss"]
+    assert (int(state.step), int(state.skipped), len(traces)) == (61, 0, 1)
 
 
 def test_two_devices_learn_what_one_learns(learner, begun, update, batch):
@@ -186,6 +201,15 @@ def test_two_devices_learn_what_one_learns(learner, begun, update, batch):
 
 
 def test_settings_that_cannot_work_are_refused():
-    for change in ({"batch": 0}, {"rate": 0.0}, {"ema": 1.0}, {"reuse": 0.0}):
+    for change in (
+        {"batch": 0},
+        {"rate": 0.0},
+        {"ema": 1.0},
+        {"reuse": 0.0},
+        {"momentum": 1.0},
+        {"weight_decay": -1.0},
+    ):
         with pytest.raises(UsageError, match="learner"):
             dataclasses.replace(LearnerConfig(), **change)
+    with pytest.raises(UsageError, match=r"unknown learner.optimizer 'adam'; choose one of: adamw, sgd"):
+        LearnerConfig(optimizer="adam")
