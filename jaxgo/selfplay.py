@@ -31,6 +31,8 @@ class SelfplayConfig:
     half_life: float = 10.0  # plies in which what is above `cool` halves
     opening: float = 0.5  # share of games that begin with random moves
     opening_plies: int = 8  # at most
+    book: str = ""  # where games begin: a file of openings, or "balanced"; empty: at the start
+    book_share: float = 1.0  # of the games, where there is a book; random moves come after its own
     resign: float = 0.0  # a game is given up at this value, such as 0.95, for the other side; 0: never
     play_on: float = 0.1  # share of games that are never given up, to measure how often that is wrong
     horizon: int = 0  # plies that wait for the end of their game before they are labelled; 0: as many as there can be
@@ -38,7 +40,7 @@ class SelfplayConfig:
     def __post_init__(self) -> None:
         if self.games < 1 or self.steps < 1:
             raise UsageError("selfplay.games and selfplay.steps are at least 1")
-        for name in ("full", "opening", "play_on", "resign"):
+        for name in ("full", "opening", "book_share", "play_on", "resign"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise UsageError(f"selfplay.{name} is a share from 0 to 1, not {getattr(self, name)}")
         if min(self.cheap, self.opening_plies, self.horizon) < 0 or min(self.heat, self.cool) < 0:
@@ -99,32 +101,52 @@ class Selfplay:
     config: SelfplayConfig
     lessons: tuple[str, ...] = ()  # which of the game's lessons to note
 
-    def begin(self, key: Array, games: int) -> SelfplayState:
-        """So many games at their start."""
-        first, opening, audit = jax.random.split(key, 3)
+    def begin(self, key: Array, games: int, book: Position | None = None) -> SelfplayState:
+        """So many games at their start, or at positions drawn from a book."""
+        first, opening, audit, page = jax.random.split(key, 4)
         plies, config = jax.random.split(opening), self.config
         random = jax.random.uniform(plies[0], (games,)) < config.opening
         count = jax.random.randint(plies[1], (games,), 1, max(1, config.opening_plies) + 1)
         return SelfplayState(
-            position=self.model.start(first, games),
+            position=self._open(page, self.model.start(first, games), book),
             opening=jnp.where(random, jnp.minimum(count, config.opening_plies), 0).astype(jnp.int16),
             may_resign=jax.random.uniform(audit, (games,)) >= config.play_on,
             gave_up=jnp.full(games, -1, jnp.int8),
         )
 
+    def _open(self, key: Array, start: Position, book: Position | None) -> Position:
+        """These games, of which a share begins at positions of the book."""
+        if book is None:
+            return start
+        which, share = jax.random.split(key)
+        games, pages = start.state.ply.shape[0], book.state.ply.shape[0]
+        chosen = jax.random.uniform(share, (games,)) < self.config.book_share
+        page = jax.random.randint(which, (games,), 0, pages)
+        return jax.tree.map(lambda open, old: _pick(chosen, open[page], old), book, start)
+
     def collect(
-        self, params: Params, state: SelfplayState, key: Array, place: Int32[Array, ""] | int = 0
+        self,
+        params: Params,
+        state: SelfplayState,
+        key: Array,
+        place: Int32[Array, ""] | int = 0,
+        book: Position | None = None,
     ) -> tuple[SelfplayState, Trajectory, Tally]:
         """Plays `config.steps` plies of every game. `place` tells devices with the same key apart."""
 
         def ply(state: SelfplayState, step: Array) -> tuple[SelfplayState, tuple[Trajectory, Tally]]:
-            return self._ply(params, state, jax.random.fold_in(key, step), place)
+            return self._ply(params, state, jax.random.fold_in(key, step), place, book)
 
         state, (trajectory, tally) = jax.lax.scan(ply, state, jnp.arange(self.config.steps))
         return state, trajectory, jax.tree.map(lambda x: x.sum(axis=0), tally)
 
     def _ply(
-        self, params: Params, state: SelfplayState, key: Array, place: Int32[Array, ""] | int
+        self,
+        params: Params,
+        state: SelfplayState,
+        key: Array,
+        place: Int32[Array, ""] | int,
+        book: Position | None,
     ) -> tuple[SelfplayState, tuple[Trajectory, Tally]]:
         shared, lanes = jax.random.split(key)
         think, random, restart = jax.random.split(jax.random.fold_in(lanes, place), 3)
@@ -156,7 +178,7 @@ class Selfplay:
         )
         tally = _tally(trajectory, result, gave_up, self._simulations(full))
         after = SelfplayState(moved, jnp.maximum(state.opening - jnp.int16(1), 0), state.may_resign, gave_up)
-        return self._restart(restart, after, end), (trajectory, tally)
+        return self._restart(restart, after, end, book), (trajectory, tally)
 
     def _simulations(self, full: Bool[Array, ""]) -> Int32[Array, ""]:
         """One budget for all games, or those with a small one would wait for the others."""
@@ -195,16 +217,21 @@ class Selfplay:
         nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(read, states))
         return jax.lax.cond(ruled.any(), read, lambda _: nothing, states)
 
-    def _restart(self, key: Array, state: SelfplayState, end: Bool[Array, " B"]) -> SelfplayState:
+    def _restart(
+        self, key: Array, state: SelfplayState, end: Bool[Array, " B"], book: Position | None
+    ) -> SelfplayState:
         """A fresh game in the place of each that ended."""
 
         def fresh(state: SelfplayState) -> SelfplayState:
-            def pick(new: Array, old: Array) -> Array:
-                return jnp.where(end.reshape(-1, *[1] * (old.ndim - 1)), new, old)
-
-            return jax.tree.map(pick, self.begin(key, end.shape[0]), state)
+            begun = self.begin(key, end.shape[0], book)
+            return jax.tree.map(lambda new, old: _pick(end, new, old), begun, state)
 
         return jax.lax.cond(end.any(), fresh, lambda s: s, state)
+
+
+def _pick(where: Bool[Array, " B"], new: Array, old: Array) -> Array:
+    """Lanes of two batches."""
+    return jnp.where(where.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
 
 def sharpen(result: SearchResult) -> Float32[Array, "B A"]:

@@ -86,7 +86,7 @@ def run(job: Job, draw: Draw | None = None, console: Console | None = None) -> i
 def check(config: TrainConfig) -> None:
     """A UsageError where a run could not begin, or would fail at its first judgement."""
     trainer = Trainer(config, devices.make_mesh())
-    game, _ = trainer.game, trainer.heads
+    game, _, _ = trainer.game, trainer.heads, trainer.book
     for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final]):
         load_agent(spec, game)
     needed, there = memory(config), devices.memory()

@@ -16,12 +16,13 @@ from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.play import Position
 from jaxgo.evaluators.network import Network
 from jaxgo.nets.base import Head
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayState, Tally
 from jaxgo.system import devices
-from jaxgo.training import augment, replay, targets
+from jaxgo.training import augment, books, replay, targets
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.learner import Learner, LearnerState
 from jaxgo.training.replay import ReplayState
@@ -90,6 +91,12 @@ class Trainer:
         wanted = tuple(head.name for head in self.heads if head.name in lessons)
         return Selfplay(self.config.search, self.model, self.config.selfplay, wanted)
 
+    @functools.cached_property
+    def book(self) -> Position | None:
+        """Where games begin, if not at the start. An argument of the programs: another book is no other program."""
+        found = books.read(self.game, self.config.selfplay.book, self.config.seed)
+        return None if found is None else devices.place(found, devices.copied(self.mesh))
+
     @property
     def horizon(self) -> int:
         """Plies of the window."""
@@ -98,13 +105,12 @@ class Trainer:
     # -- programs --------------------------------------------------------------------------------------------
     def begin(self) -> TrainState:
         """A run before its first move."""
-        return _begin(self, jax.random.key(self.config.seed))
+        return _begin(self, jax.random.key(self.config.seed), self.book)
 
     def play(self, state: TrainState) -> tuple[TrainState, Tally]:
         """One iteration of self-play, its samples kept; the tally has a row for each device."""
-        made = _play(
-            self, state.learner.average, state.selfplay, state.window, state.replay, state.key, state.iteration
-        )
+        games = state.selfplay, state.window, state.replay
+        made = _play(self, state.learner.average, *games, state.key, state.iteration, self.book)
         selfplay, window, ring, tally = self._settled(made)
         return state._replace(selfplay=selfplay, window=window, replay=ring), tally
 
@@ -138,14 +144,14 @@ def _layout(mesh: Mesh) -> Any:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _begin(trainer: Trainer, key: Array) -> TrainState:
+def _begin(trainer: Trainer, key: Array, book: Position | None) -> TrainState:
     config, count = trainer.config, trainer.mesh.devices.size
     net, games, onward = jax.random.split(key, 3)
     params = trainer.model.init(net)
 
-    def local(key: Array) -> tuple[SelfplayState, Window, ReplayState]:
+    def local(key: Array, book: Position | None) -> tuple[SelfplayState, Window, ReplayState]:
         mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
-        state = trainer.selfplay.begin(mine, config.selfplay.games // count)
+        state = trainer.selfplay.begin(mine, config.selfplay.games // count, book)
         _, plies, _ = jax.eval_shape(trainer.selfplay.collect, params, state, mine)
         window = targets.empty_window(plies, trainer.horizon)
         make = functools.partial(targets.make_samples, config.targets, trainer.heads)
@@ -154,7 +160,7 @@ def _begin(trainer: Trainer, key: Array) -> TrainState:
 
     spread = jax.shard_map(local, mesh=trainer.mesh, in_specs=ALL, out_specs=(EACH, LATER, EACH), check_vma=False)
     zero = jnp.int32(0)
-    state = TrainState(trainer.learner.begin(params), *spread(games), zero, jnp.float32(0), onward)
+    state = TrainState(trainer.learner.begin(params), *spread(games, book), zero, jnp.float32(0), onward)
     layout = _layout(trainer.mesh)
     return TrainState(*(jax.lax.with_sharding_constraint(*pair) for pair in zip(state, layout, strict=True)))
 
@@ -168,23 +174,24 @@ def _play(
     ring: ReplayState,
     key: Array,
     iteration: Int32[Array, ""],
+    book: Position | None,
 ) -> tuple[SelfplayState, Window, ReplayState, Tally]:
     def local(
-        params: Any, state: SelfplayState, window: Window, ring: ReplayState, key: Array
+        params: Any, state: SelfplayState, window: Window, ring: ReplayState, key: Array, book: Position | None
     ) -> tuple[SelfplayState, Window, ReplayState, Tally]:
         place = jax.lax.axis_index(devices.AXIS)
-        state, plies, tally = trainer.selfplay.collect(params, state, key, place)
+        state, plies, tally = trainer.selfplay.collect(params, state, key, place, book)
         window, samples, present = targets.make_samples(trainer.config.targets, trainer.heads, window, plies)
         return state, window, replay.add(ring, samples, present), jax.tree.map(lambda x: x[None], tally)
 
     spread = jax.shard_map(
         local,
         mesh=trainer.mesh,
-        in_specs=(ALL, EACH, LATER, EACH, ALL),
+        in_specs=(ALL, EACH, LATER, EACH, ALL, ALL),
         out_specs=(EACH, LATER, EACH, EACH),
         check_vma=False,
     )
-    return spread(params, state, window, ring, trainer.fold(key, iteration, 0))
+    return spread(params, state, window, ring, trainer.fold(key, iteration, 0), book)
 
 
 @functools.partial(jax.jit, static_argnums=0, donate_argnums=1)

@@ -19,7 +19,7 @@ from jaxgo.search import Greedy
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
-from jaxgo.training import augment, targets
+from jaxgo.training import augment, books, targets
 from jaxgo.training.config import (
     Budget,
     JudgeConfig,
@@ -37,7 +37,7 @@ CONFIG = TrainConfig(
     game="tictactoe",
     net=Mlp(width=16, blocks=1),
     search=Greedy(),  # the search is not what is tested here, and this one compiles at once
-    selfplay=SelfplayConfig(games=16, steps=6, opening_plies=2),
+    selfplay=SelfplayConfig(games=16, steps=6, opening_plies=2, book="balanced", book_share=0.5),
     targets=TargetsConfig(heads=("short", "reply")),
     replay=ReplayConfig(capacity=512, start=64),
     learner=LearnerConfig(batch=32, reuse=1.0, warmup=2, patience=3),
@@ -134,9 +134,13 @@ def test_a_state_goes_through_the_run_folder_and_on_as_if_nothing_had_been(train
         same((state, told), states[6])
 
 
-def test_every_program_is_traced_once_and_runs_without_the_host(states, traces):
-    """An equal trainer is the same to the compiler, and the steady state needs nothing from the host."""
+def test_every_program_is_traced_once_and_runs_without_the_host(trainer, states, traces, monkeypatch):
+    """An equal trainer is the same to the compiler, whatever is in its book; the steady state needs no host."""
+    other = jax.tree.map(lambda x: x[::-1], trainer.book)
+    monkeypatch.setattr(books, "read", lambda *_: other)
     equal = Trainer(CONFIG, devices.make_mesh())
+    assert equal == trainer
+    assert equal.book is not trainer.book
     state, _ = equal.play(equal.begin())
     state, _ = equal.learn(state)
     jax.block_until_ready(state)
@@ -150,6 +154,10 @@ def test_games_and_samples_lie_on_both_devices_and_differ(states, trainer):
     state = trainer.begin()
     for part in (state.selfplay, state.replay):
         assert all(len(leaf.sharding.device_set) == 2 for leaf in jax.tree.leaves(part))
+    assert trainer.book is not None
+    assert np.asarray(trainer.book.state.ply).tolist() == [2] * 12, "balanced openings of the arena"
+    begun = np.asarray(state.selfplay.position.state.ply)
+    assert {*begun[:8]} == {*begun[8:]} == {0, 2}, "half of the games begin in the book"
     samples = states[6][0].replay.samples
     halves = [samples.value[:256], samples.value[256:]]
     assert not np.array_equal(*halves)
