@@ -74,6 +74,14 @@ def make(name: str, **options: Any) -> Game[Any]:
         for field in valid.values()
         if field.default is not dataclasses.MISSING
         and field.default != getattr(game, field.name)
-        and dataclasses.replace(game, **{field.name: field.default}) == game  # type: ignore[type-var]
+        and _is_derived(game, field)
     }
     return dataclasses.replace(game, **(follows | options))  # type: ignore[type-var]
+
+
+def _is_derived(game: Game[Any], field: "dataclasses.Field[Any]") -> bool:
+    """Whether the value of a field comes from the other fields where it is left at its default."""
+    try:
+        return dataclasses.replace(game, **{field.name: field.default}) == game  # type: ignore[type-var]
+    except UsageError:  # the default does not go with the others
+        return False

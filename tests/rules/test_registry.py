@@ -35,3 +35,8 @@ def test_mistakes_are_one_sentence(name, options, words):
     message = str(caught.value)
     assert all(word in message for word in words)
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", jaxgo.GAMES)
+def test_every_game_is_made_by_its_name(name):
+    assert jaxgo.make(name) == jaxgo.GAMES[name]
