@@ -66,6 +66,45 @@ def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
     return jax.make_mesh((len(chosen),), (AXIS,), axis_types=(AxisType.Auto,), devices=chosen)
 
 
+def beside(mesh: Mesh) -> Mesh:
+    """A CPU device of the same host for each of these: what lies on them is in the memory of the hosts."""
+    wanted = mesh.devices.flat
+    if wanted[0].platform == "cpu":
+        return mesh
+    try:
+        free = jax.devices("cpu")
+    except RuntimeError:
+        raise UsageError("memory of the host needs JAX's CPU devices too: add cpu to JAX_PLATFORMS") from None
+    return make_mesh(neighbours(list(wanted), free))
+
+
+def neighbours(wanted: Sequence[Any], free: Sequence[Any]) -> list[Any]:
+    """For each of the wanted devices a free one of the same process."""
+    chosen: list[Any] = []
+    for device in wanted:
+        found = next((one for one in free if one.process_index == device.process_index and one not in chosen), None)
+        if found is None:
+            raise UsageError(
+                "memory of the host needs a CPU device for each accelerator of a process: "
+                f"set JAX_NUM_CPU_DEVICES={len(wanted)}"
+            )
+        chosen.append(found)
+    return chosen
+
+
+def carry(tree: Any, source: Mesh, target: Mesh, spec: PartitionSpec) -> Any:
+    """Arrays from the devices of one mesh to those at the same places of another; nothing goes from host to host."""
+    if source == target:
+        return tree
+    there = dict(zip(source.devices.flat, target.devices.flat, strict=True))
+
+    def move(x: jax.Array) -> jax.Array:
+        parts = [jax.device_put(part.data, there[part.device]) for part in x.addressable_shards]
+        return jax.make_array_from_single_device_arrays(x.shape, NamedSharding(target, spec), parts)
+
+    return jax.tree.map(move, tree)
+
+
 def split(mesh: Mesh) -> NamedSharding:
     """The first axis in equal parts, one for each device."""
     return NamedSharding(mesh, PartitionSpec(AXIS))

@@ -1,17 +1,19 @@
-"""What is remembered: a ring of samples in the memory of each device, and draws from its newest part.
+"""What is remembered: a ring of samples for each device, and draws from its newest part.
 
 Letters: N places of the ring, M samples.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, choose
 from jaxgo.training.targets import Sample
+
+MEMORIES = ("device", "host")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +24,11 @@ class ReplayConfig:
     start: int = 2**12  # samples before learning begins, and the smallest window
     growth: float = 0.75  # the exponent: 1 keeps a fixed share of all samples, 0 grows as a logarithm
     share: float = 0.6  # by how much the window widens with each new sample, at its start
+    memory: str = "device"  # or host, for a window that the accelerators have no room for
 
     def __post_init__(self) -> None:
+        if self.memory not in MEMORIES:
+            raise choose("replay.memory", self.memory, MEMORIES)
         if not 1 <= self.start <= self.capacity:
             raise UsageError(f"replay.start={self.start} is not between 1 and replay.capacity={self.capacity}")
         if not (0.0 <= self.growth <= 1.0 and 0.0 <= self.share <= 1.0):
@@ -82,11 +87,6 @@ def draw(
     return jnp.minimum(place, capacity - 1).astype(jnp.int32)
 
 
-def read(replay: ReplayState, place: Int32[Array, " M"]) -> Sample:
+def read(replay: ReplayState, place: Int32[Array, "*M"]) -> Sample:
     """The samples at these places."""
     return jax.tree.map(lambda x: x[place], replay.samples)
-
-
-def nbytes(replay: Any) -> int:
-    """What a ring takes of memory."""
-    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(replay))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core.errors import UsageError
@@ -22,14 +22,13 @@ from jaxgo.nets.base import Head
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayState, Tally
 from jaxgo.system import devices
-from jaxgo.training import augment, books, replay, targets
+from jaxgo.training import augment, books, replay, store, targets
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.learner import Learner, LearnerState
 from jaxgo.training.replay import ReplayState
-from jaxgo.training.targets import Window
+from jaxgo.training.store import ALL, EACH, LATER, Drawn, Fresh, Store
+from jaxgo.training.targets import Sample, Window
 
-EACH, ALL = PartitionSpec(devices.AXIS), PartitionSpec()
-LATER = PartitionSpec(None, devices.AXIS)  # the second axis is the one that is shared out
 HORIZON = 400  # plies of a window at most, unless asked for
 
 
@@ -39,7 +38,7 @@ class TrainState(NamedTuple):
     learner: LearnerState
     selfplay: SelfplayState
     window: Window
-    replay: ReplayState
+    replay: ReplayState | Store  # the latter in the memory of the hosts
     iteration: Int32[Array, ""]
     seconds: Float32[Array, ""]  # of training so far
     key: Array
@@ -102,23 +101,53 @@ class Trainer:
         """Plies of the window."""
         return self.config.selfplay.horizon or min(self.game.max_plies, HORIZON)
 
+    @functools.cached_property
+    def home(self) -> Mesh | None:
+        """Where the samples are, if not on the devices that play and learn."""
+        return devices.beside(self.mesh) if self.config.replay.memory == "host" else None
+
     # -- programs --------------------------------------------------------------------------------------------
     def begin(self) -> TrainState:
         """A run before its first move."""
-        return _begin(self, jax.random.key(self.config.seed), self.book)
+        state = _begin(self, jax.random.key(self.config.seed), self.book)
+        if self.home is None:
+            return state
+        pattern = cast(ReplayState, state.replay)
+        return state._replace(replay=store.begin(pattern.samples, self.config.replay.capacity, self.home, state.key))
 
     def play(self, state: TrainState) -> tuple[TrainState, Tally]:
         """One iteration of self-play, its samples kept; the tally has a row for each device."""
-        games = state.selfplay, state.window, state.replay
+        ring = None if isinstance(state.replay, Store) else state.replay
+        games = state.selfplay, state.window, ring
         made = _play(self, state.learner.average, *games, state.key, state.iteration, self.book)
-        selfplay, window, ring, tally = self._settled(made)
-        return state._replace(selfplay=selfplay, window=window, replay=ring), tally
+        selfplay, window, kept, tally = self._settled(made)
+        if isinstance(state.replay, Store):
+            kept = state.replay._replace(fresh=kept)
+        return state._replace(selfplay=selfplay, window=window, replay=kept), tally
 
     def learn(self, state: TrainState) -> tuple[TrainState, dict[str, Array]]:
         """The learner's steps of one iteration, which ends it; no steps while too little is remembered."""
-        made = _learn(self, state.learner, state.replay, state.key, state.iteration)
+        source, kept = self._draw(state.replay) if isinstance(state.replay, Store) else (state.replay, state.replay)
+        made = _learn(self, state.learner, source, state.key, state.iteration)
         learner, iteration, metrics = self._settled(made)
-        return state._replace(learner=learner, iteration=iteration), metrics
+        if isinstance(kept, Store):
+            kept = self._keep(kept)
+        return state._replace(learner=learner, replay=kept, iteration=iteration), metrics
+
+    def _draw(self, kept: Store) -> tuple[Drawn, Store]:
+        """All batches of an iteration, brought from the hosts."""
+        assert self.home is not None
+        shape = self.config.updates, self.config.learner.batch // self.mesh.devices.size
+        drawn, draws = store.draw(self.config.replay, self.home, *shape, kept.ring, kept.key, kept.draws)
+        samples = devices.carry(drawn.samples, self.home, self.mesh, LATER)
+        seen = devices.carry(drawn.seen, self.home, self.mesh, EACH)
+        return self._settled(Drawn(samples, seen)), kept._replace(draws=draws)
+
+    def _keep(self, kept: Store) -> Store:
+        """The samples of the last self-play brought to the hosts; this waits for it, and the learner runs meanwhile."""
+        assert self.home is not None
+        fresh = devices.carry(kept.fresh, self.mesh, self.home, EACH)
+        return self._settled(kept._replace(ring=store.keep(self.home, kept.ring, fresh), fresh=None))
 
     @property
     def waits(self) -> bool:
@@ -156,7 +185,9 @@ def _begin(trainer: Trainer, key: Array, book: Position | None) -> TrainState:
         window = targets.empty_window(plies, trainer.horizon)
         make = functools.partial(targets.make_samples, config.targets, trainer.heads)
         _, samples, _ = jax.eval_shape(make, window, plies)
-        return state, window, replay.empty(samples, config.replay.capacity // count)
+        # where the hosts keep the samples this is the pattern for it
+        capacity = 1 if trainer.home else config.replay.capacity // count
+        return state, window, replay.empty(samples, capacity)
 
     spread = jax.shard_map(local, mesh=trainer.mesh, in_specs=ALL, out_specs=(EACH, LATER, EACH), check_vma=False)
     zero = jnp.int32(0)
@@ -171,18 +202,19 @@ def _play(
     params: Any,
     state: SelfplayState,
     window: Window,
-    ring: ReplayState,
+    ring: ReplayState | None,
     key: Array,
     iteration: Int32[Array, ""],
     book: Position | None,
-) -> tuple[SelfplayState, Window, ReplayState, Tally]:
+) -> tuple[SelfplayState, Window, ReplayState | Fresh, Tally]:
     def local(
-        params: Any, state: SelfplayState, window: Window, ring: ReplayState, key: Array, book: Position | None
-    ) -> tuple[SelfplayState, Window, ReplayState, Tally]:
+        params: Any, state: SelfplayState, window: Window, ring: ReplayState | None, key: Array, book: Position | None
+    ) -> tuple[SelfplayState, Window, ReplayState | Fresh, Tally]:
         place = jax.lax.axis_index(devices.AXIS)
         state, plies, tally = trainer.selfplay.collect(params, state, key, place, book)
         window, samples, present = targets.make_samples(trainer.config.targets, trainer.heads, window, plies)
-        return state, window, replay.add(ring, samples, present), jax.tree.map(lambda x: x[None], tally)
+        kept = Fresh(samples, present) if ring is None else replay.add(ring, samples, present)
+        return state, window, kept, jax.tree.map(lambda x: x[None], tally)
 
     spread = jax.shard_map(
         local,
@@ -196,7 +228,7 @@ def _play(
 
 @functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
 def _learn(
-    trainer: Trainer, learner: LearnerState, ring: ReplayState, key: Array, iteration: Int32[Array, ""]
+    trainer: Trainer, learner: LearnerState, source: ReplayState | Drawn, key: Array, iteration: Int32[Array, ""]
 ) -> tuple[LearnerState, Int32[Array, ""], dict[str, Array]]:
     config, mesh, count = trainer.config, trainer.mesh, trainer.mesh.devices.size
     each = config.learner.batch // count
@@ -206,33 +238,36 @@ def _learn(
         mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
         return replay.draw(config.replay, ring, mine, config.updates, each, count)
 
-    def fetch(ring: ReplayState, place: Array, key: Array) -> augment.Batch:
+    def fetch(ring: ReplayState | None, at: Array | Sample, key: Array) -> augment.Batch:
         mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
-        return augment.make_batch(trainer.game, trainer.heads, mine, replay.read(ring, place))
+        samples = at if isinstance(at, Sample) else replay.read(cast(ReplayState, ring), at)
+        return augment.make_batch(trainer.game, trainer.heads, mine, samples)
 
     on_each = functools.partial(jax.shard_map, mesh=mesh, check_vma=False)
     draw_all = on_each(draw, in_specs=(EACH, ALL), out_specs=LATER)
     fetch_all = on_each(fetch, in_specs=(EACH, EACH, ALL), out_specs=EACH)
+    ring = None if isinstance(source, Drawn) else source
 
-    def step(learner: LearnerState, at: tuple[Array, Array]) -> tuple[LearnerState, dict[str, Array]]:
-        place, number = at
-        batch = fetch_all(ring, place, jax.random.fold_in(turn_key, number))
+    def step(learner: LearnerState, one: tuple[Array | Sample, Array]) -> tuple[LearnerState, dict[str, Array]]:
+        at, number = one
+        batch = fetch_all(ring, at, jax.random.fold_in(turn_key, number))
         return trainer.learner.update(learner, batch)
 
     def steps(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
-        learner, metrics = jax.lax.scan(step, learner, (draw_all(ring, draw_key), jnp.arange(config.updates)))
+        batches = source.samples if isinstance(source, Drawn) else draw_all(source, draw_key)
+        learner, metrics = jax.lax.scan(step, learner, (batches, jnp.arange(config.updates)))
         return learner, jax.tree.map(jnp.mean, metrics)
 
     def wait(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
         metrics = jax.eval_shape(steps, learner)[1]
         return learner, jax.tree.map(lambda x: jnp.full(x.shape, jnp.nan, x.dtype), metrics)
 
-    ready = (ring.seen >= config.replay.start / count).all()
+    ready = (source.seen >= config.replay.start / count).all()
     learner, metrics = jax.lax.cond(ready, steps, wait, learner)
     learner = jax.lax.with_sharding_constraint(learner, NamedSharding(mesh, ALL))
     remembered = {
-        "samples": ring.seen.astype(jnp.float32).sum(),
-        "window": replay.window(config.replay, ring.seen, count).sum(),
+        "samples": source.seen.astype(jnp.float32).sum(),
+        "window": replay.window(config.replay, source.seen, count).sum(),
         "step": learner.step,
         "skipped": learner.skipped,
         "broken": learner.broken,
