@@ -208,9 +208,9 @@ class RunDir:
         return self._orbax
 
     # -- players ---------------------------------------------------------------------------------------------
-    def save_player(self, step: int, params: Any, about: Mapping[str, Any]) -> Path | None:
-        """Keeps weights to play with, and what they belong to; all of them stay, for the ladder."""
-        path = self.path / players.FOLDER / f"{step:08d}.npz"
+    def save_player(self, step: int, params: Any, about: Mapping[str, Any], name: str = "") -> Path | None:
+        """Keeps weights to play with, and what they belong to; all of them stay, for the ladder, but under a `name`."""
+        path = self.path / players.FOLDER / f"{name or f'{step:08d}'}.npz"
         if jax.process_index() != 0:
             return None
         try:

@@ -12,6 +12,7 @@ from jaxgo.nets import from_json as net_from_json
 from jaxgo.nets import to_json as net_to_json
 from jaxgo.search import SEARCHES, Gumbel, Search
 from jaxgo.selfplay import SelfplayConfig
+from jaxgo.training.gate import GateConfig
 from jaxgo.training.judge import JudgeConfig
 from jaxgo.training.learner import LearnerConfig
 from jaxgo.training.replay import ReplayConfig
@@ -45,6 +46,7 @@ class TrainConfig:
     replay: ReplayConfig = ReplayConfig()
     learner: LearnerConfig = LearnerConfig()
     judge: JudgeConfig = JudgeConfig()
+    gate: GateConfig = GateConfig()
     budget: Budget = Budget()
     save_every: float = 300.0  # seconds between checkpoints; there is always one at the end
     seed: int = 0

@@ -1,6 +1,8 @@
 """What a network plays without any search: openings, some games, and its view of two positions, for the report."""
 
 import collections
+import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -8,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
+from jaxgo.core import play as rules
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
@@ -32,7 +35,7 @@ class Seen(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A game by the policy alone."""
+    """A game, and how it ended."""
 
     moves: list[str]
     result: str
@@ -80,6 +83,21 @@ def read(config: TrainConfig, params: Params) -> Thought:
         for lane in range(3)
     ]
     return Thought(SAMPLED, common, views, games)
+
+
+def end_of(game: Game[Any], actions: Sequence[int]) -> Any:
+    """The state after these moves of a game from its start."""
+    line = np.zeros(game.max_plies, np.int32)
+    line[: len(actions)] = actions
+    return jax.device_get(_replay(game, jnp.asarray(line), jnp.int32(len(actions))))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _replay(game: Game[Any], line: Int32[Array, " T"], count: Int32[Array, ""]) -> Any:
+    def move(ply: Int32[Array, ""], position: Position) -> Position:
+        return rules.play(game, position, line[ply])[0]
+
+    return jax.lax.fori_loop(0, count, move, rules.start(game, jax.random.key(0))).state
 
 
 def _play(model: Model, params: Params, plies: int) -> _Played:

@@ -12,11 +12,11 @@ from jaxgo.agents import load_agent
 from jaxgo.arena import elo, records
 from jaxgo.arena.report import ranking, remarks
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import state_bytes
 from jaxgo.system import devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.stop import Stop
+from jaxgo.training import memory
 from jaxgo.training import report as reports
 from jaxgo.training.command import Job
 from jaxgo.training.config import TrainConfig, to_json
@@ -33,17 +33,20 @@ Draw = Callable[[Any, Any], str]  # a game and a state as SVG
 
 
 class Recorder:
-    """Writes what a run says into its folder, where the first number shows from which iteration on it really goes."""
+    """Writes what a run says into its folder; rows after the iteration that it goes on from are made again."""
 
     def __init__(self, run: Path, sinks: list[Sink]) -> None:
         self._run, self._sinks = run, sinks
         self._metrics: Metrics | None = None
+        self._began = 0
 
     def __call__(self, report: Report) -> None:
+        if report.phase == "start":
+            self._began = report.iteration
         if not report.metrics:
             return
         if self._metrics is None:
-            self._metrics = Metrics(self._run, report.iteration - 1, self._sinks)
+            self._metrics = Metrics(self._run, self._began, self._sinks)
         row = {"phase": report.phase, "seconds": round(report.seconds, 3), **report.metrics}
         self._metrics.write(report.iteration, row)
 
@@ -89,20 +92,7 @@ def check(config: TrainConfig) -> None:
     game, _, _ = trainer.game, trainer.heads, trainer.book
     for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final]):
         load_agent(spec, game)
-    needed, there = memory(config), devices.memory()
-    if there and needed > there:
-        raise UsageError(
-            f"this run needs at least {needed / 2**30:.1f} GiB for its samples and trees, and the device has "
-            f"{there / 2**30:.1f}: lower replay.capacity, selfplay.games or search.simulations"
-        )
-
-
-def memory(config: TrainConfig) -> int:
-    """Bytes that samples and search trees take at least, all devices together."""
-    game = config.make_game()
-    state, actions = state_bytes(game), game.num_actions
-    tree = config.selfplay.games * (config.search.budget + 1) * (state + 8 * actions)
-    return tree + config.replay.capacity * (state + 2 * actions)
+    memory.check(trainer)
 
 
 def _sinks(job: Job, place: Path) -> list[Sink]:

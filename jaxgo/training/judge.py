@@ -5,7 +5,7 @@ without another one. Every pair of games goes to `matches.jsonl`, and ratings ar
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +14,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.agents import Agent, load_agent
-from jaxgo.arena import elo, records
+from jaxgo.arena import elo, games_file, records
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings, random_openings
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Params
+from jaxgo.system.players import load_player, player_steps
 from jaxgo.system.rundir import RunDir
 
 if TYPE_CHECKING:
+    from jaxgo.training.config import TrainConfig
     from jaxgo.training.trainer import Trainer
 
-MATCHES = "matches.jsonl"
+MATCHES, GAMES = "matches.jsonl", "games"
 TICKS = 8  # of a match in one call
+SAVED = 2  # pairs of each match of the last judgement whose games are kept to be looked at
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,12 +71,19 @@ class _Player:
 
 
 class Judge:
-    """Measures the players of one run; starts to work, and to compile, at its first call."""
+    """Measures the players of one run; starts to work, and to compile, at its first call.
 
-    def __init__(self, trainer: "Trainer", run: RunDir, stop: Callable[[], bool] = lambda: False) -> None:
+    `began` is the iteration that this sitting goes on from.
+    """
+
+    def __init__(
+        self, trainer: "Trainer", run: RunDir, stop: Callable[[], bool] = lambda: False, began: int = 0
+    ) -> None:
         self._trainer, self._run, self._stop = trainer, run, stop
         self._config = trainer.config.judge
-        self._past: list[_Player] = []
+        # seats of the run's own players: the newest, and whom it meets of them
+        self._own = 1 + max(self._config.past, 1 if trainer.config.gate.every else 0)
+        self._past = self._remembered(began)
         self._pool: Pool | None = None
         self._openings: Openings | None = None
 
@@ -80,24 +91,69 @@ class Judge:
         """Ratings after matches of the player with these weights; empty where nobody can be met."""
         config = self._config
         met = config.final if final else config.opponents
-        if self._trainer.game.players != 2 or not (met or self._past):
+        if self.game.players != 2 or not (met or self._past):
             return {}
         player = _Player(self.name(iteration), jax.device_get(params))
         pool = self._make_pool(player)
-        count = config.final_pairs if final else config.pairs
+        if self._openings is None:
+            self._openings = random_openings(self.game, seed=self.config.seed)
+        what = self._openings, range(config.final_pairs if final else config.pairs), self.config.seed
+        saved = SAVED if final else 0
         played = []
         for place, past in enumerate(reversed(self._past[len(self._past) - config.past :]), 1):
             if past.name != player.name:
                 self._seat(pool, place, past)
-                played += self._match(pool, place, count)
+                played += self._match(pool, place, *what, saved)
         for spec in dict.fromkeys(met):
-            played += self._match(pool, 1 + config.past + self._plain.index(spec), count)
+            played += self._match(pool, self._own + self._plain.index(spec), *what, saved)
         if self._stop():
             return {}
         if all(past.name != player.name for past in self._past):
             self._past.append(player)
         records.append(self._run.path / MATCHES, played)
         return self._rate(player.name, played)
+
+    def duel(
+        self, a: tuple[int, Params], b: tuple[int, Params], openings: Openings, numbers: Sequence[int], seed: int
+    ) -> list[records.PairResult]:
+        """Pairs between the players of two iterations, which ratings know nothing of; empty where it was stopped."""
+        (first, mine), (second, other) = a, b
+        pool = self._make_pool(_Player(self.name(first), jax.device_get(mine)))
+        self._seat(pool, 1, _Player(self.name(second), jax.device_get(other)))
+        size, played = pool.capacity, []
+        for start in range(0, len(numbers), size):
+            pairs = self._match(pool, 1, openings, numbers[start : start + size], seed)
+            if not pairs:
+                return []
+            played += pairs
+        return played
+
+    @property
+    def config(self) -> "TrainConfig":
+        return self._trainer.config
+
+    @property
+    def game(self) -> Game[Any]:
+        return self._trainer.game
+
+    @property
+    def folder(self) -> Path:
+        return self._run.path
+
+    def _remembered(self, began: int) -> list[_Player]:
+        """The players that earlier sittings have judged, the last of them that may be met again."""
+        file = self.folder / MATCHES
+        pairs = records.read(file) if began and self._config.past and file.exists() else []
+        places = {Path(name.partition("@")[2]) for pair in pairs for name in (pair.a, pair.b) if "@" in name}
+        home = self.folder.resolve()
+        judged = {int(place.name) for place in places if place.name.isdigit() and place.parent.resolve() == home}
+        found = []
+        for step in [step for step in player_steps(self.folder) if step in judged and step <= began]:
+            try:
+                found.append(_Player(self.name(step), load_player(self.folder, step)[1]))
+            except UsageError as fault:
+                self._run.say(str(fault))
+        return found
 
     def name(self, iteration: int) -> str:
         """The spec of the run's player at an iteration, as `load_agent` reads it."""
@@ -125,7 +181,7 @@ class Judge:
             own = Agent(player.name, self._search(), self._trainer.model, player.params)
             plain = [load_agent(spec, self._trainer.game) for spec in self._plain]
             most = max(self._config.pairs, self._config.final_pairs)
-            agents = [own] * (1 + self._config.past) + plain
+            agents = [own] * self._own + plain
             self._pool = Pool(agents, most, self._config.slots or None, self._trainer.mesh)
         self._seat(self._pool, 0, player)
         return self._pool
@@ -137,23 +193,36 @@ class Judge:
         agents[place] = agents[place]._replace(name=player.name, params=player.params)
         pool.agents = tuple(agents)
 
-    def _match(self, pool: Pool, other: int, count: int) -> list[records.PairResult]:
-        if self._openings is None:
-            self._openings = random_openings(self._trainer.game, seed=self._trainer.config.seed)
-        numbers = range(count)
-        keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(self._trainer.config.seed), jnp.arange(count))
-        pool.begin([(0, other)], [self._openings.positions(numbers)], [keys])
+    def _match(
+        self, pool: Pool, other: int, openings: Openings, numbers: Sequence[int], seed: int, saved: int = 0
+    ) -> list[records.PairResult]:
+        """Pairs of the first place against another from these openings; the games of the first ones are saved."""
+        root, which = jax.random.key(seed), jnp.asarray(numbers, jnp.int32)
+        keys = jax.vmap(jax.random.fold_in, (None, 0))(root, which)
+        pool.begin([(0, other)], [openings.positions(numbers)], [keys])
         while pool.advance(TICKS):  # in short calls, so that Ctrl-C is heard in between
             if self._stop():
                 return []
-        return self._records(pool.agents[0].name, pool.agents[other].name, pool.score(0))
+        score, names = pool.score(0), (pool.agents[0].name, pool.agents[other].name)
+        pairs = self._records(*names, score, openings, numbers, seed)
+        self._save_games(pairs[:saved], score, openings)
+        return pairs
 
-    def _records(self, a: str, b: str, score: Score) -> list[records.PairResult]:
-        assert self._openings is not None
-        config, out = self._trainer.config, []
+    def _save_games(self, pairs: Sequence[records.PairResult], score: Score, openings: Openings) -> None:
+        for lane, pair in enumerate(pairs):
+            moves = [score.moves[lane, side, : score.plies[lane, side]].tolist() for side in range(2)]
+            try:
+                games_file.save(self.folder / GAMES, self.game, pair, openings.actions(pair.number), moves)
+            except UsageError as fault:  # a full disk is no reason to lose the ratings
+                self._run.say(str(fault))
+
+    def _records(
+        self, a: str, b: str, score: Score, openings: Openings, numbers: Sequence[int], seed: int
+    ) -> list[records.PairResult]:
+        config, out = self.config, []
         options = tuple(f"{name}={value}" for name, value in config.options)
-        for number, (first, second) in enumerate(zip(score.first.tolist(), score.second.tolist(), strict=True)):
-            opening = self._openings.names(number)
+        for lane, number in enumerate(numbers):
+            first, second, opening = float(score.first[lane]), float(score.second[lane]), openings.names(number)
             out.append(
                 records.PairResult(
                     game=config.game,
@@ -161,12 +230,12 @@ class Judge:
                     b=b,
                     first=first,
                     second=second,
-                    id=records.pair_id(config.game, options, a, b, seed=config.seed, number=number, opening=opening),
+                    id=records.pair_id(config.game, options, a, b, seed=seed, number=number, opening=opening),
                     options=options,
-                    seed=config.seed,
+                    seed=seed,
                     number=number,
                     opening=opening,
-                    plies=(int(score.plies[number, 0]), int(score.plies[number, 1])),
+                    plies=(int(score.plies[lane, 0]), int(score.plies[lane, 1])),
                     commit=records.commit(),
                     versions=records.versions(),
                 )

@@ -21,14 +21,18 @@ from jaxgo.selfplay import Tally
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.training.config import TrainConfig
+from jaxgo.training.gate import Gate
 from jaxgo.training.judge import Judge
-from jaxgo.training.trainer import Trainer, TrainState
+from jaxgo.training.trainer import Best, Trainer, TrainState
+
+BEST = "best"  # the name of the weights that a gate lets play
+WORD = 2**31  # a count that goes on for weeks does not fit into one number of a state
 
 
 class Report(NamedTuple):
     """What a watcher hears, in plain Python numbers; it comes an iteration or two late, so that no device waits."""
 
-    phase: str  # "start", "play", "judge", "save" or "end"
+    phase: str  # "start" (twice: before compiling, and where it goes on from), "play", "gate", "judge", "save" or "end"
     iteration: int
     seconds: float  # of training so far, earlier sittings included
     metrics: dict[str, Any]
@@ -76,7 +80,6 @@ class Loop:
         self.trainer, self.run, self._watch = trainer, run, watch
         self.config = trainer.config
         self._underway: list[_Underway] = []
-        self._games = 0.0
         watch(Report("start", 0, 0.0, {}))
         self.state = trainer.begin()
         found = run.restore(self.state)
@@ -84,14 +87,23 @@ class Loop:
             self.state = found[1]
         self.iteration = int(self.state.iteration)
         self._earlier = float(self.state.seconds)
-        self._judge = Judge(trainer, run, stop)
+        self._games, self._moves = (high * WORD + low for high, low in np.asarray(self.state.played).tolist())
+        self._judge = Judge(trainer, run, stop, self.iteration)
+        self._gate, self._tested = Gate(self._judge), 0
+        if self.state.best is not None:
+            self._tested = int(self.state.best.tested)
+            self._keep_best(self.state.best)
         self._began: float | None = None  # the clock starts when everything is compiled
         self._done = time.monotonic()  # when the device had done what we last heard of
         self._saved = self._judged = self._earlier
+        watch(Report("start", self.iteration, self._earlier, {}))
 
     @property
     def seconds(self) -> float:
-        """Of training so far, without the time that the first compilation took."""
+        """Of this run so far, from the end of the first iteration of each sitting, when both programs are compiled.
+
+        What comes in between counts: tests, judgements, checkpoints. What comes after its last save does not stay.
+        """
         return self._earlier + (time.monotonic() - self._began if self._began is not None else 0.0)
 
     @property
@@ -102,7 +114,10 @@ class Loop:
         return spent or (bool(budget.seconds) and self.seconds >= budget.seconds)
 
     def advance(self) -> None:
-        """One iteration, then whatever is due."""
+        """One iteration, then whatever is due; a test comes first, so that a run that was stopped in it tests again."""
+        best = self.state.best
+        if best is not None and self.iteration - self._tested >= self.config.gate.every and not self.test(best):
+            return
         began = time.monotonic()
         self.state, tally = self.trainer.play(self.state)
         played = time.monotonic()
@@ -127,9 +142,15 @@ class Loop:
         self._watch(Report("end", self.iteration, self.seconds, {}))
 
     def save(self) -> None:
-        """Writes a checkpoint and the weights to play with."""
+        """Writes a checkpoint and the weights to play with; all that it knows has been told by then."""
+        while self._underway:
+            self._hear()
         self._watch(Report("save", self.iteration, self.seconds, {}))
-        self.state = self.state._replace(seconds=jnp.full_like(self.state.seconds, self.seconds))
+        played = np.array([divmod(self._games, WORD), divmod(self._moves, WORD)], np.int32)
+        self.state = self.state._replace(
+            seconds=jnp.full_like(self.state.seconds, self.seconds),
+            played=jax.device_put(played, self.state.played.sharding),
+        )
         self.run.save(self.iteration, self.state)
         self.run.save_player(self.iteration, self.state.learner.average, about(self.config))
         self._saved = self.seconds
@@ -144,6 +165,28 @@ class Loop:
         if found:
             self._watch(Report("judge", self.iteration, self.seconds, found))
 
+    def test(self, best: Best) -> bool:
+        """Lets the newest weights make self-play from now on if they are better; False where it was stopped."""
+        self._watch(Report("gate", self.iteration, self.seconds, {}))
+        newest, step = self.state.learner.average, int(best.step)
+        verdict = self._gate((self.iteration, newest), (step, best.params))
+        if verdict is None:
+            return False  # the checkpoint says that the test is still to come
+        self._tested, now = self.iteration, jnp.full_like(best.tested, self.iteration)
+        better = verdict.accepted == "H1"
+        # a copy: the learner gives its own away
+        best = Best(jax.tree.map(jnp.copy, newest), now, now) if better else best._replace(tested=now)
+        self.state = self.state._replace(best=best)
+        if better:
+            self.run.save_player(self.iteration, newest, about(self.config))
+            self._keep_best(best)
+        said = {"accepted": better, "llr": verdict.llr, "pairs": verdict.pairs, "elo": verdict.elo.value}
+        self._watch(Report("gate", self.iteration, self.seconds, {"gate": {"player": int(best.step), **said}}))
+        return True
+
+    def _keep_best(self, best: Best) -> None:
+        self.run.save_player(int(best.step), best.params, about(self.config), BEST)
+
     def _hear(self) -> None:
         """Fetches the numbers of the oldest iteration under way and passes them on."""
         one = self._underway.pop(0)
@@ -156,8 +199,10 @@ class Loop:
         if self._began is None:
             self._began = done
         self._check(tally, learnt)
-        self._games += tally["games"]
-        metrics = _rates(tally, played - began, done - began) | _losses(learnt) | {"games": self._games}
+        self._games += round(tally["games"])
+        self._moves += round(tally["plies"])
+        metrics = _rates(tally, played - began, done - began) | _losses(learnt)
+        metrics |= {"games": self._games, "moves": self._moves}
         self._done = done
         self._watch(Report("play", one.iteration, self.seconds, metrics))
 

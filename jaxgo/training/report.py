@@ -1,8 +1,8 @@
 """What is left of a run for people: `curves.png` and `report.html` in its folder, made from its files alone.
 
 The page is one file without scripts: settings, ratings, curves, how the network opens, what it thinks of two
-positions, and some of its games. Curves need matplotlib (the group `dev` and the extra `plot` have it); the page does
-without where it is missing.
+positions, and some games: those of the last judgement, or games by its policy where nobody was met. Curves need
+matplotlib (the group `dev` and the extra `plot` have it); the page does without where it is missing.
 """
 
 import io
@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from jaxgo.arena import games_file, records
 from jaxgo.core.errors import UsageError
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import Row, read_rows
@@ -18,9 +19,12 @@ from jaxgo.system.page import page
 from jaxgo.system.rundir import load_player, read_config
 from jaxgo.training import instinct
 from jaxgo.training.config import TrainConfig, from_json
-from jaxgo.training.instinct import Thought
+from jaxgo.training.instinct import Sample, Thought
+from jaxgo.training.judge import GAMES, MATCHES
+from jaxgo.training.screen import short_name
 
 CURVES, PAGE = "curves.png", "report.html"
+MOST = 8  # games on the page
 Draw = Callable[[Any, Any], str]
 
 
@@ -114,11 +118,16 @@ def _page(
     seconds = max((row.get("seconds", 0.0) for row in rows), default=0.0)
     head = f"{config.game}: {seconds / 60:.1f} minutes, {max((row['iteration'] for row in rows), default=0)} iterations"
     parts = [f"<h1>{escape(head)}</h1>", _ratings(rows)]
+    judged = judged_games(run, config, rows)
     if curves:
         parts.append(f'<h2>Curves</h2><div class="curves">{curves}</div>')
     if thought:
         step = f" of step {about['step']}" if "step" in about else ""
-        parts += [_openings(thought, step), _positions(config, thought, draw), _games(config, thought, draw)]
+        parts += [_openings(thought, step), _positions(config, thought, draw)]
+    if judged:
+        parts.append(_games(config, judged, "from the last judgement, where everybody searches", draw))
+    elif thought:
+        parts.append(_games(config, thought.games, "by its policy alone, without search", draw))
     parts.append(f"<h2>Settings</h2><table>{_settings(run)}</table>")
     return page(run.name, [part for part in parts if part])
 
@@ -161,15 +170,38 @@ def _positions(config: TrainConfig, thought: Thought, draw: Draw | None) -> str:
     return "<h2>What the network thinks</h2>" + "".join(out)
 
 
-def _games(config: TrainConfig, thought: Thought, draw: Draw | None) -> str:
+def _games(config: TrainConfig, games: Sequence[Sample], words: str, draw: Draw | None) -> str:
     game, out = config.make_game(), []
-    for number, sample in enumerate(thought.games, 1):
+    for number, sample in enumerate(games, 1):
         picture = f"<figure>{draw(game, sample.state)}</figure>" if draw else ""
         out.append(
             f"<h3>game {number}: {escape(sample.result)}</h3><div class='row'>{picture}"
             f"<p style='max-width:28rem'><code>{escape(', '.join(sample.moves))}</code></p></div>"
         )
-    return "<h2>Games</h2><p>by its policy alone, without search</p>" + "".join(out)
+    return f"<h2>Games</h2><p>{escape(words)}</p>" + "".join(out)
+
+
+def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[Sample]:
+    """Games of the player that was judged last, one for each seat against everybody, as far as they were saved."""
+    player = next((row["player"] for row in reversed(rows) if row.get("player")), "")
+    game, found = config.make_game(), []
+    first: dict[str, records.PairResult] = {}
+    for pair in records.read(run / MATCHES) if (run / MATCHES).exists() else []:
+        if pair.a == player:
+            first.setdefault(pair.b, pair)
+    for pair, side in ((pair, side) for pair in first.values() for side in range(2)):
+        try:
+            actions = games_file.load(run / GAMES, game, pair, side)
+        except UsageError:  # torn; the others can be shown
+            continue
+        if actions is not None:
+            seats = (pair.a, pair.b) if side == 0 else (pair.b, pair.a)
+            points = pair.first if side == 0 else 1.0 - pair.second
+            words = {1.0: f"{short_name(seats[0])} wins", 0.0: f"{short_name(seats[1])} wins"}.get(points, "a draw")
+            names = [game.action_name(action) for action in actions]
+            result = f"{short_name(seats[0])} against {short_name(seats[1])}: {words}"
+            found.append(Sample(names, result, instinct.end_of(game, actions)))
+    return found[:MOST]
 
 
 def _settings(run: Path) -> str:

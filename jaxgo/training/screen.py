@@ -17,7 +17,8 @@ from rich.text import Text
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.loop import Report
 
-PHASES = {"start": "compiling", "play": "playing and learning", "judge": "judging", "save": "saving", "end": "done"}
+PHASES = {"start": "compiling", "play": "playing and learning", "gate": "testing the new weights"}
+PHASES |= {"judge": "judging", "save": "saving", "end": "done"}
 BLOCKS = "▁▂▃▄▅▆▇█"
 LINE_EVERY = 15.0  # seconds between two plain lines
 
@@ -66,7 +67,11 @@ class Screen:
         self._take_ratings(report)
         if self._live is not None:
             self._live.update(self.page())
-        elif changed and report.phase in ("start", "judge", "end"):
+        elif (
+            (changed and report.phase in ("start", "judge", "end"))
+            or "elo" in report.metrics
+            or "gate" in report.metrics
+        ):
             self._speak(report)
         elif report.phase == "play" and time.monotonic() - self._spoke >= LINE_EVERY:
             self._spoke = time.monotonic()
@@ -101,6 +106,10 @@ class Screen:
             parts += [f"loss {value:.3f}" if name == "total" else f"{name} {value:.3f}" for name, value in self._loss()]
         if report.metrics.get("elo"):
             parts += [f"{short_name(agent)} {value:+.0f} ± {error:.0f}" for agent, (value, error) in self._elo.items()]
+        if report.metrics.get("gate"):
+            gate = report.metrics["gate"]
+            said = "new weights play" if gate["accepted"] else f"those of {gate['player']} still play"
+            parts += [f"{said} (LLR {gate['llr']:+.2f} after {gate['pairs']} pairs)"]
         return " | ".join(parts)
 
     # -- the page --------------------------------------------------------------------------------------------
@@ -122,6 +131,8 @@ class Screen:
             row.add_column(ratio=ratio)
         done = self._share()
         eta = f"{_clock(seconds * (1 - done) / done)} to go" if 0.01 < done < 1 else ""
+        if eta and self._config.judge.final:
+            eta += ", then the last judgement"
         row.add_row(f"[bold]{escape(phase)}[/]", ProgressBar(total=1.0, completed=done), f"{_clock(seconds)}  {eta}")
         return row
 
@@ -150,9 +161,17 @@ class Screen:
 
     def _numbers(self) -> RenderableType:
         """Rates, losses and the state of learning, side by side."""
-        more = [("games", "games"), ("samples", "samples"), ("window", "window"), ("length", "plies a game")]
+        more = [
+            ("games", "games"),
+            ("moves", "moves"),
+            ("samples", "samples"),
+            ("window", "window"),
+            ("length", "plies a game"),
+        ]
         more += [("draws", "draws"), ("gradient", "gradient"), ("rate", "learning rate"), ("skipped", "skipped steps")]
         state = [(words, _short(self._seen[name])) for name, words in more if self._seen.get(name) is not None]
+        if "gate" in self._seen:
+            state.append(("plays by", f"weights of {self._seen['gate']['player']}"))
         if self._last:
             state.insert(0, ("iteration", str(self._last.iteration)))
         grid = Table.grid(padding=(0, 4))

@@ -32,6 +32,14 @@ from jaxgo.training.targets import Sample, Window
 HORIZON = 400  # plies of a window at most, unless asked for
 
 
+class Best(NamedTuple):
+    """Who makes self-play where a gate decides it."""
+
+    params: Any
+    step: Int32[Array, ""]  # the iteration that these weights are of
+    tested: Int32[Array, ""]  # the iteration of the last test
+
+
 class TrainState(NamedTuple):
     """All that a run is, to the last game under way: its checkpoint."""
 
@@ -41,7 +49,14 @@ class TrainState(NamedTuple):
     replay: ReplayState | Store  # the latter in the memory of the hosts
     iteration: Int32[Array, ""]
     seconds: Float32[Array, ""]  # of training so far
+    played: Int32[Array, "2 2"]  # games that ended and moves, when it was saved: each as quotient and rest of 2^31
+    best: Best | None  # None without a gate: the newest weights play
     key: Array
+
+    @property
+    def player(self) -> Any:
+        """The weights that make self-play."""
+        return self.learner.average if self.best is None else self.best.params
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +74,10 @@ class Trainer:
             ("replay.capacity", config.replay.capacity),
         ):
             devices.check_divides(name, count, self.mesh)
+        if config.gate.every and self.game.players != 2:
+            raise UsageError(
+                f"gate.every={config.gate.every}: {config.game} has one player, so there is no test; say 0"
+            )
         most = 2 * config.selfplay.games * config.selfplay.steps
         if config.replay.capacity < most:
             raise UsageError(
@@ -119,7 +138,7 @@ class Trainer:
         """One iteration of self-play, its samples kept; the tally has a row for each device."""
         ring = None if isinstance(state.replay, Store) else state.replay
         games = state.selfplay, state.window, ring
-        made = _play(self, state.learner.average, *games, state.key, state.iteration, self.book)
+        made = _play(self, state.player, *games, state.key, state.iteration, self.book)
         selfplay, window, kept, tally = self._settled(made)
         if isinstance(state.replay, Store):
             kept = state.replay._replace(fresh=kept)
@@ -169,7 +188,7 @@ class Trainer:
 def _layout(mesh: Mesh) -> Any:
     """How a state lies on the devices."""
     each, later, whole = (NamedSharding(mesh, spec) for spec in (EACH, LATER, ALL))
-    return TrainState(whole, each, later, each, whole, whole, whole)  # type: ignore[arg-type]
+    return TrainState(whole, each, later, each, *[whole] * 5)  # type: ignore[arg-type]
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -191,7 +210,9 @@ def _begin(trainer: Trainer, key: Array, book: Position | None) -> TrainState:
 
     spread = jax.shard_map(local, mesh=trainer.mesh, in_specs=ALL, out_specs=(EACH, LATER, EACH), check_vma=False)
     zero = jnp.int32(0)
-    state = TrainState(trainer.learner.begin(params), *spread(games, book), zero, jnp.float32(0), onward)
+    best = Best(jax.tree.map(jnp.copy, params), zero, zero) if config.gate.every else None
+    learner, played = trainer.learner.begin(params), jnp.zeros((2, 2), jnp.int32)
+    state = TrainState(learner, *spread(games, book), zero, jnp.float32(0), played, best, onward)
     layout = _layout(trainer.mesh)
     return TrainState(*(jax.lax.with_sharding_constraint(*pair) for pair in zip(state, layout, strict=True)))
 

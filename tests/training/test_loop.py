@@ -1,6 +1,7 @@
 """A run on two devices: one trace for each program, no host in the way, and the same numbers after it was resumed."""
 
 import dataclasses
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from jaxgo.agents import load_agent
 from jaxgo.arena import records
+from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.nets import Mlp
@@ -30,8 +32,9 @@ from jaxgo.training.config import (
     from_json,
     to_json,
 )
+from jaxgo.training.judge import Judge
 from jaxgo.training.loop import DivergedError, Loop, Report, train
-from jaxgo.training.trainer import Trainer, TrainState
+from jaxgo.training.trainer import Best, Trainer, TrainState
 
 CONFIG = TrainConfig(
     game="tictactoe",
@@ -41,7 +44,7 @@ CONFIG = TrainConfig(
     targets=TargetsConfig(heads=("short", "reply")),
     replay=ReplayConfig(capacity=512, start=64),
     learner=LearnerConfig(batch=32, reuse=1.0, warmup=2, patience=3),
-    judge=JudgeConfig(every=0.0, final=("random",), final_pairs=3, past=0),
+    judge=JudgeConfig(every=0.0, final=("random",), final_pairs=3, past=1),
     budget=Budget(iterations=6),
     save_every=0.0,
 )
@@ -192,7 +195,8 @@ def _without_heads(params: Any, player: Any) -> Any:
 
 def test_the_run_is_the_programs_and_nothing_else(run, states):
     _, state = run
-    same(state._replace(seconds=jnp.float32(0)), states[6][0])
+    same(state._replace(seconds=jnp.float32(0), played=jnp.zeros((2, 2), jnp.int32)), states[6][0])
+    assert state.played[1].tolist() == [0, 6 * 16 * 6], "moves"
 
 
 def test_a_finished_run_goes_no_further(run, path):
@@ -203,6 +207,51 @@ def test_a_finished_run_goes_no_further(run, path):
         assert loop.finished
         assert loop.iteration == 6
         assert loop.seconds > 0
+
+
+def test_who_plays_is_the_best_where_there_is_a_gate(trainer, states):
+    """The same games come from weights that are the newest, and from weights that a gate has let through."""
+    other = jax.tree.map(lambda x: x + 0.5, trainer.begin().learner.average)
+    newest, gated = trainer.begin(), trainer.begin()
+    newest = newest._replace(learner=newest.learner._replace(average=other))
+    zero = jnp.int32(0)
+    played, _ = trainer.play(newest)
+    tested, _ = trainer.play(gated._replace(best=Best(other, zero, zero)))
+    same(played.window, tested.window)
+    usual, _ = trainer.play(trainer.begin())
+    assert not np.array_equal(tested.window.plies.value, usual.window.plies.value)
+
+
+def test_a_run_that_goes_on_meets_the_players_of_earlier_sittings(trainer, run, path):
+    """One iteration more than there were. The programs are those of the run: nothing is compiled for it."""
+    again = path.with_name("longer")
+    shutil.copytree(path, again)
+    matches = again / "matches.jsonl"
+    matches.write_text(matches.read_text().replace(f"{path}/", f"{again}/"))
+    reports: list[Report] = []
+    with RunDir(again, to_json(CONFIG)) as folder:
+        loop = Loop(trainer, folder, reports.append)
+        assert reports[-1][:2] == ("start", 6)
+        loop.advance()
+        loop.end()
+        judge = Judge(trainer, folder, began=5)
+        assert judge._past == [], "what was judged later than the checkpoint is not known yet"
+    (judged,) = (report.metrics for report in reports if report.phase == "judge" and report.metrics)
+    met = {pair.b.rpartition("/")[2] for pair in records.read(again / "matches.jsonl") if pair.a == judged["player"]}
+    assert met == {"6", "random"}
+    rows = [report.metrics for report in reports if report.phase == "play"]
+    assert [row["moves"] for row in rows] == [7 * 16 * 6]
+
+
+def test_tests_of_a_gate_are_no_matches_of_the_ratings(trainer, run, path, tmp_path):
+    with RunDir(tmp_path / "run", to_json(CONFIG)) as folder:
+        judge, weights = Judge(trainer, folder), run[1].learner.average
+        openings = random_openings(trainer.game, plies=2, seed=1)
+        pairs = judge.duel((6, weights), (4, jax.tree.map(jnp.zeros_like, weights)), openings, range(2, 7), seed=1)
+        assert [(pair.number, pair.seed) for pair in pairs] == [(number, 1) for number in range(2, 7)]
+        assert [pair.opening for pair in pairs] == [openings.names(number) for number in range(2, 7)]
+        assert len({(pair.a, pair.b) for pair in pairs}) == 1
+        assert not (tmp_path / "run" / "matches.jsonl").exists()
 
 
 def test_a_run_can_be_stopped_and_saves(path):

@@ -43,7 +43,7 @@ def test_what_is_heard_is_shown(terminal):
     assert "a sentence [with brackets]" in said
     if terminal:
         assert "judging" in said
-        assert "to go" in said
+        assert "to go, then the last judgement" in said
         assert "●" in said
 
 
@@ -57,6 +57,22 @@ def test_nothing_is_shown_that_was_not_heard(terminal):
 def test_lines_are_not_repeated_for_every_iteration():
     said = shown(False, *(Report("play", i, float(i), PLAY) for i in range(50)))
     assert said.count("games/s") == 1
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_test_of_new_weights_is_told(terminal):
+    gate = {"player": 40, "accepted": False, "llr": -2.98, "pairs": 48, "elo": -5.0}
+    said = shown(terminal, Report("gate", 60, 9.0, {}), Report("gate", 60, 9.0, {"gate": gate}))
+    if terminal:
+        assert "testing the new weights" in said
+        assert "weights of 40" in said
+    else:
+        assert "those of 40 still play (LLR -2.98 after 48 pairs)" in said
+
+
+def test_ratings_are_told_in_lines_too():
+    """They come with the second report of a judgement."""
+    assert "uct:100 +512 ± 40" in shown(False, Report("judge", 7, 1.0, {}), Report("judge", 7, 9.0, JUDGED))
 
 
 def test_the_rise_of_the_player_is_drawn():

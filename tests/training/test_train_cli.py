@@ -73,7 +73,7 @@ def killed(tmp_path_factory):
 
 def learnt(run: Path) -> list[dict]:
     """What the rows say that does not hang on the clock."""
-    timed = {"seconds", "games"}
+    timed = {"seconds"}
     rows = [row for row in read_rows(run) if row["phase"] == "play"]
     return [{k: v for k, v in row.items() if k not in timed and not re.search("_s$|play_", k)} for row in rows]
 
@@ -98,6 +98,10 @@ def test_a_run_ends_with_a_table_a_report_and_what_to_do(whole):
     for words in ("<h2>Ratings", "<h2>Openings", "What the network thinks", "<h2>Games", "search.simulations", "<svg"):
         assert words in page, words
     assert "<script" not in page
+    games = sorted(run.glob("games/tictactoe-*.txt"))
+    assert len(games) == 4, "both pairs of the last judgement"
+    assert f"gumbel:4 @ {12} against random" in page
+    assert f"random against gumbel:4 @ {12}" in page
     assert (run / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert read_config(run)["search"]["simulations"] == 4
 

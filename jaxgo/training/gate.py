@@ -1,0 +1,61 @@
+"""A gate before self-play: new weights make games only after a sequential test has found them better than the old ones.
+
+The games of these tests lie in `gate.jsonl`, and ratings are never fitted to them: a player that was chosen because it
+won them looks stronger by them than it is. Tests come after so many iterations, not seconds, so that the same config
+and seed are the same run.
+"""
+
+import dataclasses
+from typing import Any
+
+from jaxgo.arena import records
+from jaxgo.arena.openings import Openings, random_openings
+from jaxgo.arena.sprt import Sprt, Verdict
+from jaxgo.arena.tally import five
+from jaxgo.core.errors import UsageError
+from jaxgo.training.judge import Judge
+
+GAMES = "gate.jsonl"
+CHUNK = 16  # pairs between two looks at the test
+
+
+@dataclasses.dataclass(frozen=True)
+class GateConfig:
+    """Whether new weights must win a test before they make self-play. By default the newest ones always do."""
+
+    every: int = 0  # iterations between two tests; 0: no gate
+    elo: float = 20.0  # how much better the new weights are by H1; by H0 they are no better
+    pairs: int = 200  # of games at most; where they do not decide, the old weights stay
+
+    def __post_init__(self) -> None:
+        if self.every < 0 or self.pairs < 1 or not self.elo > 0:
+            raise UsageError("gate.every is at least 0, gate.pairs at least 1, and gate.elo is above 0")
+
+
+class Gate:
+    """Lets the judge's program play the tests of one run, so that nothing more is compiled."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge, self._config = judge, judge.config.gate
+        self._seed = judge.config.seed + 1  # openings of its own
+        self._openings: Openings | None = None
+
+    def __call__(self, candidate: tuple[int, Any], best: tuple[int, Any]) -> Verdict | None:
+        """What a test says of two iterations and their weights; None where it was stopped in the middle."""
+        if self._openings is None:
+            self._openings = random_openings(self._judge.game, seed=self._seed)
+        test, name = Sprt(0.0, self._config.elo), self._judge.name(candidate[0])
+        results: list[records.PairResult] = []
+        verdict = test.judge([0] * 5)
+        most = self._openings.distinct(self._config.pairs)  # the same game twice would count as two
+        for first in range(0, most, CHUNK):
+            numbers = range(first, min(first + CHUNK, most))
+            pairs = self._judge.duel(candidate, best, self._openings, numbers, self._seed)
+            if not pairs:
+                return None
+            results += pairs
+            verdict = test.judge(five(results, name))
+            if verdict.accepted:
+                break
+        records.append(self._judge.folder / GAMES, results)
+        return verdict

@@ -1,0 +1,171 @@
+"""The gate: who makes self-play changes by a test alone, also after a resume, and ratings never hear of its games."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.arena import records
+from jaxgo.arena.openings import Openings
+from jaxgo.core.errors import UsageError
+from jaxgo.search import Greedy
+from jaxgo.selfplay import Tally
+from jaxgo.system import devices
+from jaxgo.system.metrics import read_rows
+from jaxgo.system.players import player_steps, read_player
+from jaxgo.system.rundir import RunDir
+from jaxgo.training import gate, judge
+from jaxgo.training.config import Budget, GateConfig, JudgeConfig, TrainConfig, to_json
+from jaxgo.training.job import FREE, Recorder
+from jaxgo.training.loop import Loop
+from jaxgo.training.trainer import Best, Trainer, TrainState
+
+CONFIG = TrainConfig(
+    game="tictactoe",
+    gate=GateConfig(every=2, elo=50.0, pairs=200),
+    judge=JudgeConfig(every=0.0, final=(), past=0),
+    budget=Budget(iterations=7),
+    save_every=0.0,
+)
+
+
+class Weights(NamedTuple):
+    """Stands for a LearnerState, of which the loop reads the average alone."""
+
+    average: Any
+
+
+class Counted(Trainer):
+    """A run whose weights are the number of iterations they have learnt; nothing is played and nothing compiled."""
+
+    played: ClassVar[list[int]] = []  # whose weights played, iteration by iteration
+
+    def begin(self) -> TrainState:
+        zero, blank = jnp.int32(0), cast(Any, ())
+        weights = {"params": {"w": jnp.zeros(2)}}
+        best, count = Best(weights, zero, zero), jnp.zeros((2, 2), jnp.int32)
+        learner = cast(Any, Weights(weights))
+        return TrainState(learner, blank, blank, blank, zero, jnp.float32(0), count, best, jax.random.key(0))
+
+    def play(self, state: TrainState) -> tuple[TrainState, Tally]:
+        assert state.best is not None
+        self.played.append(int(state.player["params"]["w"][0]))
+        sums = dict.fromkeys(Tally._fields, np.zeros(1)) | {"plies": np.full(1, 2.0**30), "games": np.full(1, 3.0)}
+        return state, Tally(**cast(Any, sums))
+
+    def learn(self, state: TrainState) -> tuple[TrainState, dict[str, jax.Array]]:
+        learner = cast(Any, Weights(jax.tree.map(lambda w: w + 1, state.learner.average)))
+        said = dict.fromkeys(("samples", "window", "step", "skipped", "broken", "rate", "loss", "gradient"), 0.0)
+        return state._replace(learner=learner, iteration=state.iteration + 1), cast(Any, said)
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> dict[int, float | None]:
+    """What a candidate gets from each game, by its iteration, half unless told otherwise; None: stopped in its test."""
+    results: dict[int, float | None] = {}
+    lines = [((i, j), bytes([i, j])) for i in range(9) for j in range(9) if i != j]
+
+    def duel(self: judge.Judge, a: Any, b: Any, openings: Openings, numbers: Sequence[int], seed: int) -> Any:
+        result, names = results.get(a[0], 0.5), (self.name(a[0]), self.name(b[0]))
+        assert float(a[1]["params"]["w"][0]) == a[0], "weights and names belong together"
+        assert float(b[1]["params"]["w"][0]) == b[0]
+        if result is None:
+            return []
+        ids = [f"{a[0]}-{number}" for number in numbers]
+        return [records.PairResult("tictactoe", *names, result, result, id, seed=seed) for id in ids]
+
+    monkeypatch.setattr(judge.Judge, "duel", duel)
+    monkeypatch.setattr(gate, "random_openings", lambda game, seed: Openings(game, lines))
+    Counted.played.clear()
+    return results
+
+
+def sitting(script: dict[int, float | None], path: Path, iterations: int) -> TrainState:
+    config = dataclasses.replace(CONFIG, budget=Budget(iterations=iterations))
+    recorder = Recorder(path, [])
+    with RunDir(path, to_json(config), free=FREE) as run:
+        loop = Loop(Counted(config, devices.make_mesh()), run, recorder)
+        while not loop.finished:
+            loop.advance()
+            if None in script.values():
+                break
+        loop.end()
+    recorder.close()
+    return loop.state
+
+
+def told(path: Path) -> list[tuple[int, bool]]:
+    return [(row["iteration"], row["gate"]["accepted"]) for row in read_rows(path) if "gate" in row]
+
+
+def test_only_who_wins_its_test_makes_self_play_also_after_a_resume(script, tmp_path):
+    script.update({2: 1.0, 4: 0.0, 6: 1.0})
+    path = tmp_path / "run"
+    state = sitting(script, path, 5)
+    assert Counted.played == [0, 0, 2, 2, 2]
+    assert state.best is not None
+    assert (int(state.best.step), int(state.best.tested)) == (2, 4)
+    best = path / "players" / "best.npz"
+    assert read_player(best)[0]["step"] == 2
+    best.unlink()  # whatever a sitting left there that was killed later than its last checkpoint
+    sitting(script, path, 7)
+    assert Counted.played == [0, 0, 2, 2, 2, 2, 6]
+    assert told(path) == [(2, True), (4, False), (6, True)]
+    about, weights = read_player(best)
+    assert about["step"] == 6
+    assert weights["params"]["w"].tolist() == [6.0, 6.0]
+    assert player_steps(path)[-1] == 7, "ratings and runs go by the newest weights"
+
+
+def test_games_of_tests_are_kept_apart_from_those_of_ratings(script, tmp_path):
+    script.update({2: 1.0, 4: 0.5})
+    sitting(script, tmp_path / "run", 5)
+    assert not (tmp_path / "run" / judge.MATCHES).exists()
+    pairs = records.read(tmp_path / "run" / gate.GAMES)
+    assert {(pair.a.rpartition("/")[2], pair.b.rpartition("/")[2]) for pair in pairs} == {("2", "0"), ("4", "2")}
+    assert {pair.seed for pair in pairs} == {CONFIG.seed + 1}, "from openings of their own"
+    assert 0 < sum(pair.a.endswith("/2") for pair in pairs) < 72, "it was known before all openings were played"
+
+
+def test_a_test_that_was_stopped_is_made_again(script, tmp_path):
+    sitting(script, tmp_path / "run", 2)
+    script[2] = None
+    state = sitting(script, tmp_path / "run", 4)
+    assert state.best is not None
+    assert (int(state.iteration), int(state.best.tested)) == (2, 0), "nobody knows yet who is to play on"
+    assert told(tmp_path / "run") == []
+    script[2] = 1.0
+    sitting(script, tmp_path / "run", 4)
+    assert told(tmp_path / "run") == [(2, True)]
+    assert Counted.played == [0, 0, 2, 2]
+
+
+def test_counts_go_on_and_no_row_is_lost(script, tmp_path):
+    """Moves of weeks, more than fit into a word of a state; and a run that has nothing left to do loses nothing."""
+    for iterations in (3, 7, 7):
+        sitting(script, tmp_path / "run", iterations)
+    rows = [row for row in read_rows(tmp_path / "run") if row["phase"] == "play"]
+    assert [row["iteration"] for row in rows] == [1, 2, 3, 4, 5, 6, 7]
+    assert [row["moves"] for row in rows] == [2**30 * n for n in range(1, 8)]
+    assert [row["games"] for row in rows] == [3 * n for n in range(1, 8)]
+
+
+def test_a_state_with_a_gate_holds_who_plays():
+    """Only shapes: the programs are those of every run."""
+    config = dataclasses.replace(CONFIG, search=Greedy())
+    state = jax.eval_shape(Trainer(config, devices.make_mesh()).begin)
+    assert state.best is not None
+    assert jax.tree.map(jnp.shape, state.best.params) == jax.tree.map(jnp.shape, state.learner.average)
+
+
+def test_mistakes():
+    for wrong in ({"every": -1}, {"pairs": 0}, {"elo": 0.0}):
+        with pytest.raises(UsageError, match=r"gate\.every is at least 0"):
+            GateConfig(**cast(Any, wrong))
+    with pytest.raises(UsageError, match="pegs has one player, so there is no test"):
+        Trainer(dataclasses.replace(CONFIG, game="pegs"), devices.make_mesh())
