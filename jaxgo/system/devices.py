@@ -143,8 +143,13 @@ def memory() -> int:
     """Bytes that all devices have for arrays; 0 where nobody tells."""
     devices = jax.local_devices()
     if devices[0].platform == "cpu":
-        try:
-            return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        except (AttributeError, ValueError, OSError):
-            return 0
+        return host_memory()
     return sum((device.memory_stats() or {}).get("bytes_limit", 0) for device in devices) * jax.process_count()
+
+
+def host_memory() -> int:
+    """Bytes of this host's memory; 0 where nobody tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0

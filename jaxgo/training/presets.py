@@ -15,9 +15,15 @@ from jaxgo.nets import Mlp, ResNet
 from jaxgo.search import Gumbel
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TargetsConfig, TrainConfig
+from jaxgo.training.trainer import HORIZON
 
-CPU = "2 CPU cores"
-GPU = "one data-centre GPU"
+CPU = "2 CPU cores, 4 GB"
+GPU = "one GPU with 16 GB"
+GIB = 2**30
+# what programs of a residual net take for each cell and channel, before XLA makes it less: bytes of a position that is
+# thought about, and of a sample that is learnt from, there for each block
+THINKING, LEARNING = 20, 48
+LANES = 16  # positions of a game that a search asks about at once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +32,7 @@ class Preset:
 
     config: TrainConfig
     hardware: str
+    memory: int  # GB of it
     minutes: float  # that it trains; compiling and the last judgement come on top
     reached: str = ""  # what was measured at its end; empty: nobody has measured it yet
 
@@ -51,6 +58,7 @@ TICTACTOE = Preset(
         judge=JudgeConfig(every=0.0, past=0, final=("random",), final_pairs=16),
     ),
     hardware=CPU,
+    memory=4,
     minutes=0.15,
     reached="no line of play wins against it, from either seat",
 )
@@ -67,6 +75,7 @@ CONNECT4 = Preset(
         judge=JudgeConfig(every=120.0, pairs=16, simulations=64, final_pairs=64),
     ),
     hardware=CPU,
+    memory=4,
     minutes=6.5,
     reached="+219 ± 55 Elo at 64 simulations, where uct:400 has +75 ± 88 and uct:100 has 0",
 )
@@ -82,6 +91,7 @@ GOMOKU9 = Preset(
         judge=JudgeConfig(every=300.0, pairs=16),
     ),
     hardware=CPU,
+    memory=4,
     minutes=60.0,
 )
 
@@ -97,31 +107,52 @@ GO5 = Preset(
         judge=JudgeConfig(every=300.0, pairs=16),
     ),
     hardware=CPU,
+    memory=4,
     minutes=30.0,
 )
 
 
-def _sized(game: str, minutes: float = 60.0) -> Preset:
-    """What a game needs by the size of its board, for an accelerator."""
-    height, width = GAMES[game].shape
-    cells = height * width
+def working(config: TrainConfig) -> int:
+    """Bytes that the programs of a residual net take while they run: one plays, then one learns."""
+    game, net = GAMES[config.game], config.net
+    if not isinstance(net, ResNet):
+        return 0
+    layer = game.shape[0] * game.shape[1] * net.channels
+    thinking = config.selfplay.games * LANES * (layer * THINKING + 40 * game.num_actions)
+    return max(thinking, config.learner.batch * layer * net.blocks * LEARNING)
+
+
+def _halved(count: int, size: int, most: int) -> int:
+    """As many things of this size, or half as many and so on, as fit into so many bytes."""
+    while count * size > most:
+        count //= 2
+    return count
+
+
+def _sized(name: str, minutes: float = 60.0) -> Preset:
+    """What a game needs by the size of its board and the number of its moves, for an accelerator."""
+    game = GAMES[name]
+    cells = game.shape[0] * game.shape[1]
     # most cells, channels, blocks, simulations, games, samples remembered
     sizes = ((16, 32, 2, 16, 2048, 2**18), (64, 64, 4, 32, 2048, 2**20), (121, 96, 6, 48, 1024, 2**20))
     rows = [row[1:] for row in sizes if cells <= row[0]]
     channels, blocks, simulations, games, capacity = rows[0] if rows else (128, 8, 64, 512, 2**19)
+    sample = 2 * game.num_actions + 6 * cells + 64  # about
+    games = _halved(games, sample * min(game.max_plies, HORIZON), GIB)
     return Preset(
         TrainConfig(
-            game=game,
+            game=name,
             net=ResNet(channels=channels, blocks=blocks, precision="bfloat16"),
             search=Gumbel(simulations=simulations),
             selfplay=SelfplayConfig(games=games, steps=16, cheap=max(8, simulations // 4), full=0.25),
-            targets=TargetsConfig(heads=_heads(game)),
-            replay=ReplayConfig(capacity=capacity, start=2**15),
-            learner=LearnerConfig(batch=2048),
+            targets=TargetsConfig(heads=_heads(name)),
+            replay=ReplayConfig(capacity=_halved(capacity, sample, 3 * GIB), start=2**15),
+            learner=LearnerConfig(batch=_halved(2048, cells * channels * blocks * LEARNING, 6 * GIB)),
             judge=JudgeConfig(every=600.0, pairs=128, final_pairs=256),
             save_every=600.0,
         ),
         hardware=GPU,
+        memory=16,
         minutes=minutes,
     )
 

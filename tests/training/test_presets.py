@@ -1,15 +1,25 @@
-"""Presets: every game has one, and each could run."""
+"""Presets: every game has one, and each could run, in the memory of the machine that it names."""
 
 import dataclasses
+import math
 from pathlib import Path
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 
+from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
-from jaxgo.nets import NETS
+from jaxgo.nets import NETS, Mlp, ResNet
+from jaxgo.search import Greedy
+from jaxgo.system import devices
+from jaxgo.training import memory
+from jaxgo.training.augment import Batch
 from jaxgo.training.command import settings
 from jaxgo.training.config import from_json, to_json
-from jaxgo.training.presets import PRESETS, default_preset
+from jaxgo.training.presets import LEARNING, PRESETS, default_preset, working
+from jaxgo.training.trainer import Trainer
 
 NAMED = {"tictactoe-smoke", "connect4-cpu", "gomoku9-cpu", "go5-cpu", "connect3d", "gomoku15", "go9", "go19"}
 
@@ -36,6 +46,62 @@ def test_a_preset_could_run(name):
         assert count % 8 == 0, "it could not be shared by eight devices"
     assert config.search.budget > config.selfplay.cheap
     assert dataclasses.replace(config, seed=1) != config
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_a_preset_fits_the_machine_that_it_names(name):
+    preset = PRESETS[name]
+    needed = memory.needs(Trainer(preset.config, devices.make_mesh()))
+    # JAX takes three quarters of a GPU unless it is told otherwise
+    assert needed.samples + needed.at_once + working(preset.config) < 0.75e9 * preset.memory
+    assert f"{preset.memory} GB" in preset.hardware
+
+
+def test_memory_is_told_to_the_byte():
+    """Against the arrays of a run that teaches all there is to learn."""
+    config = PRESETS["go5-cpu"].config
+    targets = dataclasses.replace(config.targets, heads=("short", "reply", "ownership", "score"))
+    config = dataclasses.replace(config, net=Mlp(width=8, blocks=1), search=Greedy(), targets=targets)
+    trainer = Trainer(config, devices.make_mesh())
+    state, needed = jax.eval_shape(trainer.begin), memory.needs(trainer)
+    assert _nbytes(state.replay.samples) == needed.samples
+    assert _nbytes(state.window) == needed.waiting
+
+
+def test_a_step_of_the_largest_preset_keeps_no_more_than_is_counted():
+    """What `jax.vjp` keeps of the loss for the way back, before a compiler sees it."""
+    preset = max(PRESETS.values(), key=lambda preset: working(preset.config))
+    config, net = preset.config, preset.config.net
+    assert isinstance(net, ResNet)
+    trainer, count = Trainer(config, devices.make_mesh()), config.learner.batch
+    planes = jax.eval_shape(lambda key: trainer.game.observe(trainer.game.init(key)), jax.random.key(0)).shape
+
+    def array(*shape: int, dtype: Any = jnp.float32) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((count, *shape), dtype)
+
+    heads = {head.name: array(*head.shape(trainer.game)) for head in trainer.heads}
+    moves = trainer.game.num_actions
+    policy, legal, one = array(moves), array(moves, dtype=jnp.bool_), array()
+    batch = Batch(array(*planes), legal, policy, one, one, one, heads, dict.fromkeys(heads, one))
+    params = jax.eval_shape(trainer.learner.module.init, jax.random.key(0), batch.planes)
+    loss = trainer.learner.loss
+    kept = jax.eval_shape(lambda p, b: jax.vjp(lambda p: loss(p, b)[0], p)[1], params, batch)
+    counted = count * math.prod(trainer.game.shape) * net.channels * net.blocks * LEARNING
+    assert 0.5 * counted < _nbytes(kept) < counted
+
+
+def test_a_run_that_does_not_fit_is_refused_in_one_sentence(monkeypatch):
+    trainer = Trainer(PRESETS["go5-cpu"].config, devices.make_mesh())
+    needed = memory.needs(trainer)
+    monkeypatch.setattr(devices, "memory", lambda: needed.samples + needed.at_once)
+    memory.check(trainer)
+    monkeypatch.setattr(devices, "memory", lambda: needed.samples + needed.at_once - 1)
+    with pytest.raises(UsageError, match=r"this run needs at least 0\.0 GiB .*lower replay.capacity"):
+        memory.check(trainer)
+
+
+def _nbytes(tree: Any) -> int:
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
 
 
 def test_every_setting_is_explained():
