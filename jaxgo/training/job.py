@@ -11,7 +11,6 @@ from rich.console import Console
 from jaxgo.agents import load_agent
 from jaxgo.arena import elo, records
 from jaxgo.arena.report import ranking, remarks
-from jaxgo.core.errors import UsageError
 from jaxgo.system import devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
