@@ -13,6 +13,7 @@ from jaxgo.arena.openings import Openings, random_openings
 from jaxgo.arena.sprt import Sprt, Verdict
 from jaxgo.arena.tally import five
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
 from jaxgo.training.judge import Judge
 
 GAMES = "gate.jsonl"
@@ -32,25 +33,42 @@ class GateConfig:
             raise UsageError("gate.every is at least 0, gate.pairs at least 1, and gate.elo is above 0")
 
 
+def check(config: GateConfig, game: Game[Any], seed: int) -> None:
+    """A UsageError where not even a player that wins every game could pass: the first weights would play for ever."""
+    if not config.every:
+        return
+    most, test = _openings(game, seed).distinct(config.pairs), Sprt(0.0, config.elo)
+    if test.judge([0, 0, 0, 0, most]).accepted != "H1":
+        more = "gate.pairs or gate.elo" if most == config.pairs else "gate.elo"
+        raise UsageError(
+            f"gate.elo={config.elo:g}: not even by winning both games of all {most} openings could new weights show "
+            f"that they are better; raise {more}"
+        )
+
+
+def _openings(game: Game[Any], seed: int) -> Openings:
+    """Others than those of the judge, who takes the seed itself."""
+    return random_openings(game, seed=seed + 1)
+
+
 class Gate:
     """Lets the judge's program play the tests of one run, so that nothing more is compiled."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge, self._config = judge, judge.config.gate
-        self._seed = judge.config.seed + 1  # openings of its own
         self._openings: Openings | None = None
 
     def __call__(self, candidate: tuple[int, Any], best: tuple[int, Any]) -> Verdict | None:
         """What a test says of two iterations and their weights; None where it was stopped in the middle."""
         if self._openings is None:
-            self._openings = random_openings(self._judge.game, seed=self._seed)
+            self._openings = _openings(self._judge.game, self._judge.config.seed)
         test, name = Sprt(0.0, self._config.elo), self._judge.name(candidate[0])
         results: list[records.PairResult] = []
         verdict = test.judge([0] * 5)
         most = self._openings.distinct(self._config.pairs)  # the same game twice would count as two
         for first in range(0, most, CHUNK):
             numbers = range(first, min(first + CHUNK, most))
-            pairs = self._judge.duel(candidate, best, self._openings, numbers, self._seed)
+            pairs = self._judge.duel(candidate, best, self._openings, numbers, self._judge.config.seed + 1)
             if not pairs:
                 return None
             results += pairs

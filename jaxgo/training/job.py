@@ -15,7 +15,7 @@ from jaxgo.system import devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.stop import Stop
-from jaxgo.training import memory
+from jaxgo.training import gate, memory
 from jaxgo.training import report as reports
 from jaxgo.training.command import Job
 from jaxgo.training.config import TrainConfig, to_json
@@ -91,6 +91,7 @@ def check(config: TrainConfig) -> None:
     game, _, _ = trainer.game, trainer.heads, trainer.book
     for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final]):
         load_agent(spec, game)
+    gate.check(config.gate, game, config.seed)
     memory.check(trainer)
 
 

@@ -1,6 +1,7 @@
 """The gate: who makes self-play changes by a test alone, also after a resume, and ratings never hear of its games."""
 
 import dataclasses
+import types
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
@@ -13,16 +14,17 @@ import pytest
 from jaxgo.arena import records
 from jaxgo.arena.openings import Openings
 from jaxgo.core.errors import UsageError
+from jaxgo.games import make
 from jaxgo.search import Greedy
 from jaxgo.selfplay import Tally
 from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.players import player_steps, read_player
 from jaxgo.system.rundir import RunDir
-from jaxgo.training import gate, judge
+from jaxgo.training import gate, judge, loop
 from jaxgo.training.config import Budget, GateConfig, JudgeConfig, TrainConfig, to_json
 from jaxgo.training.job import FREE, Recorder
-from jaxgo.training.loop import Loop
+from jaxgo.training.loop import Loop, train
 from jaxgo.training.trainer import Best, Trainer, TrainState
 
 CONFIG = TrainConfig(
@@ -89,14 +91,14 @@ def sitting(script: dict[int, float | None], path: Path, iterations: int) -> Tra
     config = dataclasses.replace(CONFIG, budget=Budget(iterations=iterations))
     recorder = Recorder(path, [])
     with RunDir(path, to_json(config), free=FREE) as run:
-        loop = Loop(Counted(config, devices.make_mesh()), run, recorder)
-        while not loop.finished:
-            loop.advance()
+        going = Loop(Counted(config, devices.make_mesh()), run, recorder)
+        while not going.finished:
+            going.advance()
             if None in script.values():
                 break
-        loop.end()
+        going.end()
     recorder.close()
-    return loop.state
+    return going.state
 
 
 def told(path: Path) -> list[tuple[int, bool]]:
@@ -155,6 +157,30 @@ def test_counts_go_on_and_no_row_is_lost(script, tmp_path):
     assert [row["games"] for row in rows] == [3 * n for n in range(1, 8)]
 
 
+def test_what_the_budget_counts(script, tmp_path, monkeypatch):
+    """Judgements and checkpoints on the way, but neither what comes before the first iteration ends nor the end."""
+    clock = [1000.0]
+
+    def passes(function: Any, seconds: float) -> Any:
+        def call(*args: Any, **more: Any) -> Any:
+            clock[0] += seconds
+            return function(*args, **more)
+
+        return call
+
+    monkeypatch.setattr(loop, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(loop, "Trainer", Counted)
+    monkeypatch.setattr(Counted, "learn", passes(Counted.learn, 7.0))
+    monkeypatch.setattr(judge.Judge, "__call__", passes(lambda *_: {}, 10.0))
+    judged = JudgeConfig(every=8.0, final=(), past=0)
+    for budget, iterations, seconds in ((30.0, 4, 31.0), (60.0, 8, 62.0)):
+        # (7) 7 7 judge 10 7 and in the second sitting (7) 7 7 judge 10 7; the last judgements are left out
+        config = dataclasses.replace(CONFIG, judge=judged, gate=GateConfig(99), budget=Budget(seconds=budget))
+        with RunDir(tmp_path / "run", to_json(config), free=FREE) as run:
+            state = train(config, run, lambda report: None)
+        assert (int(state.iteration), float(state.seconds)) == (iterations, seconds)
+
+
 def test_a_state_with_a_gate_holds_who_plays():
     """Only shapes: the programs are those of every run."""
     config = dataclasses.replace(CONFIG, search=Greedy())
@@ -163,9 +189,16 @@ def test_a_state_with_a_gate_holds_who_plays():
     assert jax.tree.map(jnp.shape, state.best.params) == jax.tree.map(jnp.shape, state.learner.average)
 
 
-def test_mistakes():
+def test_mistakes(monkeypatch):
     for wrong in ({"every": -1}, {"pairs": 0}, {"elo": 0.0}):
         with pytest.raises(UsageError, match=r"gate\.every is at least 0"):
             GateConfig(**cast(Any, wrong))
+    many = Openings(make("tictactoe"), [((i, i + 1), bytes([i])) for i in range(36)])
+    monkeypatch.setattr(gate, "random_openings", lambda game, seed: many)
+    for elo, pairs, said in ((20.0, 200, r"raise gate\.elo$"), (30.0, 35, r"raise gate\.pairs or gate\.elo$")):
+        with pytest.raises(UsageError, match=said):
+            gate.check(GateConfig(1, elo, pairs), many.game, 0)
+    gate.check(GateConfig(1, 30.0, 200), many.game, 0)
+    gate.check(GateConfig(0, 20.0, 200), many.game, 0)
     with pytest.raises(UsageError, match="pegs has one player, so there is no test"):
         Trainer(dataclasses.replace(CONFIG, game="pegs"), devices.make_mesh())

@@ -186,7 +186,12 @@ def test_a_mistake_is_one_sentence(words, sentence, capsys):
         ("--option kk=3", "unknown option of tictactoe 'kk'; choose one of: height, width, k"),
         ("--game chess", "unknown game 'chess'"),
         ("--targets.heads ownership", "which this game does not teach"),
-        ("--search.simulations 1000000000", "GiB for its samples and trees, and the device has"),
+        ("--search.simulations 1000000000", "GiB for its samples and trees (samples 0.0, plies that wait 0.0, trees "),
+        (
+            "--selfplay.book nowhere.txt",
+            "selfplay.book=nowhere.txt: no such file; name one with an opening in each line",
+        ),
+        ("--gate.every 5", "gate.elo=20: not even by winning both games of all 12 openings could new weights show"),
         ("--judge.final uct:x", "simulations=x is not a whole number"),
     ],
 )
