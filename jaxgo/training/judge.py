@@ -7,7 +7,7 @@ without another one. Every pair of games goes to `matches.jsonl`, and ratings ar
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MATCHES, GAMES = "matches.jsonl", "games"
 TICKS = 8  # of a match in one call
 SAVED = 2  # pairs of each match of the last judgement whose games are kept to be looked at
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Judge:
         what = self._openings, range(config.final_pairs if final else config.pairs), self.config.seed
         saved = SAVED if final else 0
         played = []
-        for place, past in enumerate(reversed(self._past[len(self._past) - config.past :]), 1):
+        for place, past in enumerate(reversed(self._past), 1):
             if past.name != player.name:
                 self._seat(pool, place, past)
                 played += self._match(pool, place, *what, saved)
@@ -109,7 +111,7 @@ class Judge:
         if self._stop():
             return {}
         if all(past.name != player.name for past in self._past):
-            self._past.append(player)
+            self._past = self._latest([*self._past, player])
         records.append(self._run.path / MATCHES, played)
         return self._rate(player.name, played)
 
@@ -148,12 +150,16 @@ class Judge:
         home = self.folder.resolve()
         judged = {int(place.name) for place in places if place.name.isdigit() and place.parent.resolve() == home}
         found = []
-        for step in [step for step in player_steps(self.folder) if step in judged and step <= began]:
+        for step in self._latest([step for step in player_steps(self.folder) if step in judged and step <= began]):
             try:
                 found.append(_Player(self.name(step), load_player(self.folder, step)[1]))
             except UsageError as fault:
                 self._run.say(str(fault))
         return found
+
+    def _latest(self, some: list[T]) -> list[T]:
+        """As many as are met again, and no more: a run of weeks has many players."""
+        return some[max(0, len(some) - self._config.past) :]
 
     def name(self, iteration: int) -> str:
         """The spec of the run's player at an iteration, as `load_agent` reads it."""

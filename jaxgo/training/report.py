@@ -125,7 +125,7 @@ def _page(
         step = f" of step {about['step']}" if "step" in about else ""
         parts += [_openings(thought, step), _positions(config, thought, draw)]
     if judged:
-        parts.append(_games(config, judged, "from the last judgement, where everybody searches", draw))
+        parts.append(_games(config, judged, "from the last judgement; who is named first moves first", draw))
     elif thought:
         parts.append(_games(config, thought.games, "by its policy alone, without search", draw))
     parts.append(f"<h2>Settings</h2><table>{_settings(run)}</table>")
