@@ -1,13 +1,13 @@
-"""A cheap uniform choice among legal actions, for random play at speed.
+"""Cheap choices among actions: one drawn uniformly for random play at speed, and the first of the best.
 
-One pass without a prefix sum and without a random generator: every action gets a hash of (word, action), the largest
-legal hash wins. The action number rides in the low bits, so that the winner is found by a plain integer maximum,
-which vectorises, where an argmax of pairs does not (3 to 5 times as fast as cumsum-and-compare on CPU).
+The draw is one pass without a prefix sum and without a random generator: every action gets a hash of (word, action),
+the largest legal hash wins. The action number rides in the low bits, so that the winner is found by a plain integer
+maximum, which vectorises, where an argmax of pairs does not (3 to 5 times as fast as cumsum-and-compare on CPU).
 """
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Int32, Integer, UInt32
+from jaxtyping import Array, Bool, Float32, Int, Int32, Integer, UInt32
 
 
 def word(step: Integer[Array, ""], lane: Integer[Array, ""]) -> UInt32[Array, ""]:
@@ -28,3 +28,11 @@ def pick(legal: Bool[Array, " A"], word: UInt32[Array, ""]) -> Int32[Array, ""]:
     ranked = (mixed & ~low) | number
     best: Int[Array, ""] = jnp.where(legal, ranked, jnp.uint32(0)).max()
     return (best & low).astype(jnp.int32)
+
+
+def first_max(score: Float32[Array, "L A"]) -> Int32[Array, " L"]:
+    """`argmax`, several times faster on CPU: the first of equals. All -inf gives 0."""
+    count = score.shape[-1]
+    rank = jnp.arange(count, 0, -1, dtype=jnp.float32)
+    best = jnp.where(score == score.max(axis=-1, keepdims=True), rank, 0.0).max(axis=-1)
+    return jnp.minimum(count - best, count - 1).astype(jnp.int32)

@@ -15,8 +15,8 @@ from jaxgo.evaluators.base import Params
 from jaxgo.search import reuse, simulate
 from jaxgo.search import tree as trees
 from jaxgo.search.base import Budget, Search, per_game
-from jaxgo.search.model import Model
-from jaxgo.search.tree import ROOT, Edges, Tree
+from jaxgo.search.model import Leaves, Model
+from jaxgo.search.tree import ROOT, Spot, Tree
 
 Salt = UInt32[Array, ""] | UInt32[Array, " B"]  # of all games, or of each
 
@@ -44,12 +44,17 @@ class Bandit(Search):
             raise UsageError("a search needs simulations and leaves of at least 1, nodes and loss of at least 0")
 
     @abc.abstractmethod
-    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: Salt) -> Int32[Array, " L"]:
-        """The edge to walk at each lane's node."""
+    def choose(self, at: Spot, salt: Salt) -> Int32[Array, " L"]:
+        """The move to walk at each lane's node."""
 
     def disturb(self, key: Array, logits: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
         """Hook: root logits with exploration noise."""
         return logits
+
+    @property
+    def frontier(self) -> bool:
+        """Hook: whether moves are first tried in the order of their priors, and trees shall say which is next."""
+        return False
 
     @property
     def peer(self) -> Search | None:
@@ -64,7 +69,7 @@ class Bandit(Search):
         if self.peer:
             return self.peer.start(model, params, key, root, plan)
         judge, noise = keys.split(key)
-        return self._begin(noise, trees.plant(model.root(params, judge, root), self.nodes or self.simulations + 1))
+        return self._begin(noise, self._plant(model.root(params, judge, root)))
 
     def follow(
         self,
@@ -82,11 +87,14 @@ class Bandit(Search):
         tree = q.tree._replace(logits=q.tree.logits.at[:, ROOT].set(q.prior))
         return self._begin(noise, reuse.follow(model, params, judge, tree, action, root))
 
+    def _plant(self, leaves: Leaves) -> Tree:
+        return trees.plant(leaves, self.nodes or self.simulations + 1, self.frontier)
+
     def _begin(self, key: Array, tree: Tree) -> BanditState:
         noise, salt = keys.split(key)
         prior = tree.logits[:, ROOT]
         return BanditState(
-            tree=tree._replace(logits=tree.logits.at[:, ROOT].set(self.disturb(noise, prior))),
+            tree=trees.survey(tree._replace(logits=tree.logits.at[:, ROOT].set(self.disturb(noise, prior)))),
             prior=prior,
             salt=keys.sample(jax.random.bits, salt, prior.shape[:1] if keys.each_its_own(salt) else (), jnp.uint32),
             done=jnp.zeros(prior.shape[0], jnp.int32),
@@ -98,8 +106,8 @@ class Bandit(Search):
             return self.peer.extend(model, params, key, root, q, budget)
         lanes = jnp.arange(self.leaves, dtype=jnp.int32)[None]
 
-        def choose(edges: Edges, depth: Int32[Array, ""]) -> Int32[Array, " L"]:
-            return self.choose(edges, depth, q.salt)
+        def choose(at: Spot) -> Int32[Array, " L"]:
+            return self.choose(at, q.salt)
 
         def round_(carry: tuple[BanditState, Int32[Array, " B"]]) -> tuple[BanditState, Int32[Array, " B"]]:
             q, left = carry

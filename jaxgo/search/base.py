@@ -7,11 +7,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys
+from jaxgo.core.choice import first_max
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
-from jaxgo.search import tree as trees
+from jaxgo.search.edges import Edges, root_edges
 from jaxgo.search.model import ILLEGAL, Model
-from jaxgo.search.tree import ROOT, Edges, Tree
+from jaxgo.search.tree import ROOT, Tree
 
 Budget = Int32[Array, " B"] | Int32[Array, ""] | int
 Temperature = Float32[Array, " B"] | Float32[Array, ""] | float
@@ -112,8 +113,8 @@ def conclude(
 ) -> SearchResult:
     """The result of a tree: of the moves `among` which to choose, the one of the highest score, or one drawn from
     `policy` where temperature is above 0."""
-    edges = trees.root_edges(tree)
-    best = trees.first_max(jnp.where(among, jnp.maximum(score, jnp.finfo(jnp.float32).min), -jnp.inf))
+    edges = root_edges(tree)
+    best = first_max(jnp.where(among, jnp.maximum(score, jnp.finfo(jnp.float32).min), -jnp.inf))
     weights = jnp.where(among, policy, 0.0)
     weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))
     heat = per_game(temperature, weights.shape[0], jnp.float32)

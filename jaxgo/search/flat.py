@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys, play
+from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
@@ -121,7 +122,7 @@ class Flat(Search):
         among = jnp.where(wins.any(axis=-1, keepdims=True), wins, q.legal & ~losses)
         among = jnp.where(among.any(axis=-1, keepdims=True), among, q.legal)
         # equals are told apart by luck, and not by the order of the moves
-        best = trees.first_max(jnp.where(among, score + 1e-6 * q.noise, -jnp.inf))
+        best = first_max(jnp.where(among, score + 1e-6 * q.noise, -jnp.inf))
         weights = jnp.where(among, jnp.where(q.visits.sum(axis=-1, keepdims=True) > 0, q.visits, q.belief), 0.0)
         weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))
         policy = weights / jnp.maximum(weights.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)

@@ -14,6 +14,7 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import tree as trees
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, conclude
+from jaxgo.search.edges import root_edges
 from jaxgo.search.model import Model
 from jaxgo.search.tree import ROOT, Tree
 
@@ -43,7 +44,7 @@ class Greedy(Search):
     def result(
         self, model: Model, key: Array, root: Position, q: GreedyState, temperature: Temperature = 0.0
     ) -> SearchResult:
-        edges = trees.root_edges(q.tree)
+        edges = root_edges(q.tree)
         logits = q.tree.logits[:, ROOT]
         policy = jnp.where(edges.legal, jax.nn.softmax(logits, axis=-1), 0.0)
         return conclude(q.tree, key, edges.legal, logits, policy, temperature)

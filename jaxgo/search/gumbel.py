@@ -22,8 +22,9 @@ from jaxgo.evaluators.base import Params
 from jaxgo.search import reuse, simulate
 from jaxgo.search import tree as trees
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, conclude, per_game, playable
+from jaxgo.search.edges import Edges, read_edges, root_edges
 from jaxgo.search.model import Model
-from jaxgo.search.tree import Edges, Tree
+from jaxgo.search.tree import Spot, Tree
 from jaxgo.search.with_mctx import Backend, WithMctx
 
 Rule = Literal["boundary", "mctx"]
@@ -113,7 +114,7 @@ class Gumbel(Search):
     def result(self, model: Model, key: Array, root: Position, q: Any, temperature: Temperature = 0.0) -> SearchResult:
         if self.peer:
             return self.peer.result(model, key, root, q, temperature)
-        edges = trees.root_edges(q.tree)
+        edges = root_edges(q.tree)
         among = playable(q.tree, edges) if self.solver else edges.legal
         spent = edges.visits - q.before
         most = jnp.where(among, spent, -1).max(axis=-1, keepdims=True)
@@ -139,7 +140,7 @@ class Gumbel(Search):
     # -- sequential halving --------------------------------------------------------------------------
     def _begin(self, key: Array, tree: Tree, plan: Budget | None) -> GumbelState:
         games, _, actions = tree.logits.shape
-        edges = trees.root_edges(tree)
+        edges = root_edges(tree)
         noise = self.scale * keys.sample(jax.random.gumbel, key, (games, actions))
         most = min(self.considered, actions)
         breadth = jnp.clip(edges.legal.sum(axis=-1, dtype=jnp.int32), 1, most)
@@ -216,7 +217,7 @@ class Gumbel(Search):
         def rank(_: None) -> Int32[Array, "B M"]:
             alive = jnp.arange(q.order.shape[1])[None] < q.considered[:, None]
             survivors = jnp.zeros(q.noise.shape, bool).at[jnp.arange(q.done.shape[0])[:, None], q.order].max(alive)
-            best = _best(self._score(trees.root_edges(q.tree), q.noise, survivors), q.order.shape[1])
+            best = _best(self._score(root_edges(q.tree), q.noise, survivors), q.order.shape[1])
             return jnp.where(ended[:, None], best, q.order)
 
         return q._replace(
@@ -234,7 +235,7 @@ class Gumbel(Search):
 
         def step(carry: tuple[GumbelState, Int32[Array, " B"]]) -> tuple[GumbelState, Int32[Array, " B"]]:
             q, left = carry
-            edges = trees.root_edges(q.tree)
+            edges = root_edges(q.tree)
             turn = table[q.breadth, jnp.minimum(q.done, self.simulations - 1)]
             spent = edges.visits - q.before
             best = _best(self._score(edges, q.noise, spent == turn[:, None]), 1)
@@ -266,8 +267,9 @@ class Gumbel(Search):
         score = jnp.maximum(-1e9, noise + logits + self._completed_q(edges))
         return jnp.where(among & edges.legal, score, -jnp.inf)
 
-    def _choose(self, edges: Edges, depth: Int32[Array, ""]) -> Int32[Array, " L"]:
+    def _choose(self, at: Spot) -> Int32[Array, " L"]:
         """Below the root: the move whose visits lag most behind the improved policy."""
+        edges = read_edges(at)
         policy = jax.nn.softmax(edges.logits + self._completed_q(edges), axis=-1)
         lag = policy - edges.visits / (1 + edges.visits.sum(axis=-1, keepdims=True))
         return edges.best(lag, self.solver)

@@ -8,16 +8,17 @@ from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float32, Int32
+from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys
+from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.play import Position
-from jaxgo.search import tree as trees
 from jaxgo.search.bandit import Bandit, Salt
 from jaxgo.search.base import SearchResult, Temperature, conclude, playable
+from jaxgo.search.edges import Children, Edges, read_children, root_edges
 from jaxgo.search.model import ILLEGAL, Model
-from jaxgo.search.tree import Edges
+from jaxgo.search.tree import Spot
 from jaxgo.search.with_mctx import Backend, WithMctx
 
 Unvisited = Literal["worst", "even", "parent"]
@@ -76,40 +77,55 @@ class Puct(Bandit):
         mixed = (1.0 - self.noise) * jax.nn.softmax(logits, axis=-1) + self.noise * jnp.where(legal, dirichlet, 0.0)
         return jnp.where(legal, jnp.log(jnp.maximum(mixed, jnp.finfo(jnp.float32).tiny)), ILLEGAL)
 
-    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: Salt) -> Int32[Array, " L"]:
-        explore = self._exploration(edges)
-        score = self._worth(edges) + explore / (edges.visits + 1)
+    @property
+    def frontier(self) -> bool:
+        return self.peer is None
+
+    def choose(self, at: Spot, salt: Salt) -> Int32[Array, " L"]:
+        return self.prefer(read_children(at), at.depth)
+
+    def prefer(self, below: Children, depth: Int32[Array, ""]) -> Int32[Array, " L"]:
+        """The move that the formula takes."""
+        explore = self._exploration(below.node_visits)
+        seen = below.there & (below.visits > 0)
+        worth, unseen = self._worth(seen, below.q, below.prior, below.value)
+        score = worth + (explore[:, None] * below.prior) / (below.visits + 1)
         if self.forced > 0.0:
-            due = (edges.visits > 0) & (edges.visits < self._forced_visits(edges))
+            visits = jnp.where(seen, below.visits, 0)
+            due = seen & (visits < self._forced_visits(visits, below.prior))
             score = jnp.where(due & (depth == 0), jnp.inf, score)
-        return edges.best(score, self.solver)
+        return below.best(score, unseen + explore * below.untried_prior, self.solver)
 
-    def _exploration(self, edges: Edges) -> Float32[Array, "L A"]:
-        """What a move's visits are divided into: `c * prior * sqrt(visits of the node)`."""
-        c = self.c_init + jnp.log((edges.node_visits + self.c_base + 1.0) / self.c_base)
-        prior = jax.nn.softmax(edges.logits, axis=-1)
-        return (jnp.sqrt(edges.node_visits) * c)[:, None] * prior
+    def _exploration(self, node_visits: Int32[Array, " L"]) -> Float32[Array, " L"]:
+        """What a move's prior is multiplied with and its visits divide: `c * sqrt(visits of the node)`."""
+        return jnp.sqrt(node_visits) * (self.c_init + jnp.log((node_visits + self.c_base + 1.0) / self.c_base))
 
-    def _worth(self, edges: Edges) -> Float32[Array, "L A"]:
-        seen = edges.visits > 0
+    def _worth(
+        self,
+        seen: Bool[Array, "L K"],
+        q: Float32[Array, "L K"],
+        prior: Float32[Array, "L K"],
+        value: Float32[Array, " L"],
+    ) -> tuple[Float32[Array, "L K"], Float32[Array, " L"]]:
+        """What moves are worth, given their values where `seen`; and what one without visits is."""
         if self.unvisited == "even":
-            return jnp.where(seen, edges.q, 0.0)
-        if self.unvisited == "parent":
-            share = jnp.where(seen, jax.nn.softmax(edges.logits, axis=-1), 0.0).sum(axis=-1)
-            return jnp.where(seen, edges.q, (edges.value - self.reduction * jnp.sqrt(share))[:, None])
-        known = jnp.where(seen, edges.q, edges.value[:, None])
-        low, high = (jnp.minimum(edges.value, known.min(axis=-1)), jnp.maximum(edges.value, known.max(axis=-1)))
-        q = jnp.where(seen, edges.q, low[:, None])
-        return (q - low[:, None]) / jnp.maximum(high - low, 1e-8)[:, None]
+            unseen = jnp.zeros_like(value)
+        elif self.unvisited == "parent":
+            unseen = value - self.reduction * jnp.sqrt(jnp.where(seen, prior, 0.0).sum(axis=-1))
+        else:
+            known = jnp.where(seen, q, value[:, None])
+            low, high = jnp.minimum(value, known.min(axis=-1)), jnp.maximum(value, known.max(axis=-1))
+            q = (q - low[:, None]) / jnp.maximum(high - low, 1e-8)[:, None]
+            unseen = jnp.zeros_like(value)
+        return jnp.where(seen, q, unseen[:, None]), unseen
 
-    def _forced_visits(self, edges: Edges) -> Float32[Array, "L A"]:
-        prior = jax.nn.softmax(edges.logits, axis=-1)
-        return jnp.sqrt(self.forced * prior * edges.visits.sum(axis=-1, keepdims=True))
+    def _forced_visits(self, visits: Int32[Array, "L K"], prior: Float32[Array, "L K"]) -> Float32[Array, "L K"]:
+        return jnp.sqrt(self.forced * prior * visits.sum(axis=-1, keepdims=True))
 
     def result(self, model: Model, key: Array, root: Position, q: Any, temperature: Temperature = 0.0) -> SearchResult:
         if self.peer:
             return self.peer.result(model, key, root, q, temperature)
-        edges = trees.root_edges(q.tree)
+        edges = root_edges(q.tree)
         weights = self._pruned(edges) if self.forced > 0.0 else edges.visits.astype(jnp.float32)
         weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, jax.nn.softmax(q.prior, axis=-1))
         policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
@@ -119,10 +135,12 @@ class Puct(Bandit):
 
     def _pruned(self, edges: Edges) -> Float32[Array, "B A"]:
         """Visits less the forced ones that PUCT itself would not have made, given the best move's final score."""
-        explore, worth = self._exploration(edges), self._worth(edges)
+        prior = jax.nn.softmax(edges.logits, axis=-1)
+        explore = self._exploration(edges.node_visits)[:, None] * prior
+        worth, _ = self._worth(edges.visits > 0, edges.q, prior, edges.value)
         visits = edges.visits.astype(jnp.float32)
-        best = jax.nn.one_hot(trees.first_max(visits), visits.shape[1], dtype=bool)
+        best = jax.nn.one_hot(first_max(visits), visits.shape[1], dtype=bool)
         target = jnp.where(best, worth + explore / (visits + 1.0), -jnp.inf).max(axis=-1, keepdims=True)
         wanted = jnp.ceil(explore / jnp.maximum(target - worth, 1e-6) - 1.0)
-        kept = jnp.maximum(visits - jnp.floor(self._forced_visits(edges)), jnp.minimum(visits, wanted))
+        kept = jnp.maximum(visits - jnp.floor(self._forced_visits(edges.visits, prior)), jnp.minimum(visits, wanted))
         return jnp.where(best, visits, jnp.where(kept > 1.0, kept, 0.0))

@@ -7,13 +7,14 @@ from jaxtyping import Array, Bool, Int32
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import tree as trees
+from jaxgo.search.edges import root_edges
 from jaxgo.search.model import ILLEGAL, Model, masked
 from jaxgo.search.tree import NOWHERE, ROOT, Tree
 
 
 def follow(model: Model, params: Params, key: Array, tree: Tree, action: Int32[Array, " B"], root: Position) -> Tree:
     """The trees after `action` led to `root`; a game with action -1, or with a move never tried, begins anew."""
-    fresh = trees.plant(model.root(params, key, root), tree.visits.shape[1])
+    fresh = trees.plant(model.root(params, key, root), tree.visits.shape[1], tree.frontier is not None)
     game = jnp.arange(tree.visits.shape[0])
     child = tree.child[game, ROOT, jnp.maximum(action, 0)].astype(jnp.int32)
     kept = (action >= 0) & (child >= 0) & ~fresh.proven[:, ROOT]
@@ -31,7 +32,7 @@ def _restrict(tree: Tree, exact: Bool[Array, "B A"]) -> Tree:
 
     What such moves had brought in is taken out of the root again; their nodes stay behind, out of reach.
     """
-    edges = trees.root_edges(tree)
+    edges = root_edges(tree)
     legal = edges.legal & exact
     changed = (edges.legal & ~exact).any(axis=-1)
     visits = jnp.where(exact, edges.visits, 0)
@@ -94,6 +95,7 @@ def reroot(tree: Tree, node: Int32[Array, " B"]) -> Tree:
         child=relabel(move(tree.child, NOWHERE)),
         states=jax.tree.map(lambda x: move(x, 0), tree.states),
         healthy=tree.healthy,
+        frontier=jax.tree.map(lambda x: move(x, 0), tree.frontier),
     )
     return packed._replace(parent=packed.parent.at[:, ROOT].set(NOWHERE), action=packed.action.at[:, ROOT].set(NOWHERE))
 
@@ -122,4 +124,5 @@ def grow(tree: Tree, nodes: int) -> Tree:
         child=extend(tree.child.astype(index), NOWHERE),
         states=jax.tree.map(lambda x: extend(x, 0), tree.states),
         healthy=tree.healthy,
+        frontier=jax.tree.map(lambda x: extend(x, 0), tree.frontier),
     )

@@ -29,7 +29,7 @@ def side_by_side(
     descent = trees.descend(tree, choose, active, first, depth_limit(model, tree))
     fresh = active & (descent.leaf < 0)
     tree, descent = trees.reserve(tree, descent, active)
-    return _finish(model, params, key, tree, descent, active, fresh, solver)
+    return trees.advance(_finish(model, params, key, tree, descent, active, fresh, solver), descent, fresh)
 
 
 def one_by_one(
@@ -54,7 +54,7 @@ def one_by_one(
         descent = trees.descend(tree, choose, go, None, limit)
         fresh = go & (descent.leaf < 0)
         tree, descent = trees.reserve(tree, descent, go)
-        tree = trees.backup(tree, descent, jnp.zeros(fresh.shape), loss)
+        tree = trees.backup(trees.advance(tree, descent, fresh), descent, jnp.zeros(fresh.shape), loss)
         return tree, (descent, fresh)
 
     games = tree.visits.shape[0]

@@ -15,13 +15,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int, Int8, Int32
 
+from jaxgo.search import frontier as frontiers
+from jaxgo.search.frontier import Frontier
 from jaxgo.search.model import ILLEGAL, Leaves
 
 ROOT, NOWHERE = 0, -1
 BLOCK = 16  # levels of a path that one scatter covers
 NARROW = 32  # fewer lanes than this are not worth parting
-CROWD = 4  # times as many nodes as actions: from there on edges look their nodes up
-LAST = -1e30  # the score of a move to try only when nothing else is left
 
 
 class Tree(NamedTuple):
@@ -37,31 +37,16 @@ class Tree(NamedTuple):
     child: Int[Array, "B N A"]  # node index, or NOWHERE
     states: Any
     healthy: Bool[Array, " B"]
+    frontier: Frontier | None = None  # of searches that walk by priors
 
 
-class Edges(NamedTuple):
-    """The edges below chosen nodes, as their mover sees them."""
+class Spot(NamedTuple):
+    """Where lanes stand and must choose a move."""
 
-    visits: Int32[Array, "L A"]
-    q: Float32[Array, "L A"]  # 0 where not visited
-    proven: Bool[Array, "L A"]
-    lost: Bool[Array, "L A"]  # proven, and as bad as can be
-    logits: Float32[Array, "L A"]
-    node_visits: Int32[Array, " L"]
-    value: Float32[Array, " L"]
-    raw: Float32[Array, " L"]
-    node: Int32[Array, " L"]
+    tree: Tree
     game: Int32[Array, " L"]
-
-    @property
-    def legal(self) -> Bool[Array, "L A"]:
-        return self.logits > ILLEGAL
-
-    def best(self, score: Float32[Array, "L A"], solver: bool) -> Int32[Array, " L"]:
-        """The legal edge of the highest score. A search that proves walks a lost edge only when all are."""
-        if solver:
-            score = jnp.where(self.lost, LAST, score)
-        return first_max(jnp.where(self.legal, score, -jnp.inf))
+    node: Int32[Array, " L"]
+    depth: Int32[Array, ""]  # the same for all: walks go in step
 
 
 class Descent(NamedTuple):
@@ -74,22 +59,23 @@ class Descent(NamedTuple):
     length: Int32[Array, " L"]  # where on its path the leaf stands
 
 
-Choose = Callable[[Edges, Int32[Array, ""]], Int32[Array, " L"]]  # edges, depth of their node
+Choose = Callable[[Spot], Int32[Array, " L"]]
 
 
 def index_type(nodes: int) -> Any:
     return jnp.int16 if nodes < 2**15 else jnp.int32
 
 
-def plant(leaves: Leaves, nodes: int) -> Tree:
+def plant(leaves: Leaves, nodes: int, frontier: bool = False) -> Tree:
     """Trees of one visited node each, with room for `nodes`."""
     games, actions = leaves.logits.shape
     index = index_type(nodes)
+    move = index_type(actions)
 
     def column(first: Array, fill: Any, dtype: Any) -> Array:
         return jnp.full((games, nodes, *first.shape[1:]), fill, dtype).at[:, ROOT].set(first.astype(dtype))
 
-    return Tree(
+    tree = Tree(
         used=jnp.ones(games, jnp.int32),
         visits=column(jnp.ones(games), 0, jnp.int32),
         value=column(leaves.value, 0, jnp.float32),
@@ -97,12 +83,21 @@ def plant(leaves: Leaves, nodes: int) -> Tree:
         seat=column(leaves.seat, 0, jnp.int8),
         proven=column(leaves.over, False, bool),
         parent=jnp.full((games, nodes), NOWHERE, index),
-        action=jnp.full((games, nodes), NOWHERE, jnp.int16 if actions < 2**15 else jnp.int32),
+        action=jnp.full((games, nodes), NOWHERE, move),
         logits=column(leaves.logits, 0, jnp.float32),
         child=jnp.full((games, nodes, actions), NOWHERE, index),
         states=jax.tree.map(lambda x: column(x, 0, x.dtype), leaves.states),
         healthy=leaves.healthy,
     )
+    return survey(tree._replace(frontier=frontiers.blank(games, nodes, move))) if frontier else tree
+
+
+def survey(tree: Tree) -> Tree:
+    """The frontier of the roots anew: their logits or their children have changed."""
+    if tree.frontier is None:
+        return tree
+    ahead = frontiers.survey(tree.frontier, ROOT, tree.logits[:, ROOT], tree.child[:, ROOT])
+    return tree._replace(frontier=ahead)
 
 
 def games_of(tree: Tree, lanes: int) -> Int32[Array, " L"]:
@@ -114,74 +109,6 @@ def games_of(tree: Tree, lanes: int) -> Int32[Array, " L"]:
 def mover_sign(seat: Int8[Array, "*b"]) -> Float32[Array, "*b"]:
     """What turns a value for seat 0 into a value for this seat, and back."""
     return jnp.where(seat == 0, 1.0, -1.0)
-
-
-def first_max(score: Float32[Array, "L A"]) -> Int32[Array, " L"]:
-    """`argmax`, several times faster on CPU: the first of equals. All -inf gives 0."""
-    count = score.shape[-1]
-    rank = jnp.arange(count, 0, -1, dtype=jnp.float32)
-    best = jnp.where(score == score.max(axis=-1, keepdims=True), rank, 0.0).max(axis=-1)
-    return jnp.minimum(count - best, count - 1).astype(jnp.int32)
-
-
-def edges(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"]) -> Edges:
-    """Reads the edges below `node` of `game`."""
-    sign = mover_sign(tree.seat[game, node])
-    nodes, actions = tree.logits.shape[1:]
-    read = _children_tell if nodes < CROWD * actions else _edges_ask
-    visits, q, proven = read(tree, game, node, sign[:, None])
-    return Edges(
-        visits=visits,
-        q=jnp.maximum(q, -1.0),
-        proven=proven,
-        lost=q < -1.0,
-        logits=tree.logits[game, node],
-        node_visits=tree.visits[game, node],
-        value=tree.value[game, node] * sign,
-        raw=tree.raw[game, node] * sign,
-        node=node,
-        game=game,
-    )
-
-
-Read = tuple[Int32[Array, "L A"], Float32[Array, "L A"], Bool[Array, "L A"]]
-
-
-def _with_losses(q: Float32[Array, "*x"], proven: Bool[Array, "*x"]) -> Float32[Array, "*x"]:
-    """Values that say by a number below -1 that the loss is proven: one array less to move."""
-    return jnp.where(proven & (q <= -1.0), -2.0, q)
-
-
-def _children_tell(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], sign: Float32[Array, "L 1"]) -> Read:
-    """Every child of the node writes its numbers to its edge: dense over nodes, and no look-up for each edge."""
-    edge = jnp.where(tree.parent[game] == node[:, None], tree.action[game], tree.logits.shape[2])
-    lane = jnp.arange(game.shape[0])[:, None]
-
-    def tell(column: Array) -> Array:
-        blank = jnp.zeros((game.shape[0], tree.logits.shape[2]), column.dtype)
-        return blank.at[lane, edge].set(column, mode="drop")
-
-    proven = tree.proven[game]
-    return tell(tree.visits[game]), tell(_with_losses(tree.value[game] * sign, proven)), tell(proven)
-
-
-def _edges_ask(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], sign: Float32[Array, "L 1"]) -> Read:
-    """Every edge looks its child up: costs the same however many nodes there are."""
-    child = tree.child[game, node]
-    below = jnp.maximum(child, 0).astype(jnp.int32)
-    known = child >= 0
-
-    def ask(column: Array) -> Array:
-        return jnp.where(known, column[game[:, None], below], jnp.zeros((), column.dtype))
-
-    proven = ask(tree.proven)
-    return ask(tree.visits), _with_losses(ask(tree.value) * sign, proven), proven
-
-
-def root_edges(tree: Tree) -> Edges:
-    """The edges below the roots, one lane a game."""
-    games = tree.visits.shape[0]
-    return edges(tree, games_of(tree, games), jnp.full(games, ROOT, jnp.int32))
 
 
 def descend(
@@ -222,7 +149,7 @@ def descend(
 
     def step(carry: tuple[Descent, Array, Array, Array]) -> tuple[Descent, Array, Array, Array]:
         at, level, lane, _ = carry
-        return move(*carry, choose(edges(tree, games[lane], at.node[lane]), level - 1))
+        return move(*carry, choose(Spot(tree, games[lane], at.node[lane], level - 1)))
 
     carry = (here, jnp.int32(1), jnp.arange(lanes, dtype=jnp.int32), active)
     if first is not None:
@@ -285,6 +212,21 @@ def reserve(tree: Tree, descent: Descent, active: Bool[Array, " L"]) -> tuple[Tr
     return tree, descent._replace(leaf=jnp.where(new, slot, descent.leaf), path=path)
 
 
+def advance(tree: Tree, descent: Descent, fresh: Bool[Array, " L"]) -> Tree:
+    """Lets the frontier know of the nodes that were made.
+
+    It reads logits, so in one program it stands after what writes them: XLA copies a column that is read beside a
+    write.
+    """
+    if tree.frontier is None:
+        return tree
+    beyond = tree.visits.shape[1]
+    game = games_of(tree, fresh.shape[0])
+    parent, node = jnp.where(fresh, descent.node, beyond), jnp.where(fresh, descent.leaf, beyond)
+    edges = tree.logits[game, descent.node], tree.child[game, descent.node]
+    return tree._replace(frontier=frontiers.advance(tree.frontier, game, parent, node, descent.action, *edges))
+
+
 def fill(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], leaves: Leaves) -> Tree:
     """Writes what is known of the fresh leaves into their nodes."""
     games, beyond = tree.visits.shape
@@ -294,6 +236,8 @@ def fill(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], leaves:
     def write(column: Array, values: Array) -> Array:
         return column.at[game, target].set(values.astype(column.dtype), mode="drop")
 
+    if tree.frontier is not None:
+        tree = tree._replace(frontier=frontiers.begin(tree.frontier, game, target, leaves.logits))
     return tree._replace(
         value=write(tree.value, leaves.value),
         raw=write(tree.raw, leaves.value),

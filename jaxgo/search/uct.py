@@ -7,15 +7,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32
 
+from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.uniform import Uniform
-from jaxgo.search import tree as trees
 from jaxgo.search.bandit import Bandit, BanditState, Salt
 from jaxgo.search.base import Budget, SearchResult, Temperature, conclude, per_game, playable
+from jaxgo.search.edges import Edges, read_edges, root_edges
 from jaxgo.search.model import Model
-from jaxgo.search.tree import Edges
+from jaxgo.search.tree import Spot
 
 Log = Literal["natural", "decimal"]
 Final = Literal["visits", "value"]
@@ -39,13 +40,17 @@ class Uct(Bandit):
         if self.final not in get_args(Final):
             raise choose("final choice of uct", self.final, get_args(Final))
 
-    def choose(self, edges: Edges, depth: Int32[Array, ""], salt: Salt) -> Int32[Array, " L"]:
+    def choose(self, at: Spot, salt: Salt) -> Int32[Array, " L"]:
+        return self.prefer(read_edges(at), salt)
+
+    def prefer(self, edges: Edges, salt: Salt) -> Int32[Array, " L"]:
+        """The move that the formula takes."""
         logs = jnp.log if self.log == "natural" else jnp.log10
         bonus = jnp.sqrt(logs(edges.node_visits.astype(jnp.float32))[:, None] / jnp.maximum(edges.visits, 1))
         new = edges.legal & (edges.visits == 0)
         first = jnp.where(new, edges.logits + _gumbel(edges, salt), -jnp.inf)
         best = edges.best(edges.q + self.c * bonus, self.solver)
-        return jnp.where(new.any(axis=-1), trees.first_max(first), best)
+        return jnp.where(new.any(axis=-1), first_max(first), best)
 
     def extend(
         self, model: Model, params: Params, key: Array, root: Position, q: BanditState, budget: Budget
@@ -60,7 +65,7 @@ class Uct(Bandit):
     def result(
         self, model: Model, key: Array, root: Position, q: BanditState, temperature: Temperature = 0.0
     ) -> SearchResult:
-        edges = trees.root_edges(q.tree)
+        edges = root_edges(q.tree)
         visits = edges.visits.astype(jnp.float32)
         weights = jnp.where(visits.sum(axis=-1, keepdims=True) > 0, visits, jax.nn.softmax(q.prior, axis=-1))
         policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)

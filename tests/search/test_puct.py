@@ -1,6 +1,7 @@
 """PUCT: mctx's numbers, the hand-made trees of the formula, several leaves a round, noise, forced playouts."""
 
 import dataclasses
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,63 +13,101 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games.connect4 import ConnectFour
 from jaxgo.games.mnk import Mnk
 from jaxgo.search import base
+from jaxgo.search.edges import Children, Edges
 from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.puct import Puct
-from jaxgo.search.tree import Edges
+from jaxgo.search.tree import NOWHERE
 
 FIVE = Model(Mnk(5, 5, 4), Hashed())
 THREE = Model(Mnk(3, 3, 3), Hashed())
 SHAFT = Model(ConnectFour(width=1, height=6, k=6), Hashed())  # one legal move at every ply
 LANES = 32
-SALT = jnp.uint32(0)
 
 
-def node(visits, wins, priors, parent: int, value: float = 0.0) -> Edges:
-    """The edges of one node: visits, sums of values and priors of its moves; a prior below 0 is an illegal move."""
-    visits, wins, priors = (jnp.array([x], jnp.float32) for x in (visits, wins, priors))
-    return Edges(
-        visits=visits.astype(jnp.int32),
-        q=wins / jnp.maximum(visits, 1),
-        proven=jnp.zeros(visits.shape, bool),
-        lost=jnp.zeros(visits.shape, bool),
+class Node(NamedTuple):
+    """One node by hand: what a walk reads of it, and what its result reads."""
+
+    below: Children
+    edges: Edges
+
+
+def node(visits, wins, priors, parent: int, value: float = 0.0) -> Node:
+    """Visits, sums of values and priors of the moves of a node; a prior below 0 is an illegal move."""
+    visits, wins, priors = (np.array([x], np.float32) for x in (visits, wins, priors))
+    q = jnp.asarray(wins / np.maximum(visits, 1))
+    counts = jnp.asarray(visits, jnp.int32)
+    nothing = jnp.zeros(visits.shape, bool)
+    node_visits, node_value = jnp.array([parent], jnp.int32), jnp.array([value], jnp.float32)
+    new = np.where((visits == 0) & (priors >= 0), priors, -np.inf)
+    below = Children(
+        there=jnp.asarray(visits > 0),
+        action=jnp.arange(visits.shape[1])[None],
+        visits=counts,
+        q=q,
+        lost=nothing,
+        prior=jnp.asarray(priors),
+        untried=jnp.asarray(np.where(np.isneginf(new.max(-1)), NOWHERE, new.argmax(-1)), jnp.int32),
+        untried_prior=jnp.asarray(new.max(-1)),
+        node_visits=node_visits,
+        value=node_value,
+    )
+    edges = Edges(
+        visits=counts,
+        q=q,
+        proven=nothing,
+        lost=nothing,
         logits=jnp.where(priors >= 0, jnp.log(jnp.maximum(priors, 1e-30)), ILLEGAL),
-        node_visits=jnp.array([parent], jnp.int32),
-        value=jnp.array([value], jnp.float32),
-        raw=jnp.array([value], jnp.float32),
+        node_visits=node_visits,
+        value=node_value,
+        raw=node_value,
         node=jnp.zeros(1, jnp.int32),
         game=jnp.zeros(1, jnp.int32),
     )
+    return Node(below, edges)
 
 
-def scores(search: Puct, edges: Edges) -> np.ndarray:
-    return np.asarray(search._worth(edges) + search._exploration(edges) / (edges.visits + 1))[0]
+def scores(search: Puct, at: Node) -> np.ndarray:
+    below = at.below
+    worth, _ = search._worth(below.there, below.q, below.prior, below.value)
+    return np.asarray(worth + search._exploration(below.node_visits)[:, None] * below.prior / (below.visits + 1))[0]
+
+
+def chosen(search: Puct, at: Node, depth: int = 1) -> list[int]:
+    return search.prefer(at.below, jnp.int32(depth)).tolist()
 
 
 def test_hand_tree():
     """c = 5: 0.5 + 20 * 0.2 / 4, -0.5 + 20 * 0.5 / 2, 0 + 20 * 0.3 / 1."""
     search = Puct(unvisited="even", c_init=5.0, c_base=1e9)
-    edges = node([3, 1, 0], [1.5, -0.5, 0.0], [0.2, 0.5, 0.3], parent=16)
-    np.testing.assert_allclose(scores(search, edges), [1.5, 4.5, 6.0], rtol=1e-5)
-    assert search.choose(edges, jnp.int32(0), SALT).tolist() == [2]
+    at = node([3, 1, 0], [1.5, -0.5, 0.0], [0.2, 0.5, 0.3], parent=16)
+    np.testing.assert_allclose(scores(search, at), [1.5, 4.5, 6.0], rtol=1e-5)
+    assert chosen(search, at, 0) == [2]
     first = node([0, 0, 0], [0, 0, 0], [0.25, 0.5, 0.25], parent=1)
-    assert search.choose(first, jnp.int32(1), SALT).tolist() == [1]
+    assert chosen(search, first, 1) == [1]
     # the first of equals, and never an illegal move
-    assert search.choose(node([0] * 3, [0] * 3, [0.4, 0.4, 0.2], 1), jnp.int32(1), SALT).tolist() == [0]
-    assert search.choose(node([9, 9, 0], [-9, -9, 0], [0.5, 0.5, -1], 19), jnp.int32(1), SALT).tolist() == [0]
+    assert chosen(search, node([0] * 3, [0] * 3, [0.4, 0.4, 0.2], 1), 1) == [0]
+    assert chosen(search, node([9, 9, 0], [-9, -9, 0], [0.5, 0.5, -1], 19), 1) == [0]
 
 
 def test_formula_of_the_text():
     search = Puct(unvisited="even", c_init=1.414, c_base=1e9)
-    edges = node([4, 20], [2, 0], [0.1, 0.9], parent=25)
-    assert scores(search, edges)[0] == pytest.approx(0.6414, abs=1e-4)
+    at = node([4, 20], [2, 0], [0.1, 0.9], parent=25)
+    assert scores(search, at)[0] == pytest.approx(0.6414, abs=1e-4)
     grows = dataclasses.replace(search, c_base=19652.0)
     c = 1.414 + np.log((25 + 19652 + 1) / 19652)
-    assert scores(grows, edges)[0] == pytest.approx(0.5 + c * 0.1 * 5 / 5, abs=1e-5)
+    assert scores(grows, at)[0] == pytest.approx(0.5 + c * 0.1 * 5 / 5, abs=1e-5)
 
 
 def test_worth_of_unvisited_moves():
-    edges = node([4, 0, 2], [2, 0, -1], [0.36, 0.36, 0.28], parent=7, value=0.25)
-    worth = {kind: np.asarray(Puct(unvisited=kind)._worth(edges))[0] for kind in ("worst", "even", "parent")}
+    at = node([4, 0, 2], [2, 0, -1], [0.36, 0.36, 0.28], parent=7, value=0.25)
+    below = at.below
+
+    def worths(search: Puct) -> np.ndarray:
+        worth, unseen = search._worth(below.there, below.q, below.prior, below.value)
+        assert worth[0, 1] == unseen[0]
+        return np.asarray(worth)[0]
+
+    worth = {kind: worths(Puct(unvisited=kind)) for kind in ("worst", "even", "parent")}
     np.testing.assert_allclose(worth["worst"], [1.0, 0.0, 0.0], atol=1e-6)
     np.testing.assert_allclose(worth["even"], [0.5, 0.0, -0.5], atol=1e-6)
     np.testing.assert_allclose(worth["parent"], [0.5, 0.25 - 0.2 * 0.8, -0.5], atol=1e-6)
@@ -221,19 +260,21 @@ def test_forced_playouts_and_their_pruning():
 
 def test_forced_playouts_by_hand():
     """Only at the root, and only moves that were tried; the first due is served."""
-    edges = node([90, 0, 1, 3], [80, 0, -1, -3], [0.9, 0.05, 0.03, 0.02], parent=95)
+    at = node([90, 0, 1, 3], [80, 0, -1, -3], [0.9, 0.05, 0.03, 0.02], parent=95)
     search = Puct(unvisited="even", forced=2.0)
-    np.testing.assert_array_equal(np.asarray(search._forced_visits(edges))[0] > np.array([0, 0, 1, 3]), [1, 1, 1, 0])
-    assert search.choose(edges, jnp.int32(0), SALT).tolist() == [2]
-    assert search.choose(edges, jnp.int32(1), SALT).tolist() == [0]
-    assert Puct(unvisited="even").choose(edges, jnp.int32(0), SALT).tolist() == [0]
+    np.testing.assert_array_equal(
+        np.asarray(search._forced_visits(at.edges.visits, at.below.prior))[0] > np.array([0, 0, 1, 3]), [1, 1, 1, 0]
+    )
+    assert chosen(search, at, 0) == [2]
+    assert chosen(search, at, 1) == [0]
+    assert chosen(Puct(unvisited="even"), at, 0) == [0]
 
 
 def test_pruning_by_hand():
     """A move that the formula alone would not have visited so often is left with what it would."""
     search = Puct(unvisited="even", c_init=1.0, c_base=1e9, forced=2.0)
-    edges = node([60, 30, 9, 0], [30, 9, -9, 0], [0.4, 0.3, 0.2, 0.1], parent=100)
-    pruned = np.asarray(search._pruned(edges))[0]
+    at = node([60, 30, 9, 0], [30, 9, -9, 0], [0.4, 0.3, 0.2, 0.1], parent=100)
+    pruned = np.asarray(search._pruned(at.edges))[0]
     target = 0.5 + 10 * 0.4 / 61
     # n moves keep the score 10 p / (n + 1) + q at or below the best one's
     wanted = [np.ceil(10 * 0.3 / (target - 0.3) - 1), np.ceil(10 * 0.2 / (target + 1) - 1)]

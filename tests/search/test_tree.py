@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from judges import Broken, Hashed, is_bad, paths, picked, positions, searched, verbs
 
 from jaxgo.games import GAMES
-from jaxgo.search import reuse
+from jaxgo.search import edges, reuse
 from jaxgo.search.gumbel import Gumbel
-from jaxgo.search.model import Model
+from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.puct import Puct
-from jaxgo.search.tree import ROOT
+from jaxgo.search.tree import NOWHERE, ROOT, Spot, games_of
 from jaxgo.search.uct import Uct
 
 GAME = GAMES["connect4"]
@@ -49,6 +49,8 @@ def check(tree, lane: int) -> None:
         if path:
             assert tree.action[lane, node.index] == path[-1]
             assert tree.parent[lane, node.index] == found[path[:-1]].index
+        if tree.frontier is not None:
+            check_frontier(tree, lane, node.index)
         if node.proven:
             assert abs(node.value) in (0.0, 1.0)
             continue
@@ -57,6 +59,18 @@ def check(tree, lane: int) -> None:
         if not any(child.proven for child in below.values()):
             mean = (node.raw + sum(child.visits * child.value for child in below.values())) / node.visits
             assert node.value == pytest.approx(mean, abs=1e-4)
+
+
+def check_frontier(tree, lane: int, node: int) -> None:
+    """The likeliest move without a node is known, and each node knows the prior of the move that led to it."""
+    logits, child = tree.logits[lane, node], tree.child[lane, node]
+    prior = np.asarray(jax.nn.softmax(logits))
+    unknown = np.where((child < 0) & (logits > ILLEGAL), prior, -1.0)
+    assert tree.frontier.untried[lane, node] == (unknown.argmax() if unknown.max() >= 0 else NOWHERE)
+    if unknown.max() >= 0:
+        assert tree.frontier.untried_prior[lane, node] == pytest.approx(unknown.max(), rel=1e-5)
+    known = child >= 0
+    np.testing.assert_allclose(tree.frontier.prior[lane, child[known]], prior[known], rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -166,6 +180,21 @@ def test_a_broken_judge_is_reported_for_its_lanes_only(number):
     np.testing.assert_array_equal(result.visits[~broken], sound.visits[~broken])
     assert np.isfinite(result.q).all()
     assert np.isfinite(result.value).all()
+
+
+def test_both_ways_to_read_a_tree_tell_the_same(monkeypatch):
+    """Over all nodes where they are few, by look-up where they are many."""
+    search = SEARCHES["puct"]
+    _, q = searched(search, MODEL, positions(GAME, 16, 20))
+    tree = jax.device_put(q.tree)
+    games = games_of(tree, 16)
+    told = {}
+    for crowd in (0, 1000):
+        monkeypatch.setattr(edges, "CROWD", crowd)
+        spots = [Spot(tree, games, jnp.minimum(node, tree.used - 1), jnp.int32(1)) for node in (0, 1, 5, 9)]
+        told[crowd] = [(edges.read_edges(spot), search.choose(spot, jnp.uint32(0))) for spot in spots]
+    for looked_up, dense in zip(told[0], told[1000], strict=True):
+        jax.tree.map(np.testing.assert_array_equal, looked_up, dense)
 
 
 def test_nobody_walks_below_the_end_of_a_game():

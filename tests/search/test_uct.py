@@ -8,8 +8,8 @@ from judges import Hashed, searched, stacked
 from jaxgo.core import play
 from jaxgo.evaluators.rollout import Rollout
 from jaxgo.games import GAMES, make
+from jaxgo.search.edges import Edges
 from jaxgo.search.model import ILLEGAL, Model
-from jaxgo.search.tree import Edges
 from jaxgo.search.uct import Uct
 
 SALT = jnp.uint32(7)
@@ -35,21 +35,21 @@ def edges(visits, q, node_visits, logits=None) -> Edges:
 def test_the_bonus_is_that_of_ucb1():
     """By hand, with ln 25 = 3.22: 0.4 + 1.4 * sqrt(3.22 / 16) = 1.028 against 0.1 + 1.4 * sqrt(3.22 / 8) = 0.988."""
     some = edges([16, 8], [0.4, 0.1], 25)
-    assert int(Uct(c=1.4).choose(some, jnp.int32(0), SALT)[0]) == 0
-    assert int(Uct(c=3.0).choose(some, jnp.int32(0), SALT)[0]) == 1
+    assert int(Uct(c=1.4).prefer(some, SALT)[0]) == 0
+    assert int(Uct(c=3.0).prefer(some, SALT)[0]) == 1
     # with a decimal logarithm the bonus shrinks by sqrt(ln 10) = 1.52, so a larger c still keeps the first move
-    assert int(Uct(c=2.0, log="natural").choose(some, jnp.int32(0), SALT)[0]) == 1
-    assert int(Uct(c=2.0, log="decimal").choose(some, jnp.int32(0), SALT)[0]) == 0
+    assert int(Uct(c=2.0, log="natural").prefer(some, SALT)[0]) == 1
+    assert int(Uct(c=2.0, log="decimal").prefer(some, SALT)[0]) == 0
 
 
 def test_moves_without_visits_come_first_and_illegal_ones_never():
     some = edges([3, 0, 0], [1.0, 0.0, 0.0], 4, logits=[0.0, ILLEGAL, -30.0])
-    assert int(Uct().choose(some, jnp.int32(0), SALT)[0]) == 2
+    assert int(Uct().prefer(some, SALT)[0]) == 2
 
 
 def test_first_visits_come_in_another_order_with_another_salt():
     some = edges([0] * 8, [0.0] * 8, 1)
-    firsts = {int(Uct().choose(some, jnp.int32(0), jnp.uint32(salt))[0]) for salt in range(60)}
+    firsts = {int(Uct().prefer(some, jnp.uint32(salt))[0]) for salt in range(60)}
     assert firsts == set(range(8))
 
 

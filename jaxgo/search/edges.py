@@ -1,0 +1,170 @@
+"""What lies below a node, as its mover sees it: every edge, or only the nodes that are there and the next one to come.
+
+Both readings are dense where trees are small (all nodes of a game are looked at, and no number is looked up by an
+index) and look up by index where they are large, so that a node's reading never costs more than it has edges.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float32, Int, Int32
+
+from jaxgo.core.choice import first_max
+from jaxgo.search.model import ILLEGAL
+from jaxgo.search.tree import ROOT, Spot, Tree, games_of, mover_sign
+
+CROWD = 4  # times as many nodes as actions: from there on numbers are looked up
+LAST = -1e30  # the score of a move to try only when nothing else is left
+
+
+class Edges(NamedTuple):
+    """All edges below chosen nodes."""
+
+    visits: Int32[Array, "L A"]
+    q: Float32[Array, "L A"]  # 0 where not visited
+    proven: Bool[Array, "L A"]
+    lost: Bool[Array, "L A"]  # proven, and as bad as can be
+    logits: Float32[Array, "L A"]
+    node_visits: Int32[Array, " L"]
+    value: Float32[Array, " L"]
+    raw: Float32[Array, " L"]
+    node: Int32[Array, " L"]
+    game: Int32[Array, " L"]
+
+    @property
+    def legal(self) -> Bool[Array, "L A"]:
+        return self.logits > ILLEGAL
+
+    def best(self, score: Float32[Array, "L A"], solver: bool) -> Int32[Array, " L"]:
+        """The legal edge of the highest score. A search that proves walks a lost edge only when all are."""
+        if solver:
+            score = jnp.where(self.lost, LAST, score)
+        return first_max(jnp.where(self.legal, score, -jnp.inf))
+
+
+class Children(NamedTuple):
+    """The nodes below chosen nodes, in K places of which some hold one, and the likeliest move without a node.
+
+    Needs a tree with a frontier. Much less to read than all edges: what has no node differs in its prior alone.
+    """
+
+    there: Bool[Array, "L K"]
+    action: Int[Array, "L K"]
+    visits: Int32[Array, "L K"]
+    q: Float32[Array, "L K"]
+    lost: Bool[Array, "L K"]
+    prior: Float32[Array, "L K"]
+    untried: Int32[Array, " L"]  # NOWHERE if every legal move has a node
+    untried_prior: Float32[Array, " L"]
+    node_visits: Int32[Array, " L"]
+    value: Float32[Array, " L"]
+
+    def best(
+        self, score: Float32[Array, "L K"], untried_score: Float32[Array, " L"], solver: bool
+    ) -> Int32[Array, " L"]:
+        """The move of the highest score, the first of equals; with `solver` a lost one only when all are."""
+        if solver:
+            score = jnp.where(self.lost, LAST, score)
+        score = jnp.where(self.there, score, -jnp.inf)
+        untried_score = jnp.where(self.untried >= 0, untried_score, -jnp.inf)
+        top = jnp.maximum(score.max(axis=-1), untried_score)
+        nothing = jnp.iinfo(jnp.int32).max
+        known = jnp.where(score == top[:, None], self.action.astype(jnp.int32), nothing).min(axis=-1)
+        new = jnp.where(untried_score == top, self.untried, nothing)
+        return jnp.where(jnp.isneginf(top), 0, jnp.minimum(known, new))
+
+
+def read_edges(spot: Spot) -> Edges:
+    """Reads all edges below the nodes where lanes stand."""
+    tree, game, node = spot.tree, spot.game, spot.node
+    sign = mover_sign(tree.seat[game, node])
+    nodes, actions = tree.logits.shape[1:]
+    read = _children_tell if nodes < CROWD * actions else _edges_ask
+    visits, q, proven = read(tree, game, node, sign[:, None])
+    return Edges(
+        visits=visits,
+        q=jnp.maximum(q, -1.0),
+        proven=proven,
+        lost=q < -1.0,
+        logits=tree.logits[game, node],
+        node_visits=tree.visits[game, node],
+        value=tree.value[game, node] * sign,
+        raw=tree.raw[game, node] * sign,
+        node=node,
+        game=game,
+    )
+
+
+Read = tuple[Int32[Array, "L A"], Float32[Array, "L A"], Bool[Array, "L A"]]
+
+
+def _with_losses(q: Float32[Array, "*x"], proven: Bool[Array, "*x"]) -> Float32[Array, "*x"]:
+    """Values that say by a number below -1 that the loss is proven: one array less to move."""
+    return jnp.where(proven & (q <= -1.0), -2.0, q)
+
+
+def _children_tell(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], sign: Float32[Array, "L 1"]) -> Read:
+    """Every child of the node writes its numbers to its edge: dense over nodes, and no look-up for each edge."""
+    edge = jnp.where(tree.parent[game] == node[:, None], tree.action[game], tree.logits.shape[2])
+    lane = jnp.arange(game.shape[0])[:, None]
+
+    def tell(column: Array) -> Array:
+        blank = jnp.zeros((game.shape[0], tree.logits.shape[2]), column.dtype)
+        return blank.at[lane, edge].set(column, mode="drop")
+
+    proven = tree.proven[game]
+    return tell(tree.visits[game]), tell(_with_losses(tree.value[game] * sign, proven)), tell(proven)
+
+
+def _edges_ask(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], sign: Float32[Array, "L 1"]) -> Read:
+    """Every edge looks its child up: costs the same however many nodes there are."""
+    child = tree.child[game, node]
+    below = jnp.maximum(child, 0).astype(jnp.int32)
+    known = child >= 0
+
+    def ask(column: Array) -> Array:
+        return jnp.where(known, column[game[:, None], below], jnp.zeros((), column.dtype))
+
+    proven = ask(tree.proven)
+    return ask(tree.visits), _with_losses(ask(tree.value) * sign, proven), proven
+
+
+def root_edges(tree: Tree) -> Edges:
+    """The edges below the roots, one lane a game."""
+    games = tree.visits.shape[0]
+    return read_edges(Spot(tree, games_of(tree, games), jnp.full(games, ROOT, jnp.int32), jnp.int32(0)))
+
+
+def read_children(spot: Spot) -> Children:
+    """Reads the nodes below the nodes where lanes stand, and what is untried there."""
+    tree, game, node = spot.tree, spot.game, spot.node
+    frontier = tree.frontier
+    assert frontier is not None, "only a tree that was planted with a frontier tells what is untried"
+    sign = mover_sign(tree.seat[game, node])
+    nodes, actions = tree.logits.shape[1:]
+    if nodes < CROWD * actions:
+        there, action = tree.parent[game] == node[:, None], tree.action[game]
+
+        def read(column: Array) -> Array:
+            return column[game]
+    else:
+        child = tree.child[game, node]
+        there, action = child >= 0, jnp.broadcast_to(jnp.arange(actions, dtype=jnp.int32), child.shape)
+        below = jnp.maximum(child, 0).astype(jnp.int32)
+
+        def read(column: Array) -> Array:
+            return column[game[:, None], below]
+
+    q = read(tree.value) * sign[:, None]
+    return Children(
+        there=there,
+        action=action,
+        visits=read(tree.visits),
+        q=q,
+        lost=read(tree.proven) & (q <= -1.0),
+        prior=read(frontier.prior),
+        untried=frontier.untried[game, node].astype(jnp.int32),
+        untried_prior=frontier.untried_prior[game, node],
+        node_visits=tree.visits[game, node],
+        value=tree.value[game, node] * sign,
+    )
