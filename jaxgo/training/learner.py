@@ -114,6 +114,11 @@ class Learner:
         total = sum(part * weights.get(name, self.config.head_weight) for name, part in parts.items())
         return jnp.asarray(total), parts
 
+    def nothing(self) -> dict[str, Array]:
+        """What an update tells, where there was none."""
+        names = ("policy", "value", *(head.name for head in self.heads))
+        return dict.fromkeys(("loss", *(f"loss_{name}" for name in names), "gradient", "rate"), jnp.float32(jnp.nan))
+
     def update(self, state: LearnerState, batch: Batch) -> tuple[LearnerState, dict[str, Array]]:
         """One step; where a number is not finite the step is left out and counted."""
         (loss, parts), slope = jax.value_and_grad(self.loss, has_aux=True)(state.params, batch)

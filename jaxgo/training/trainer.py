@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh, NamedSharding
-from jaxtyping import Array, Float32, Int32
+from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -22,7 +23,7 @@ from jaxgo.nets.base import Head
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayState, Tally
 from jaxgo.system import devices
-from jaxgo.training import augment, books, replay, store, targets
+from jaxgo.training import books, replay, source, store, targets
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.learner import Learner, LearnerState
 from jaxgo.training.replay import ReplayState
@@ -146,14 +147,31 @@ class Trainer:
 
     def learn(self, state: TrainState) -> tuple[TrainState, dict[str, Array]]:
         """The learner's steps of one iteration, which ends it; no steps while too little is remembered."""
-        source, kept = self._draw(state.replay) if isinstance(state.replay, Store) else (state.replay, state.replay)
-        made = _learn(self, state.learner, source, state.key, state.iteration)
-        learner, iteration, metrics = self._settled(made)
+        drawn, kept = self._fetch(state.replay) if isinstance(state.replay, Store) else (state.replay, state.replay)
+        learn = self._learn_by_steps if self._stepwise(state.learner) else functools.partial(_learn, self)
+        learner, iteration, metrics = self._settled(learn(state.learner, drawn, state.key, state.iteration))
         if isinstance(kept, Store):
             kept = self._keep(kept)
         return state._replace(learner=learner, replay=kept, iteration=iteration), metrics
 
-    def _draw(self, kept: Store) -> tuple[Drawn, Store]:
+    def _stepwise(self, learner: LearnerState) -> bool:
+        """Whether each step is a program of its own: XLA for CPU is slow at convolutions that lie inside a loop."""
+        convolves = any(leaf.ndim > 2 for leaf in jax.tree.leaves(learner.params))
+        return convolves and bool(self.mesh.devices.flat[0].platform == "cpu")
+
+    def _learn_by_steps(
+        self, learner: LearnerState, kept: ReplayState | Drawn, key: Array, iteration: Int32[Array, ""]
+    ) -> tuple[LearnerState, Int32[Array, ""], dict[str, Array]]:
+        """What `_learn` does, told step by step from the host."""
+        batches, ready = self._settled(_draw(self, kept, key, iteration))
+        told = []
+        for number in range(self.config.updates if jax.device_get(ready) else 0):
+            made = _step(self, learner, kept, batches, key, iteration, np.int32(number))
+            learner, metrics = self._settled(made)
+            told.append(metrics)
+        return (learner, *_sum_up(self, learner, kept, told, iteration))
+
+    def _fetch(self, kept: Store) -> tuple[Drawn, Store]:
         """All batches of an iteration, brought from the hosts."""
         assert self.home is not None
         shape = self.config.updates, self.config.learner.batch // self.mesh.devices.size
@@ -249,48 +267,79 @@ def _play(
 
 @functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
 def _learn(
-    trainer: Trainer, learner: LearnerState, source: ReplayState | Drawn, key: Array, iteration: Int32[Array, ""]
+    trainer: Trainer, learner: LearnerState, kept: ReplayState | Drawn, key: Array, iteration: Int32[Array, ""]
 ) -> tuple[LearnerState, Int32[Array, ""], dict[str, Array]]:
-    config, mesh, count = trainer.config, trainer.mesh, trainer.mesh.devices.size
-    each = config.learner.batch // count
-    draw_key, turn_key = jax.random.split(trainer.fold(key, iteration, 1))
-
-    def draw(ring: ReplayState, key: Array) -> Array:
-        mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
-        return replay.draw(config.replay, ring, mine, config.updates, each, count)
-
-    def fetch(ring: ReplayState | None, at: Array | Sample, key: Array) -> augment.Batch:
-        mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
-        samples = at if isinstance(at, Sample) else replay.read(cast(ReplayState, ring), at)
-        return augment.make_batch(trainer.game, trainer.heads, mine, samples)
-
-    on_each = functools.partial(jax.shard_map, mesh=mesh, check_vma=False)
-    draw_all = on_each(draw, in_specs=(EACH, ALL), out_specs=LATER)
-    fetch_all = on_each(fetch, in_specs=(EACH, EACH, ALL), out_specs=EACH)
-    ring = None if isinstance(source, Drawn) else source
+    turn = _keys(trainer, key, iteration)[1]
 
     def step(learner: LearnerState, one: tuple[Array | Sample, Array]) -> tuple[LearnerState, dict[str, Array]]:
         at, number = one
-        batch = fetch_all(ring, at, jax.random.fold_in(turn_key, number))
-        return trainer.learner.update(learner, batch)
+        return trainer.learner.update(
+            learner, source.batch(trainer.game, trainer.heads, trainer.mesh, kept, at, jax.random.fold_in(turn, number))
+        )
 
     def steps(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
-        batches = source.samples if isinstance(source, Drawn) else draw_all(source, draw_key)
-        learner, metrics = jax.lax.scan(step, learner, (batches, jnp.arange(config.updates)))
+        batches = source.batches(trainer.config, trainer.mesh, kept, _keys(trainer, key, iteration)[0])
+        learner, metrics = jax.lax.scan(step, learner, (batches, jnp.arange(trainer.config.updates)))
         return learner, jax.tree.map(jnp.mean, metrics)
 
     def wait(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
-        metrics = jax.eval_shape(steps, learner)[1]
-        return learner, jax.tree.map(lambda x: jnp.full(x.shape, jnp.nan, x.dtype), metrics)
+        return learner, trainer.learner.nothing()
 
-    ready = (source.seen >= config.replay.start / count).all()
-    learner, metrics = jax.lax.cond(ready, steps, wait, learner)
-    learner = jax.lax.with_sharding_constraint(learner, NamedSharding(mesh, ALL))
-    remembered = {
-        "samples": source.seen.astype(jnp.float32).sum(),
-        "window": replay.window(config.replay, source.seen, count).sum(),
+    learner, metrics = jax.lax.cond(source.ready(trainer.config.replay, trainer.mesh, kept), steps, wait, learner)
+    learner = jax.lax.with_sharding_constraint(learner, NamedSharding(trainer.mesh, ALL))
+    return learner, iteration + 1, metrics | _remembered(trainer, learner, kept)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _draw(
+    trainer: Trainer, kept: ReplayState | Drawn, key: Array, iteration: Int32[Array, ""]
+) -> tuple[Array | Sample, Bool[Array, ""]]:
+    return source.batches(trainer.config, trainer.mesh, kept, _keys(trainer, key, iteration)[0]), source.ready(
+        trainer.config.replay, trainer.mesh, kept
+    )
+
+
+@functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
+def _step(
+    trainer: Trainer,
+    learner: LearnerState,
+    kept: ReplayState | Drawn,
+    batches: Array | Sample,
+    key: Array,
+    iteration: Int32[Array, ""],
+    number: Int32[Array, ""] | np.int32,
+) -> tuple[LearnerState, dict[str, Array]]:
+    turn = jax.random.fold_in(_keys(trainer, key, iteration)[1], number)
+    at = jax.tree.map(lambda x: x[number], batches)
+    learner, metrics = trainer.learner.update(
+        learner, source.batch(trainer.game, trainer.heads, trainer.mesh, kept, at, turn)
+    )
+    return jax.lax.with_sharding_constraint(learner, NamedSharding(trainer.mesh, ALL)), metrics
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _sum_up(
+    trainer: Trainer,
+    learner: LearnerState,
+    kept: ReplayState | Drawn,
+    told: list[dict[str, Array]],
+    iteration: Int32[Array, ""],
+) -> tuple[Int32[Array, ""], dict[str, Array]]:
+    metrics = jax.tree.map(lambda *x: jnp.stack(x).mean(), *told) if told else trainer.learner.nothing()
+    return iteration + 1, metrics | _remembered(trainer, learner, kept)
+
+
+def _keys(trainer: Trainer, key: Array, iteration: Int32[Array, ""]) -> Array:
+    """The keys of drawing and of turning the samples."""
+    return jax.random.split(trainer.fold(key, iteration, 1))
+
+
+def _remembered(trainer: Trainer, learner: LearnerState, kept: ReplayState | Drawn) -> dict[str, Array]:
+    """What is told of an iteration besides the losses."""
+    return {
+        "samples": kept.seen.astype(jnp.float32).sum(),
+        "window": replay.window(trainer.config.replay, kept.seen, trainer.mesh.devices.size).sum(),
         "step": learner.step,
         "skipped": learner.skipped,
         "broken": learner.broken,
     }
-    return learner, iteration + 1, metrics | remembered
