@@ -3,7 +3,7 @@
 import abc
 from typing import Any, NamedTuple
 
-from jaxtyping import Array, Float32
+from jaxtyping import Array, Bool, Float32
 
 from jaxgo.core.game import Game
 
@@ -28,3 +28,9 @@ class Evaluator(abc.ABC):
     @abc.abstractmethod
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         """Judges a batch. The key is consumed."""
+
+    def some(
+        self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
+    ) -> Evaluation:
+        """Hook: judges a batch of which only the `wanted` positions matter, where that is cheaper than all of it."""
+        return self(game, params, key, states)

@@ -31,8 +31,18 @@ class Mix(Evaluator):
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         one, two = keys.split(key)
-        a = self.first(game, params[0], one, states)
-        b = self.second(game, params[1], two, states)
+        return self._mixed(
+            game, states, self.first(game, params[0], one, states), self.second(game, params[1], two, states)
+        )
+
+    def some(
+        self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
+    ) -> Evaluation:
+        one, two = keys.split(key)
+        a = self.first.some(game, params[0], one, states, wanted)
+        return self._mixed(game, states, a, self.second.some(game, params[1], two, states, wanted))
+
+    def _mixed(self, game: Game[Any], states: States, a: Evaluation, b: Evaluation) -> Evaluation:
         # among legal moves: shares given to illegal ones would shift the weight between the two
         legal = jax.vmap(game.legal)(states)
         policy = self._mean(_shares(a.logits, legal), _shares(b.logits, legal))

@@ -1,14 +1,22 @@
-"""A neural network as judge."""
+"""A neural network as judge.
+
+A search asks about fewer positions than it has lanes: some lanes rest, others came to the end of a game. On a processor
+the cost of a network is that of the positions it judges, so those that are wanted are brought together and judged in
+chunks. An accelerator takes as long for a part of a batch as for the whole.
+"""
 
 import dataclasses
 from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float32
+from jaxtyping import Array, Bool, Float32
 
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+
+LEAST = 64  # positions in a chunk: smaller ones cost more each
+PARTS = 8  # of a batch, at most
 
 
 @runtime_checkable
@@ -38,3 +46,27 @@ class Network(Evaluator):
         planes: Float32[Array, "B H W C"] = jax.vmap(game.observe)(states).astype(jnp.float32)
         logits, value = self.module.apply(params, planes)
         return Evaluation(logits.astype(jnp.float32), value.astype(jnp.float32))
+
+    def some(
+        self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
+    ) -> Evaluation:
+        lanes = wanted.shape[0]
+        chunk = max(LEAST, lanes // PARTS)
+        if lanes <= chunk or jax.default_backend() != "cpu":
+            return self(game, params, key, states)
+        lane = jnp.arange(lanes, dtype=jnp.int32)
+        place = jnp.where(wanted, jnp.cumsum(wanted, dtype=jnp.int32) - 1, lanes)
+        order = jnp.zeros(lanes, jnp.int32).at[place].set(lane, mode="drop")
+        count = wanted.sum(dtype=jnp.int32)
+
+        def judge(carry: tuple[Array, Evaluation]) -> tuple[Array, Evaluation]:
+            done, judged = carry
+            turn = done + jnp.arange(chunk, dtype=jnp.int32)
+            chosen = order[jnp.minimum(turn, lanes - 1)]
+            part = self(game, params, key, jax.tree.map(lambda x: x[chosen], states))
+            at = jnp.where(turn < count, chosen, lanes)
+            return done + chunk, jax.tree.map(lambda all_, new: all_.at[at].set(new, mode="drop"), judged, part)
+
+        blank = Evaluation(jnp.zeros((lanes, game.num_actions), jnp.float32), jnp.zeros(lanes, jnp.float32))
+        _, judged = jax.lax.while_loop(lambda carry: carry[0] < count, judge, (jnp.int32(0), blank))
+        return judged

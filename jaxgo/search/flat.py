@@ -88,7 +88,8 @@ class Flat(Search):
             q, left = carry
             arms = jax.lax.top_k(jnp.where(open_, self._bound(q), -jnp.inf), width)[1].astype(jnp.int32)
             active = rank < jnp.minimum(left, open_.sum(axis=-1, dtype=jnp.int32))[:, None]
-            leaves = model.expand(params, keys.of_step(key, q.calls, q.done), states, arms.reshape(-1))
+            step = keys.of_step(key, q.calls, q.done)
+            leaves = model.expand(params, step, states, arms.reshape(-1), active.reshape(-1))
             game = jnp.arange(games)[:, None]
             result = jnp.where(active, (leaves.value * turn).reshape(games, width), 0.0)
             pulled = active.sum(axis=1, dtype=jnp.int32)

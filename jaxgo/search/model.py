@@ -63,9 +63,19 @@ class Model:
     def over(self, position: Position) -> Bool[Array, " B"]:
         return jax.vmap(functools.partial(play.over, self.game))(position)
 
-    def evaluate(self, params: Params, key: Array, states: States, legal: Bool[Array, "B A"]) -> Evaluation:
-        """Judges live positions, with logits masked to `legal`."""
-        logits, value = self.evaluator(self.game, params, key, states)
+    def evaluate(
+        self,
+        params: Params,
+        key: Array,
+        states: States,
+        legal: Bool[Array, "B A"],
+        wanted: Bool[Array, " B"] | None = None,
+    ) -> Evaluation:
+        """Judges live positions, or the `wanted` ones of them, with logits masked to `legal`."""
+        if wanted is None:
+            logits, value = self.evaluator(self.game, params, key, states)
+        else:
+            logits, value = self.evaluator.some(self.game, params, key, states, wanted)
         return Evaluation(masked(logits.astype(jnp.float32), legal), value.astype(jnp.float32))
 
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
@@ -74,12 +84,14 @@ class Model:
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
         return self._leaves(params, key, position.state, self.legal(position), over, result[:, 0])
 
-    def expand(self, params: Params, key: Array, states: States, action: Int32[Array, " B"]) -> Leaves:
-        """Moves nodes of a tree and judges where they came to."""
+    def expand(
+        self, params: Params, key: Array, states: States, action: Int32[Array, " B"], wanted: Bool[Array, " B"]
+    ) -> Leaves:
+        """Moves nodes of a tree and judges where they came to, as far as that is `wanted`."""
         moved = jax.vmap(functools.partial(play.advance, self.game))(states, action).state
         legal = jax.vmap(self.game.legal)(moved)
         over = jax.vmap(self.game.over)(moved)
-        return self._leaves(params, key, moved, legal, over, jax.vmap(self.game.returns)(moved)[:, 0])
+        return self._leaves(params, key, moved, legal, over, jax.vmap(self.game.returns)(moved)[:, 0], wanted & ~over)
 
     def recur(
         self, params: Params, key: Array, states: States, action: Int32[Array, " B"]
@@ -96,8 +108,9 @@ class Model:
         legal: Bool[Array, "B A"],
         over: Bool[Array, " B"],
         result: Float32[Array, " B"],
+        wanted: Bool[Array, " B"] | None = None,
     ) -> Leaves:
-        logits, value = self.evaluate(params, key, states, legal)
+        logits, value = self.evaluate(params, key, states, legal, wanted)
         finite = jnp.isfinite(value) & ~jnp.isnan(logits).any(-1)
         # a broken number must not spread through the tree before it is reported
         value = jnp.where(finite, value, 0.0)

@@ -77,7 +77,7 @@ def _finish(
     solver: bool,
 ) -> Tree:
     action = jnp.maximum(descent.action, 0)
-    leaves = model.expand(params, key, trees.parents_of(tree, descent), action)
+    leaves = model.expand(params, key, trees.parents_of(tree, descent), action, fresh)
     tree = trees.fill(tree, descent.leaf, fresh, leaves)
     leaf = jnp.where(active, descent.leaf, 0)
     # after `fill` every leaf knows its value: fresh ones their judge's, proven ones the exact one

@@ -265,6 +265,25 @@ def test_a_network_judges_planes_and_takes_part_in_a_model():
     np.testing.assert_allclose(np.asarray(leaves.value), np.asarray(net.value) / 2, rtol=1e-4, atol=1e-6)
 
 
+def test_a_network_judges_some_as_it_judges_all():
+    """In chunks of those that are wanted: none, one chunk, a part of the next, all."""
+    game, lanes = make("tictactoe"), 200
+    network = Network(TinyNet(9))
+    params = network.init(game, jax.random.key(0))
+    moved, _ = jax.jit(Model(game, network).play)(
+        Model(game, network).start(jax.random.key(1), lanes), jnp.arange(lanes, dtype=jnp.int32) % 9
+    )
+    logits, value = judge(game, network)(params, jax.random.key(2), moved.state)
+    some = jax.jit(lambda wanted: network.some(game, params, jax.random.key(2), moved.state, wanted))
+    order = np.random.default_rng(0).permutation(lanes)
+    for count in (0, 64, 65, lanes):
+        wanted = order < count
+        judged = some(jnp.asarray(wanted))
+        np.testing.assert_allclose(np.asarray(judged.logits)[wanted], np.asarray(logits)[wanted], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(np.asarray(judged.value)[wanted], np.asarray(value)[wanted], rtol=1e-5, atol=1e-6)
+        assert np.isfinite(np.asarray(judged.logits)).all()
+
+
 def test_settings_that_make_no_sense_are_refused():
     for wrong in ({"count": 0}, {"depth": 0}):
         with pytest.raises(UsageError, match="at least 1"):
