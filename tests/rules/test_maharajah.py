@@ -142,8 +142,8 @@ def test_the_cap_makes_a_draw():
 @pytest.mark.parametrize(("layout", "goal"), mostly_slow(VARIANTS, [("classic", "mate"), ("two", "capture")]))
 def test_reference_agrees(layout, goal):
     games = random_games(Maharajah(layout, goal), LANES)
-    lanes = sample_lanes(games, 16 if goal == "capture" else 4)
-    assert check_agreement(Maharajah(layout, goal), Reference(layout, goal), games, lanes) > 50
+    lanes = sample_lanes(games, 6 if goal == "capture" else 2)
+    assert check_agreement(Maharajah(layout, goal), Reference(layout, goal), games, lanes) > 20
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from jaxgo.search.model import Model
 
 FIVE = Model(Mnk(5, 5, 4), Hashed())
 MINES = Model(MineRace("...I.II.I.I.IIII"), Hashed())
-PLAIN = Gumbel(400, scale=0.0, solver=False)
+PLAIN = Gumbel(400, 8, scale=0.0, solver=False)
 LANES = 32
 
 
@@ -112,11 +112,11 @@ def test_boundary_rule_spends_the_same_visits():
     """Who gets them may differ, but the counts follow mctx's table, whatever the budget."""
     root = fives()
     legal = np.asarray(FIVE.legal(root)).sum(axis=-1)
-    assert legal.min() < 16 < legal.max()
+    assert legal.min() < 8 < legal.max()
     for budget in (1, 5, 16, 31, 32, 64, 100, 399):
         ours, _ = searched(PLAIN, FIVE, root, budget)
         for lane in range(LANES):
-            turns = seq_halving.get_sequence_of_considered_visits(min(16, int(legal[lane])), budget)
+            turns = seq_halving.get_sequence_of_considered_visits(min(8, int(legal[lane])), budget)
             visits = ours.visits[lane]
             # a turn of `v` takes some move from v visits to v + 1
             assert np.bincount(turns).tolist() == [(visits > v).sum() for v in range(visits.max())]
@@ -148,7 +148,7 @@ def test_evaluator_calls():
 
 def test_budgets_of_their_own():
     root = fives()
-    search = Gumbel(64)
+    search = Gumbel(64, 8)
     budgets = np.array([64, 16, 0, 37])[np.arange(LANES) % 4]
     mixed, q = searched(search, FIVE, root, budgets)
     for budget in (64, 16, 0, 37):
