@@ -18,7 +18,10 @@ import jax.numpy as jnp
 import mctx
 import optax
 import pgx
+from jax.sharding import PartitionSpec
 from pgx.experimental.wrappers import auto_reset
+
+from jaxgo.system import devices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,6 +128,17 @@ def targets(plies: Ply) -> tuple[Any, Any]:
     return value, known
 
 
+def spread(local: Any, mesh: Any) -> Any:
+    """`local(params, states, key) -> states, [T B]` on all devices, each with its own games, compiled."""
+    each, later = PartitionSpec(devices.AXIS), PartitionSpec(None, devices.AXIS)
+
+    def own_key(params: Any, states: Any, key: Any) -> Any:
+        return local(params, states, jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS)))
+
+    specs = {"in_specs": (PartitionSpec(), each, PartitionSpec()), "out_specs": (each, later)}
+    return jax.jit(jax.shard_map(own_key, mesh=mesh, check_vma=False, **specs))
+
+
 class Learnt(NamedTuple):
     variables: Any
     optimiser: Any
@@ -134,35 +148,38 @@ class PeerLoop:
     """Trains from nothing; `run` goes on for some seconds."""
 
     def __init__(self, peer: Peer, seed: int = 0) -> None:
-        self.peer, self.env = peer, pgx.make(peer.env)
+        self.peer, self.env, self.mesh = peer, pgx.make(peer.env), devices.make_mesh()
         self.net = PeerNet(self.env.num_actions, peer.channels, peer.blocks)
         first, games, self.key = jax.random.split(jax.random.key(seed), 3)
-        self.states = jax.jit(jax.vmap(self.env.init))(jax.random.split(games, peer.games))
-        variables = self.net.init(first, self.states.observation)
+        states = jax.jit(jax.vmap(self.env.init))(jax.random.split(games, peer.games))
+        variables = self.net.init(first, states.observation)
+        self.states = devices.place(states, devices.split(self.mesh))
         self.adam = optax.adam(peer.rate)
         self.learnt = Learnt(variables, self.adam.init(variables["params"]))
         self.frames = 0
-        self._collect = jax.jit(functools.partial(collect, self.env, self.apply, peer.simulations, peer.plies))
-        self._learn = jax.jit(self.learn, donate_argnums=0)
+        self._collect = spread(
+            functools.partial(collect, self.env, self.apply, peer.simulations, peer.plies), self.mesh
+        )
+        self._shuffle = jax.jit(self.shuffle)
+        self._step = jax.jit(self.step, donate_argnums=0)
 
     def apply(self, variables: Any, planes: Any) -> Any:
         return self.net.apply(variables, planes)
 
-    def learn(self, learnt: Learnt, plies: Ply, key: Any) -> Learnt:
-        """One pass over shuffled samples."""
+    def shuffle(self, plies: Ply, key: Any) -> list[Any]:
+        """All samples in batches, each in one of them."""
         value, known = targets(plies)
         flat = [x.reshape(-1, *x.shape[2:]) for x in (plies.planes, plies.policy, value, known)]
         steps = flat[0].shape[0] // self.peer.batch
         order = jax.random.permutation(key, flat[0].shape[0])[: steps * self.peer.batch]
-        batches = [x[order].reshape(steps, self.peer.batch, *x.shape[1:]) for x in flat]
+        return [x[order].reshape(steps, self.peer.batch, *x.shape[1:]) for x in flat]
 
-        def step(learnt: Learnt, batch: Any) -> Any:
-            slope, state = jax.grad(self.loss, has_aux=True)(learnt.variables["params"], learnt.variables, *batch)
-            change, optimiser = self.adam.update(slope, learnt.optimiser)
-            params = optax.apply_updates(learnt.variables["params"], change)
-            return Learnt({"params": params, **state}, optimiser), None
-
-        return jax.lax.scan(step, learnt, batches)[0]
+    def step(self, learnt: Learnt, batches: list[Any], number: Any) -> Learnt:
+        """One batch; told from the host, as the example does it, for XLA is slow at it in a loop on a CPU."""
+        batch = [x[number] for x in batches]
+        slope, state = jax.grad(self.loss, has_aux=True)(learnt.variables["params"], learnt.variables, *batch)
+        change, optimiser = self.adam.update(slope, learnt.optimiser)
+        return Learnt({"params": optax.apply_updates(learnt.variables["params"], change), **state}, optimiser)
 
     def loss(self, params: Any, variables: Any, planes: Any, policy: Any, result: Any, known: Any) -> Any:
         said, state = self.net.apply({**variables, "params": params}, planes, train=True, mutable=["batch_stats"])
@@ -173,8 +190,11 @@ class PeerLoop:
     def advance(self) -> None:
         """One iteration."""
         self.key, play, shuffle = jax.random.split(self.key, 3)
-        self.states, plies = self._collect(self.learnt.variables, self.states, play)
-        self.learnt = self._learn(self.learnt, plies, shuffle)
+        variables = devices.place(self.learnt.variables, devices.copied(self.mesh))
+        self.states, plies = self._collect(variables, self.states, play)
+        batches = self._shuffle(jax.device_put(plies, self.mesh.devices.flat[0]), shuffle)
+        for number in range(batches[0].shape[0]):
+            self.learnt = self._step(self.learnt, batches, number)
         self.frames += self.peer.games * self.peer.plies
 
     def run(self, seconds: float) -> float:

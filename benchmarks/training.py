@@ -21,7 +21,6 @@ import numpy as np
 import peers_alphazero
 import pgx
 import tyro
-from jax.sharding import PartitionSpec
 from walk import Walk
 
 from jaxgo.agents import Agent
@@ -82,17 +81,6 @@ def planes_of(states: Any, game: str) -> Any:
     return jax.vmap(GAMES[game].observe)(states).astype(jnp.float32)
 
 
-def spread(local: Any) -> Any:
-    """`local(params, states, key) -> states, [T B]` on all devices, each with its own games, compiled."""
-    mesh, each, later = devices.make_mesh(), PartitionSpec(devices.AXIS), PartitionSpec(None, devices.AXIS)
-
-    def own_key(params: Any, states: Any, key: Any) -> Any:
-        return local(params, states, jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS)))
-
-    specs = {"in_specs": (PartitionSpec(), each, PartitionSpec()), "out_specs": (each, later)}
-    return jax.jit(jax.shard_map(own_key, mesh=mesh, check_vma=False, **specs))
-
-
 def going_on(collect: Any, params: Any, states: Any) -> Callable[[], Any]:
     """Self-play as a run has it: games go on from call to call."""
     mesh = devices.make_mesh()
@@ -116,7 +104,11 @@ def our_selfplay(game: str, simulations: int, games: int) -> Callable[[], Any]:
         state, plies, _ = selfplay.collect(params, state, key)
         return state, plies.value
 
-    return going_on(spread(local), model.init(jax.random.key(0)), selfplay.begin(jax.random.key(1), games))
+    return going_on(
+        peers_alphazero.spread(local, devices.make_mesh()),
+        model.init(jax.random.key(0)),
+        selfplay.begin(jax.random.key(1), games),
+    )
 
 
 def their_selfplay(game: str, env_name: str, simulations: int, games: int) -> Callable[[], Any]:
@@ -132,7 +124,7 @@ def their_selfplay(game: str, env_name: str, simulations: int, games: int) -> Ca
         states, plies = peers_alphazero.collect(env, judge, simulations, PLIES, params, states, key)
         return states, plies.reward
 
-    return going_on(spread(local), params, states)
+    return going_on(peers_alphazero.spread(local, devices.make_mesh()), params, states)
 
 
 def network_alone(game: str, games: int) -> Callable[[], Any]:
