@@ -157,7 +157,7 @@ def cell(table: RatingTable, i: int, j: int) -> str:
 
 def show(table: RatingTable, console: Console | None = None) -> None:
     """Prints the ranking, the cross table and the remarks."""
-    console = console or Console()
+    console = console or Console(emoji=False)
     console.print(ranking(table))
     if len(table.agents) > 2:
         console.print(cross(table))

@@ -95,7 +95,7 @@ class Analyse:
         from rich.live import Live
 
         if not sys.stdout.isatty():
-            console = Console(width=120)
+            console = Console(width=120, emoji=False)
             with console.capture() as drawn:  # rich would answer a closed pipe with exit 1
                 console.print(self._table(thinker, thinker.think(limit)))
             print(drawn.get(), end="")

@@ -59,7 +59,7 @@ def run(job: Job, draw: Draw | None = None, console: Console | None = None) -> i
     devices.join_hosts()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     devices.keep_programs()
-    config, console = job.config, console or Console(force_terminal=False if job.plain else None)
+    config, console = job.config, console or Console(force_terminal=False if job.plain else None, emoji=False)
     check(config)
     place = Path(job.run)
     screen = Screen(job.preset, config, console)

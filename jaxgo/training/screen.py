@@ -36,7 +36,7 @@ class Screen:
     """A listener of a run. Use it as a context; `limit` is the network's own speed, in evaluations a second."""
 
     def __init__(self, name: str, config: TrainConfig, console: Console | None = None, limit: float = 0.0) -> None:
-        self.console = console or Console()
+        self.console = console or Console(emoji=False)
         self.limit = limit
         self._name, self._config = name, config
         self._seen: dict[str, Any] = {}
