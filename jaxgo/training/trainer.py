@@ -7,13 +7,13 @@ they exchange is the gradient.
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
-from jaxtyping import Array, Bool, Float32, Int32
+from jaxtyping import Array, Bool, Int32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -27,37 +27,11 @@ from jaxgo.training import books, replay, source, store, targets
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.learner import Learner, LearnerState
 from jaxgo.training.replay import ReplayState
+from jaxgo.training.state import Best, TrainState, layout
 from jaxgo.training.store import ALL, EACH, LATER, Drawn, Fresh, Store
 from jaxgo.training.targets import Sample, Window
 
 HORIZON = 400  # plies of a window at most, unless asked for
-
-
-class Best(NamedTuple):
-    """Who makes self-play where a gate decides it."""
-
-    params: Any
-    step: Int32[Array, ""]  # the iteration that these weights are of
-    tested: Int32[Array, ""]  # the iteration of the last test
-
-
-class TrainState(NamedTuple):
-    """All that a run is, to the last game under way: its checkpoint."""
-
-    learner: LearnerState
-    selfplay: SelfplayState
-    window: Window
-    replay: ReplayState | Store  # the latter in the memory of the hosts
-    iteration: Int32[Array, ""]
-    seconds: Float32[Array, ""]  # of training so far
-    played: Int32[Array, "2 2"]  # games that ended and moves, when it was saved: each as quotient and rest of 2^31
-    best: Best | None  # None without a gate: the newest weights play
-    key: Array
-
-    @property
-    def player(self) -> Any:
-        """The weights that make self-play."""
-        return self.learner.average if self.best is None else self.best.params
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,12 +177,6 @@ class Trainer:
         return jax.random.fold_in(jax.random.fold_in(key, iteration), program)
 
 
-def _layout(mesh: Mesh) -> Any:
-    """How a state lies on the devices."""
-    each, later, whole = (NamedSharding(mesh, spec) for spec in (EACH, LATER, ALL))
-    return TrainState(whole, each, later, each, *[whole] * 5)  # type: ignore[arg-type]
-
-
 @functools.partial(jax.jit, static_argnums=0)
 def _begin(trainer: Trainer, key: Array, book: Position | None) -> TrainState:
     config, count = trainer.config, trainer.mesh.devices.size
@@ -231,8 +199,9 @@ def _begin(trainer: Trainer, key: Array, book: Position | None) -> TrainState:
     best = Best(jax.tree.map(jnp.copy, params), zero, zero) if config.gate.every else None
     learner, played = trainer.learner.begin(params), jnp.zeros((2, 2), jnp.int32)
     state = TrainState(learner, *spread(games, book), zero, jnp.float32(0), played, best, onward)
-    layout = _layout(trainer.mesh)
-    return TrainState(*(jax.lax.with_sharding_constraint(*pair) for pair in zip(state, layout, strict=True)))
+    return TrainState(
+        *(jax.lax.with_sharding_constraint(*pair) for pair in zip(state, layout(trainer.mesh), strict=True))
+    )
 
 
 @functools.partial(jax.jit, static_argnums=0, donate_argnums=(2, 3, 4))

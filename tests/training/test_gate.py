@@ -25,7 +25,8 @@ from jaxgo.training import gate, judge, loop
 from jaxgo.training.config import Budget, GateConfig, JudgeConfig, TrainConfig, to_json
 from jaxgo.training.job import FREE, Recorder
 from jaxgo.training.loop import Loop, train
-from jaxgo.training.trainer import Best, Trainer, TrainState
+from jaxgo.training.state import Best, TrainState
+from jaxgo.training.trainer import Trainer
 
 CONFIG = TrainConfig(
     game="tictactoe",

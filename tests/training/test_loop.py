@@ -34,7 +34,8 @@ from jaxgo.training.config import (
 )
 from jaxgo.training.judge import Judge
 from jaxgo.training.loop import DivergedError, Loop, Report, train
-from jaxgo.training.trainer import Best, Trainer, TrainState
+from jaxgo.training.state import Best, TrainState
+from jaxgo.training.trainer import Trainer
 
 CONFIG = TrainConfig(
     game="tictactoe",
