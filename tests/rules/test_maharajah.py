@@ -139,11 +139,11 @@ def test_the_cap_makes_a_draw():
     assert host.result == 0
 
 
-@pytest.mark.parametrize(("layout", "goal"), mostly_slow(VARIANTS, [("classic", "mate"), ("two", "capture")]))
+@pytest.mark.parametrize(("layout", "goal"), mostly_slow(VARIANTS, [("two", "capture")]))
 def test_reference_agrees(layout, goal):
     games = random_games(Maharajah(layout, goal), LANES)
-    lanes = sample_lanes(games, 6 if goal == "capture" else 2)
-    assert check_agreement(Maharajah(layout, goal), Reference(layout, goal), games, lanes) > 20
+    lanes = sample_lanes(games, 4 if goal == "capture" else 2)
+    assert check_agreement(Maharajah(layout, goal), Reference(layout, goal), games, lanes) > 15
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_reference_agrees_in_many_games(layout, goal):
     assert check_agreement(Maharajah(layout, goal), Reference(layout, goal), games) > 1000
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from("PPNBRRQ"), max_size=14), st.integers(1, 2), st.integers(0, 1), st.randoms())
 def test_drawn_positions_agree_with_the_reference(men, maharajas, seat, random):
     """Pins, checks and double checks are rare in games, so drawn positions look for them; lone kings castle too."""

@@ -140,8 +140,9 @@ def test_leaves_side_by_side_change_nothing(leaves: int):
 
 def test_evaluator_calls():
     root = fives()
+    wide = dataclasses.replace(PLAIN, considered=16)
     for budget, calls in ((32, 4), (64, 15), (400, 97)):
-        _, q = searched(PLAIN, FIVE, root, np.where(np.asarray(root.state.ply) == 0, budget, 0))
+        _, q = searched(wide, FIVE, root, np.where(np.asarray(root.state.ply) == 0, budget, 0))
         assert q.calls == calls
         assert set(q.done.tolist()) == {0, budget}
 
@@ -173,7 +174,7 @@ def test_boundary_rule_rarely_changes_the_move():
 
 
 def test_policy_improves_on_the_prior_and_has_no_illegal_mass():
-    result, q = searched(Gumbel(64), FIVE, fives())
+    result, q = searched(Gumbel(64, 8), FIVE, fives())
     legal = np.asarray(FIVE.legal(fives()))
     np.testing.assert_allclose(result.policy.sum(axis=-1), 1.0, atol=1e-5)
     assert (result.policy[~legal] == 0).all()
@@ -185,7 +186,7 @@ def test_policy_improves_on_the_prior_and_has_no_illegal_mass():
 
 
 def test_noise():
-    one, two = (searched(Gumbel(64), FIVE, fives(), 64, seed=seed)[1].noise for seed in (1, 2))
+    one, two = (searched(Gumbel(64, 8), FIVE, fives(), 64, seed=seed)[1].noise for seed in (1, 2))
     assert (one != two).all()
     assert 0.45 < one.mean() < 0.7  # Euler's constant is 0.577
     assert not searched(PLAIN, FIVE, fives(), 0)[1].noise.any()

@@ -152,7 +152,13 @@ def bans():
     return jax.tree.map(lambda *x: jnp.stack(x), *found[:8])
 
 
-@pytest.mark.parametrize("search", [Uct(300, nodes=601), Puct(300, nodes=601, leaves=4)], ids=["uct", "puct"])
+@pytest.mark.parametrize(
+    "search",
+    [
+        pytest.param(Uct(300, nodes=601), marks=pytest.mark.slow, id="uct"),
+        pytest.param(Puct(300, nodes=601, leaves=4), id="puct"),
+    ],
+)
 def test_moves_that_superko_bans_take_their_results_with_them(search):
     before, action, root, banned = bans()
     banned = np.asarray(banned)

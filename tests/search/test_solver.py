@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from judges import positions, searched, stacked
 from reference.solve import solve
-from support import perft_json
+from support import mostly_slow, perft_json
 
 from jaxgo.core import play
 from jaxgo.evaluators.uniform import Uniform
@@ -19,6 +19,7 @@ from jaxgo.search.puct import Puct
 from jaxgo.search.tree import ROOT
 from jaxgo.search.uct import Uct
 
+# by default a test runs with one or two of them; with the others it is slow
 SEARCHES = {
     "gumbel": Gumbel(simulations=100, considered=4, scale=0.0),
     "puct": Puct(simulations=100),
@@ -26,10 +27,6 @@ SEARCHES = {
     "uct": Uct(simulations=100),
     "uct-8": Uct(simulations=100, leaves=8),
 }
-EACH = [
-    pytest.param(name, marks=pytest.mark.slow) if name not in ("gumbel", "puct-8") else name  # their twins do the same
-    for name in SEARCHES
-]
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
 
@@ -62,7 +59,7 @@ def boards() -> list[tuple[int, ...]]:
     return out
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct-8"]))
 def test_late_tictactoe_is_played_perfectly_everywhere(name):
     """With three empty cells or fewer 100 simulations play the best move and close nearly every root.
 
@@ -98,7 +95,7 @@ def dodgem():
     return root, [solution.after(s) for s in live], [solution.values[s] for s in live]
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct-8"]))
 def test_dodgem_wins_within_three_plies_are_found(name):
     root, after, values = dodgem()
     result, _ = searched(SEARCHES[name], Model(GAMES["dodgem3"], Uniform()), root)
@@ -116,7 +113,7 @@ def test_dodgem_wins_within_three_plies_are_found(name):
     assert seen > 100
 
 
-@pytest.mark.parametrize("name", ["uct", "gumbel", pytest.param("puct", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", mostly_slow(["uct", "gumbel", "puct"], ["gumbel"]))
 def test_connect_four_endings(name):
     """Proofs in positions of 24 to 30 plies agree with the exact values of each column, and the best one is played."""
     game = GAMES["connect4"]
@@ -193,7 +190,7 @@ def test_no_solver_proves_only_what_is_over():
             assert result.q[lane, action] in (0.0, 1.0)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["gumbel"]))
 def test_a_position_lost_everywhere_still_gives_a_legal_move(name):
     game = make("minerace", board=".IIII")
     position = play.start(game, jnp.zeros(2, jnp.uint32))

@@ -85,7 +85,8 @@ def test_a_lost_race_looks_lost_whatever_one_does():
     assert (solved.value == -1).all()
 
 
-@pytest.mark.parametrize("solver", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", [True, False])
 def test_the_long_race_is_won_by_one_move_only(solver):
     model, root = race("..-...I-.II.-....-III....-....-IIII", 4)
     result, _ = searched(Uct(simulations=40_000, solver=solver), model, root)

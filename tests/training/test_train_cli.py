@@ -22,6 +22,7 @@ from jaxgo.training.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
 # few and small programs: the tests are about the command, not about strength
+QUICK = "--xla_backend_optimization_level=0"
 TINY = shlex.split(
     "tictactoe-smoke --plain --budget.seconds 0 --budget.iterations 12 --save-every 0.001 --search.simulations 4 "
     "--search.considered 2 --selfplay.games 8 --selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 "
@@ -30,7 +31,7 @@ TINY = shlex.split(
 
 
 def job(run: Path, *more: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax"), "XLA_FLAGS": ""}
+    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax"), "XLA_FLAGS": QUICK}
     environment["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
     words = [sys.executable, str(ROOT / "train.py"), *TINY, "--run", str(run), *more]
     return subprocess.Popen(
