@@ -4,7 +4,7 @@ uv run --extra benchmark benchmarks/ablations.py                      # every va
 uv run --extra benchmark benchmarks/ablations.py --only ema,surprise  # some variants
 
 All runs have the same time, so a setting that costs time pays for it. The players meet over random openings from both
-seats with equal search; each variant's runs meet each plain run. Runs of two seeds differ by more than the error bars of
+seats with equal search; each run of a variant meets each plain run. Two seeds differ by more than the error bars of
 games say, so the lowest and the highest of these matches are told beside their mean.
 """
 
