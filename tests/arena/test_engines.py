@@ -396,6 +396,7 @@ def contest(*agents: str) -> Contest:
     return Contest("go5", GO, agents, options=("move_limit=10",))
 
 
+@pytest.mark.slow
 def test_a_tournament_with_an_engine(openings, tmp_path):
     """An engine among agents: matches of agents are played as ever, and everything lies in one file."""
     path, agents = tmp_path / "matches.jsonl", (gtp("crash"), "random", "greedy")

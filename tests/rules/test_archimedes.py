@@ -35,7 +35,7 @@ def test_start_is_that_of_the_rules(rules):
     assert Host(GAMES[rules]).rows.replace("/", "") == GOLDEN["start"]
 
 
-@both
+@pytest.mark.parametrize("rules", mostly_slow(GAMES, ["original"]))
 def test_perft(rules):
     assert perft(GAMES[rules], 3) == GOLDEN[f"archimedes_{rules}"]["perft"]["nodes"][:3]
 

@@ -281,7 +281,7 @@ def reference(game):
     return plain.Go(*game.shape, game.ko, game.suicide, game.komi, game.max_plies)
 
 
-@pytest.mark.parametrize(("ko", "suicide"), mostly_slow(RULES, [("positional", False), ("simple", True)]))
+@pytest.mark.parametrize(("ko", "suicide"), mostly_slow(RULES, [("positional", False)]))
 def test_reference_5x5(ko, suicide):
     game = board(5, ko, suicide)
     assert check_agreement(game, reference(game), random_games(game, 256)) > 5000
@@ -315,7 +315,7 @@ def test_reference_of_256_games_19x19():
 
 
 # -- what the state carries -----------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("size", "suicide"), [(5, True), (9, False)])
+@pytest.mark.parametrize(("size", "suicide"), [pytest.param(5, True, marks=pytest.mark.slow), (9, False)])
 def test_states_of_play_equal_states_drawn_anew(size, suicide):
     """Chains, atari, liberties, area and key after many moves, as if computed from scratch."""
     game = board(size, suicide=suicide)

@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 
 from jaxgo.agents import load_agent
+from jaxgo.arena.match import play_match
+from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Heuristic, Rollout, Uniform
 from jaxgo.games import make
 from jaxgo.search import SEARCHES, Flat, Gumbel, Puct, Uct
+from jaxgo.system.players import SHIPPED, load_player, shipped
 
 GAME = make("tictactoe")
 
@@ -61,6 +64,22 @@ def test_a_wrong_word_is_named(spec, said):
         load_agent(spec, GAME)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_weights_play_better_than_chance(name):
+    """They fit their game as it is, a note says how they were made, and they are small."""
+    about, _ = load_player(name)
+    assert f"`{name}`" in (SHIPPED / "README.md").read_text()
+    assert (SHIPPED / f"{name}.npz").stat().st_size < 8e6
+    game = make(about["game"], **about["options"])
+    score = play_match(
+        load_agent(f"greedy@{name}", game),
+        load_agent("random", game),
+        jax.random.key(0),
+        random_openings(game).positions(range(32)),
+    )
+    assert score.mean - 2 * score.error > 0.5
 
 
 def test_an_agent_plays():

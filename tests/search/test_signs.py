@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from judges import Broken, Opinion, Road, paths, picked, positions, road_values, searched, stacked, verbs
+from support import mostly_slow
 
 from jaxgo.evaluators.uniform import Uniform
 from jaxgo.games.go import Go
@@ -36,7 +37,7 @@ def roads():
     return stacked([game.at(*start) for start in starts], game), [road_values(game.road, cell) for cell, _ in starts]
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["gumbel", "puct-8", "uct"]))
 def test_proofs_through_double_moves(name: str):
     root, exact = roads()
     result, q = searched(SEARCHES[name], Model(Road(), Uniform()), root)
@@ -76,7 +77,10 @@ def traps():
     return Model(THREE, judge), stacked([THREE.place(cells, seat) for seat, cells in enumerate(boards)], THREE)
 
 
-@pytest.mark.parametrize("name", ["gumbel", "puct-8", "gumbel-plain", "puct-plain", "uct-plain"])
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(["gumbel", "puct-8", "gumbel-plain", "puct-plain", "uct-plain"], ["gumbel", "puct-plain", "uct-plain"]),
+)
 def test_the_move_that_looks_best_is_refuted(name: str):
     """By proofs, and by means alone."""
     search = SEARCHES[name.removesuffix("-plain")]
@@ -118,7 +122,7 @@ def test_a_move_that_the_judge_rules_out_still_counts_in_proofs(name: str):
     assert name == "puct" or result.action.tolist() == [2, 2], "UCT tries every move"
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+@pytest.mark.parametrize("number", [float("nan"), pytest.param(float("inf"), marks=pytest.mark.slow)])
 def test_broken_logits_are_reported(number: float):
     root = positions(THREE, 16, 4)
     result, q = searched(Puct(30), Model(THREE, Broken("logit", number)), root)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import Broken, Hashed, is_bad, paths, picked, positions, searched, verbs
+from support import mostly_slow
 
 from jaxgo.games import GAMES
 from jaxgo.search import edges, reuse
@@ -115,7 +116,7 @@ def test_a_new_game_or_an_untried_move_begins_afresh():
         assert (np.asarray(fresh.tree.visits)[:, ROOT] == 1).all()
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["gumbel", "puct"]))
 def test_lanes_do_not_hear_their_neighbours(name):
     root = positions(GAME, 16, 20)
     order = np.random.default_rng(0).permutation(16)
@@ -162,7 +163,7 @@ def test_a_full_tree_stops_and_stays_sound():
         check(q.tree, lane)
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+@pytest.mark.parametrize("number", [float("nan"), pytest.param(float("inf"), marks=pytest.mark.slow)])
 def test_a_broken_judge_is_reported_for_its_lanes_only(number):
     root = positions(GAME, 64, 20)
     sound, _ = searched(SEARCHES["puct"], MODEL, root)
