@@ -76,6 +76,7 @@ def players(options: Ablations, config: TrainConfig, name: str) -> list[Agent]:
     """The last players of runs with different seeds."""
     made = []
     for seed in range(options.seeds):
+        jax.clear_caches()  # a run is some hundred programs, and a process has a limited number of memory maps
         with tempfile.TemporaryDirectory() as folder:
             run = Path(folder) / "run"
             params, _ = train_ours(dataclasses.replace(config, seed=seed), options.minutes, run)
