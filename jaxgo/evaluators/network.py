@@ -68,5 +68,10 @@ class Network(Evaluator):
             return done + chunk, jax.tree.map(lambda all_, new: all_.at[at].set(new, mode="drop"), judged, part)
 
         blank = Evaluation(jnp.zeros((lanes, game.num_actions), jnp.float32), jnp.zeros(lanes, jnp.float32))
-        _, judged = jax.lax.while_loop(lambda carry: carry[0] < count, judge, (jnp.int32(0), blank))
-        return judged
+
+        def piecewise(_: None) -> Evaluation:
+            return jax.lax.while_loop(lambda carry: carry[0] < count, judge, (jnp.int32(0), blank))[1]
+
+        # a batch costs less than its chunks one by one, so they must leave out a good part of it
+        few = -(-count // chunk) * chunk * 4 <= lanes * 3
+        return jax.lax.cond(few, piecewise, lambda _: self(game, params, key, states), None)
