@@ -19,14 +19,12 @@ import harness
 import jax
 import numpy as np
 import tyro
-from training import elo, quiet, train_ours
+from training import elo, player, train_ours
 
 from jaxgo.agents import Agent
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError, choose
-from jaxgo.evaluators.network import Network
-from jaxgo.search.model import Model
 from jaxgo.system import devices
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.presets import PRESETS
@@ -80,10 +78,7 @@ def players(options: Ablations, config: TrainConfig, name: str) -> list[Agent]:
         with tempfile.TemporaryDirectory() as folder:
             run = Path(folder) / "run"
             params, _ = train_ours(dataclasses.replace(config, seed=seed), options.minutes, run)
-        game = config.make_game()
-        heads = config.targets.make_heads(game)
-        model = Model(game, Network(config.net.module(game, heads)))
-        made.append(Agent(f"{name} {seed}", quiet(config, simulations=options.simulations), model, params))
+        made.append(player(f"{name} {seed}", config, params, options.simulations))
     return made
 
 

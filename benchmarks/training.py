@@ -81,9 +81,10 @@ def planes_of(states: Any, game: str) -> Any:
     return jax.vmap(GAMES[game].observe)(states).astype(jnp.float32)
 
 
-def going_on(collect: Any, params: Any, states: Any) -> Callable[[], Any]:
+def going_on(local: Any, params: Any, states: Any) -> Callable[[], Any]:
     """Self-play as a run has it: games go on from call to call."""
     mesh = devices.make_mesh()
+    collect = peers_alphazero.spread(local, mesh)
     params = devices.place(params, devices.copied(mesh))
     state = [devices.place(states, devices.split(mesh)), 0]
 
@@ -104,11 +105,7 @@ def our_selfplay(game: str, simulations: int, games: int) -> Callable[[], Any]:
         state, plies, _ = selfplay.collect(params, state, key)
         return state, plies.value
 
-    return going_on(
-        peers_alphazero.spread(local, devices.make_mesh()),
-        model.init(jax.random.key(0)),
-        selfplay.begin(jax.random.key(1), games),
-    )
+    return going_on(local, model.init(jax.random.key(0)), selfplay.begin(jax.random.key(1), games))
 
 
 def their_selfplay(game: str, env_name: str, simulations: int, games: int) -> Callable[[], Any]:
@@ -124,7 +121,7 @@ def their_selfplay(game: str, env_name: str, simulations: int, games: int) -> Ca
         states, plies = peers_alphazero.collect(env, judge, simulations, PLIES, params, states, key)
         return states, plies.reward
 
-    return going_on(peers_alphazero.spread(local, devices.make_mesh()), params, states)
+    return going_on(local, params, states)
 
 
 def network_alone(game: str, games: int) -> Callable[[], Any]:
@@ -225,7 +222,7 @@ def bar_strength(options: Training) -> None:
     with tempfile.TemporaryDirectory() as folder:
         params, ours_s = train_ours(config, options.minutes_ours, Path(folder) / "run")
     game = GAMES["connect4"]
-    ours = Agent("jaxgo", quiet(config, simulations=64), Model(game, Network(config.net.module(game))), params)
+    ours = player("jaxgo", config, params, 64)
     theirs = Agent(
         "pgx + mctx", Gumbel(simulations=64, scale=0.0), Model(game, Network(loop.net)), loop.learnt.variables
     )
@@ -250,6 +247,12 @@ def quiet(config: TrainConfig, **changes: Any) -> Search:
     """The search of a run as it plays to win: without noise."""
     search: Any = config.search
     return dataclasses.replace(search, scale=0.0, **changes)
+
+
+def player(name: str, config: TrainConfig, params: Any, simulations: int) -> Agent:
+    """The player of a run as it plays to win, with these weights."""
+    game = config.make_game()
+    return Agent(name, quiet(config, simulations=simulations), Model(game, Network(config.net.module(game))), params)
 
 
 def elo(share: float) -> float:

@@ -1,8 +1,8 @@
 """A neural network as judge.
 
 A search asks about fewer positions than it has lanes: some lanes rest, others came to the end of a game. On a processor
-the cost of a network is that of the positions it judges, so those that are wanted are brought together and judged in
-chunks. An accelerator takes as long for a part of a batch as for the whole.
+the cost of a network is that of the positions it judges, so where few enough are wanted they are brought together and
+judged in chunks. An accelerator takes as long for a part of a batch as for the whole.
 """
 
 import dataclasses

@@ -242,9 +242,7 @@ def _learn(
 
     def step(learner: LearnerState, one: tuple[Array | Sample, Array]) -> tuple[LearnerState, dict[str, Array]]:
         at, number = one
-        return trainer.learner.update(
-            learner, source.batch(trainer.game, trainer.heads, trainer.mesh, kept, at, jax.random.fold_in(turn, number))
-        )
+        return _update(trainer, learner, kept, at, jax.random.fold_in(turn, number))
 
     def steps(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
         batches = source.batches(trainer.config, trainer.mesh, kept, _keys(trainer, key, iteration)[0])
@@ -280,9 +278,7 @@ def _step(
 ) -> tuple[LearnerState, dict[str, Array]]:
     turn = jax.random.fold_in(_keys(trainer, key, iteration)[1], number)
     at = jax.tree.map(lambda x: x[number], batches)
-    learner, metrics = trainer.learner.update(
-        learner, source.batch(trainer.game, trainer.heads, trainer.mesh, kept, at, turn)
-    )
+    learner, metrics = _update(trainer, learner, kept, at, turn)
     return jax.lax.with_sharding_constraint(learner, NamedSharding(trainer.mesh, ALL)), metrics
 
 
@@ -296,6 +292,14 @@ def _sum_up(
 ) -> tuple[Int32[Array, ""], dict[str, Array]]:
     metrics = jax.tree.map(lambda *x: jnp.stack(x).mean(), *told) if told else trainer.learner.nothing()
     return iteration + 1, metrics | _remembered(trainer, learner, kept)
+
+
+def _update(
+    trainer: Trainer, learner: LearnerState, kept: ReplayState | Drawn, at: Array | Sample, key: Array
+) -> tuple[LearnerState, dict[str, Array]]:
+    """One step of the learner, from the batch at this place."""
+    batch = source.batch(trainer.game, trainer.heads, trainer.mesh, kept, at, key)
+    return trainer.learner.update(learner, batch)
 
 
 def _keys(trainer: Trainer, key: Array, iteration: Int32[Array, ""]) -> Array:
