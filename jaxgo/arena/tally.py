@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Bool, Float64, Int64
 
 from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError
@@ -98,21 +98,21 @@ def pools(tally: Tally) -> Int64[np.ndarray, " n"]:
 
 
 def one_sided(tally: Tally) -> list[tuple[set[int], set[int]]]:
-    """Splits of a pool whose upper side won every game between them: how far apart they are, results cannot tell.
+    """Who won every game against whom, where no chain of results leads back: how far apart they are, nothing tells.
 
-    Found by walking from each agent along "took at least half a point from": whoever an agent cannot reach that way
-    has never been held by it or by those it held, and the other way round.
+    Agents are of one class if each took at least half a point from the other, or from one who took it from the other,
+    and so on. Each class that met agents of classes below has one entry: those of it who met them, and whom they met.
     """
     table = tally.games()
     size = len(tally.agents)
     reach = (table[:, :, DRAW] + table[:, :, WIN] > 0) | np.eye(size, dtype=bool)
     for middle in range(size):  # Warshall's closure
         reach |= reach[:, middle, None] & reach[None, middle]
-    label = pools(tally)
-    splits: list[tuple[set[int], set[int]]] = []
-    for agent in range(size):
-        below = {int(i) for i in np.flatnonzero(reach[agent])}
-        above = {int(i) for i in np.flatnonzero(label == label[agent])} - below
-        if above and (above, below) not in splits:
-            splits.append((above, below))
-    return splits
+    beaten = (table.sum(2) > 0) & reach & ~reach.T
+    classes = np.unique(reach & reach.T, axis=0)
+    found = [(beaten[mine].any(0), mine & beaten.any(1)) for mine in classes if beaten[mine].any()]
+    return [(_members(winners), _members(losers)) for losers, winners in reversed(found)]
+
+
+def _members(where: Bool[np.ndarray, " n"]) -> set[int]:
+    return {int(i) for i in np.flatnonzero(where)}

@@ -198,8 +198,19 @@ def test_who_won_everything_stays_finite_and_is_named():
     table = fit(results)
     assert 400 < table.difference("a", "b").value < 1500
     assert table.difference("a", "b").error > 200
-    assert any(note.startswith("a won every game against b, c") for note in table.notes)
-    assert one_sided(tally(results)) == [({0}, {1, 2})]
+    assert any(note.startswith("a won every game against b:") for note in table.notes), "a never met c"
+    assert one_sided(tally(results)) == [({0}, {1})]
+
+
+def test_one_sided_results_are_told_of_those_who_met():
+    """a and b took points from each other and so did c and d; only b and c met, and b beat e too."""
+    even = [pair("a", "b", 1, 0), pair("c", "d", 0.5, 0)]
+    assert one_sided(tally([*even, pair("b", "c", 1, 1, 1), pair("b", "e", 1, 1, 2)])) == [({1}, {2, 4})]
+    chain = tally([pair("a", "b", 1, 1), pair("b", "c", 1, 1, 1)])
+    assert sorted(one_sided(chain), key=str) == [({0}, {1}), ({1}, {2})], "one sentence each"
+    assert one_sided(tally([*even, pair("b", "c", 1, 1, 1), pair("d", "a", 0.5, 0, 2)])) == [], (
+        "half a point leads back"
+    )
 
 
 def test_counts():
