@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.game import Game
 from jaxgo.nets.base import Head, Judge, Net, cell_actions
+from jaxgo.nets.conv import Conv
 
 Precision = Literal["float32", "bfloat16"]
 
@@ -59,8 +60,8 @@ class ResNetModule(Judge):
     def _active(self, x: Array, name: str) -> Array:
         return nn.relu(nn.LayerNorm(dtype=self.precision, name=name)(x))
 
-    def _conv(self, name: str, init: Any = nn.initializers.he_normal()) -> nn.Conv:  # noqa: B008
-        return nn.Conv(self.channels, (3, 3), kernel_init=init, dtype=self.precision, use_bias=False, name=name)
+    def _conv(self, name: str, init: Any = nn.initializers.he_normal()) -> Conv:  # noqa: B008
+        return Conv(self.channels, self.precision, init, name=name)
 
     def policy(self, features: Features, name: str) -> Array:
         if not self.by_cell:

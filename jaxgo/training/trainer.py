@@ -11,9 +11,8 @@ from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.sharding import Mesh, NamedSharding
-from jaxtyping import Array, Bool, Int32
+from jaxtyping import Array, Int32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -122,28 +121,11 @@ class Trainer:
     def learn(self, state: TrainState) -> tuple[TrainState, dict[str, Array]]:
         """The learner's steps of one iteration, which ends it; no steps while too little is remembered."""
         drawn, kept = self._fetch(state.replay) if isinstance(state.replay, Store) else (state.replay, state.replay)
-        learn = self._learn_by_steps if self._stepwise(state.learner) else functools.partial(_learn, self)
-        learner, iteration, metrics = self._settled(learn(state.learner, drawn, state.key, state.iteration))
+        made = _learn(self, state.learner, drawn, state.key, state.iteration)
+        learner, iteration, metrics = self._settled(made)
         if isinstance(kept, Store):
             kept = self._keep(kept)
         return state._replace(learner=learner, replay=kept, iteration=iteration), metrics
-
-    def _stepwise(self, learner: LearnerState) -> bool:
-        """Whether each step is a program of its own: XLA for CPU is slow at convolutions that lie inside a loop."""
-        convolves = any(leaf.ndim > 2 for leaf in jax.tree.leaves(learner.params))
-        return convolves and bool(self.mesh.devices.flat[0].platform == "cpu")
-
-    def _learn_by_steps(
-        self, learner: LearnerState, kept: ReplayState | Drawn, key: Array, iteration: Int32[Array, ""]
-    ) -> tuple[LearnerState, Int32[Array, ""], dict[str, Array]]:
-        """What `_learn` does, told step by step from the host."""
-        batches, ready = self._settled(_draw(self, kept, key, iteration))
-        told = []
-        for number in range(self.config.updates if jax.device_get(ready) else 0):
-            made = _step(self, learner, kept, batches, key, iteration, np.int32(number))
-            learner, metrics = self._settled(made)
-            told.append(metrics)
-        return (learner, *_sum_up(self, learner, kept, told, iteration))
 
     def _fetch(self, kept: Store) -> tuple[Drawn, Store]:
         """All batches of an iteration, brought from the hosts."""
@@ -238,81 +220,29 @@ def _play(
 def _learn(
     trainer: Trainer, learner: LearnerState, kept: ReplayState | Drawn, key: Array, iteration: Int32[Array, ""]
 ) -> tuple[LearnerState, Int32[Array, ""], dict[str, Array]]:
-    turn = _keys(trainer, key, iteration)[1]
+    config, mesh = trainer.config, trainer.mesh
+    draw, turn = jax.random.split(trainer.fold(key, iteration, 1))
 
     def step(learner: LearnerState, one: tuple[Array | Sample, Array]) -> tuple[LearnerState, dict[str, Array]]:
         at, number = one
-        return _update(trainer, learner, kept, at, jax.random.fold_in(turn, number))
+        turned = jax.random.fold_in(turn, number)
+        return trainer.learner.update(learner, source.batch(trainer.game, trainer.heads, mesh, kept, at, turned))
 
     def steps(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
-        batches = source.batches(trainer.config, trainer.mesh, kept, _keys(trainer, key, iteration)[0])
-        learner, metrics = jax.lax.scan(step, learner, (batches, jnp.arange(trainer.config.updates)))
+        batches = source.batches(config, mesh, kept, draw)
+        learner, metrics = jax.lax.scan(step, learner, (batches, jnp.arange(config.updates)))
         return learner, jax.tree.map(jnp.mean, metrics)
 
     def wait(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
         return learner, trainer.learner.nothing()
 
-    learner, metrics = jax.lax.cond(source.ready(trainer.config.replay, trainer.mesh, kept), steps, wait, learner)
-    learner = jax.lax.with_sharding_constraint(learner, NamedSharding(trainer.mesh, ALL))
-    return learner, iteration + 1, metrics | _remembered(trainer, learner, kept)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _draw(
-    trainer: Trainer, kept: ReplayState | Drawn, key: Array, iteration: Int32[Array, ""]
-) -> tuple[Array | Sample, Bool[Array, ""]]:
-    return source.batches(trainer.config, trainer.mesh, kept, _keys(trainer, key, iteration)[0]), source.ready(
-        trainer.config.replay, trainer.mesh, kept
-    )
-
-
-@functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
-def _step(
-    trainer: Trainer,
-    learner: LearnerState,
-    kept: ReplayState | Drawn,
-    batches: Array | Sample,
-    key: Array,
-    iteration: Int32[Array, ""],
-    number: Int32[Array, ""] | np.int32,
-) -> tuple[LearnerState, dict[str, Array]]:
-    turn = jax.random.fold_in(_keys(trainer, key, iteration)[1], number)
-    at = jax.tree.map(lambda x: x[number], batches)
-    learner, metrics = _update(trainer, learner, kept, at, turn)
-    return jax.lax.with_sharding_constraint(learner, NamedSharding(trainer.mesh, ALL)), metrics
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _sum_up(
-    trainer: Trainer,
-    learner: LearnerState,
-    kept: ReplayState | Drawn,
-    told: list[dict[str, Array]],
-    iteration: Int32[Array, ""],
-) -> tuple[Int32[Array, ""], dict[str, Array]]:
-    metrics = jax.tree.map(lambda *x: jnp.stack(x).mean(), *told) if told else trainer.learner.nothing()
-    return iteration + 1, metrics | _remembered(trainer, learner, kept)
-
-
-def _update(
-    trainer: Trainer, learner: LearnerState, kept: ReplayState | Drawn, at: Array | Sample, key: Array
-) -> tuple[LearnerState, dict[str, Array]]:
-    """One step of the learner, from the batch at this place."""
-    batch = source.batch(trainer.game, trainer.heads, trainer.mesh, kept, at, key)
-    return trainer.learner.update(learner, batch)
-
-
-def _keys(trainer: Trainer, key: Array, iteration: Int32[Array, ""]) -> Array:
-    """The keys of drawing and of turning the samples."""
-    return jax.random.split(trainer.fold(key, iteration, 1))
-
-
-def _remembered(trainer: Trainer, learner: LearnerState, kept: ReplayState | Drawn) -> dict[str, Array]:
-    """What is told of an iteration besides the losses."""
-    return {
+    learner, metrics = jax.lax.cond(source.ready(config.replay, mesh, kept), steps, wait, learner)
+    learner = jax.lax.with_sharding_constraint(learner, NamedSharding(mesh, ALL))
+    metrics |= {
         "samples": kept.seen.astype(jnp.float32).sum(),
-        "window": replay.window(trainer.config.replay, kept.seen, trainer.mesh.devices.size).sum(),
+        "window": replay.window(config.replay, kept.seen, mesh.devices.size).sum(),
         "step": learner.step,
         "skipped": learner.skipped,
         "broken": learner.broken,
     }
+    return learner, iteration + 1, metrics
