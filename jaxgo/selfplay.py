@@ -5,6 +5,7 @@ leaves behind is its state, not its planes. Letters: T plies, B games, A actions
 """
 
 import dataclasses
+import functools
 from typing import NamedTuple
 
 import jax
@@ -14,6 +15,8 @@ from jaxtyping import Array, Bool, Float16, Float32, Int8, Int16, Int32
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params, States
+from jaxgo.evaluators.memory import Memory, Remembering
+from jaxgo.search import reuse
 from jaxgo.search.base import Search, SearchResult, draw
 from jaxgo.search.model import ILLEGAL, Model
 
@@ -56,6 +59,9 @@ class SelfplayState(NamedTuple):
     opening: Int16[Array, " B"]  # random plies that are still to come
     may_resign: Bool[Array, " B"]
     gave_up: Int8[Array, " B"]  # the seat that would have resigned in a game that is played on; -1: none
+
+
+Games = tuple[SelfplayState, Memory | None]  # under way, with what their last searches judged
 
 
 class Trajectory(NamedTuple):
@@ -134,24 +140,32 @@ class Selfplay:
     ) -> tuple[SelfplayState, Trajectory, Tally]:
         """Plays `config.steps` plies of every game. `place` tells devices with the same key apart."""
 
-        def ply(state: SelfplayState, step: Array) -> tuple[SelfplayState, tuple[Trajectory, Tally]]:
-            return self._ply(params, state, jax.random.fold_in(key, step), place, book)
+        def ply(games: Games, step: Array) -> tuple[Games, tuple[Trajectory, Tally]]:
+            return self._ply(params, games, jax.random.fold_in(key, step), place, book)
 
-        state, (trajectory, tally) = jax.lax.scan(ply, state, jnp.arange(self.config.steps))
+        begin = state, self._nothing(params, state.position)
+        (state, _), (trajectory, tally) = jax.lax.scan(ply, begin, jnp.arange(self.config.steps))
         return state, trajectory, jax.tree.map(lambda x: x.sum(axis=0), tally)
 
+    def _nothing(self, params: Params, position: Position) -> Memory | None:
+        """A memory before the first search, if the judge is worth one."""
+        if not self.model.evaluator.lasting(params):
+            return None
+        q = jax.eval_shape(lambda: self.search.start(self.model, params, jax.random.key(0), position))
+        if not hasattr(q, "tree"):
+            return None
+        return jax.tree.map(
+            lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(functools.partial(reuse.judged, self.model), q.tree)
+        )
+
     def _ply(
-        self,
-        params: Params,
-        state: SelfplayState,
-        key: Array,
-        place: Int32[Array, ""] | int,
-        book: Position | None,
-    ) -> tuple[SelfplayState, tuple[Trajectory, Tally]]:
+        self, params: Params, games: Games, key: Array, place: Int32[Array, ""] | int, book: Position | None
+    ) -> tuple[Games, tuple[Trajectory, Tally]]:
+        state, memory = games
         shared, lanes = jax.random.split(key)
         think, random, restart = jax.random.split(jax.random.fold_in(lanes, place), 3)
         position = state.position
-        full, result, prior = self._think(params, think, shared, position)
+        full, result, prior, memory = self._think(params, memory, think, shared, position)
         policy = sharpen(result)
         stray = state.opening > 0
         action = jnp.where(stray, draw(random, (prior > ILLEGAL).astype(jnp.float32), 1.0), result.action)
@@ -178,32 +192,35 @@ class Selfplay:
         )
         tally = _tally(trajectory, result, gave_up, self._simulations(full))
         after = SelfplayState(moved, jnp.maximum(state.opening - jnp.int16(1), 0), state.may_resign, gave_up)
-        return self._restart(restart, after, end, book), (trajectory, tally)
+        return (self._restart(restart, after, end, book), memory), (trajectory, tally)
 
     def _simulations(self, full: Bool[Array, ""]) -> Int32[Array, ""]:
         """One budget for all games, or those with a small one would wait for the others."""
         return jnp.where(full, self.search.budget, self.config.cheap or self.search.budget)
 
     def _think(
-        self, params: Params, key: Array, shared: Array, position: Position
-    ) -> tuple[Bool[Array, ""], SearchResult, Float32[Array, "B A"]]:
-        """Whether the search was a full one, what it found, and the prior logits at the roots."""
+        self, params: Params, memory: Memory | None, key: Array, shared: Array, position: Position
+    ) -> tuple[Bool[Array, ""], SearchResult, Float32[Array, "B A"], Memory | None]:
+        """Whether the search was a full one, what it found, the prior logits at the roots, and what was judged."""
         begin, search, choose = jax.random.split(key, 3)
         full, config = jnp.bool_(True), self.config
         if config.cheap:
             full = jax.random.uniform(shared) < config.full
         budget = self._simulations(full)
         heat = config.cool + (config.heat - config.cool) * 0.5 ** (position.state.ply / config.half_life)
-        q = self.search.start(self.model, params, begin, position, budget)
-        q = self.search.extend(self.model, params, search, position, q, budget)
-        result = self.search.result(self.model, choose, position, q, heat.astype(jnp.float32))
+        model = self.model
+        if memory is not None:
+            model, params = Model(model.game, Remembering(model.evaluator)), (params, memory)
+        q = self.search.start(model, params, begin, position, budget)
+        q = self.search.extend(model, params, search, position, q, budget)
+        result = self.search.result(model, choose, position, q, heat.astype(jnp.float32))
         if hasattr(q, "prior"):  # noise may lie on the logits of the tree
             prior = q.prior
         elif hasattr(q, "tree"):
             prior = q.tree.logits[:, 0]
         else:
             prior = jnp.where(self.model.legal(position), 0.0, ILLEGAL)
-        return full, result, prior
+        return full, result, prior, None if memory is None else reuse.judged(model, q.tree)
 
     def _taught(self, states: States, ruled: Bool[Array, " B"]) -> dict[str, Array]:
         """The lessons of the games that ended; they may cost more than a move, and mostly no game ends."""

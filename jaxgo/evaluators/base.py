@@ -34,3 +34,8 @@ class Evaluator(abc.ABC):
     ) -> Evaluation:
         """Hook: judges a batch of which only the `wanted` positions matter, where that is cheaper than all of it."""
         return self(game, params, key, states)
+
+    def lasting(self, params: Params) -> bool:
+        """Hook: whether its judgements are worth remembering, because the same position always gets the same one, and
+        each position less to judge saves time."""
+        return False

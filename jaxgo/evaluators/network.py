@@ -1,8 +1,9 @@
 """A neural network as judge.
 
-A search asks about fewer positions than it has lanes: some lanes rest, others came to the end of a game. On a processor
-the cost of a network is that of the positions it judges, so where few enough are wanted they are brought together and
-judged in chunks. An accelerator takes as long for a part of a batch as for the whole.
+A search asks about fewer positions than it has lanes: some lanes rest, others came to the end of a game or to a
+position that was judged before. On a processor the cost of a network is that of the positions it judges, so where few
+enough are wanted they are brought together and judged in chunks. An accelerator takes as long for a part of a batch as
+for the whole.
 """
 
 import dataclasses
@@ -15,8 +16,8 @@ from jaxtyping import Array, Bool, Float32
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 
-LEAST = 64  # positions in a chunk: smaller ones cost more each
-PARTS = 8  # of a batch, at most
+LEAST = 700  # cells in a chunk: smaller ones cost more each
+PARTS = 16  # of a batch, at most
 
 
 @runtime_checkable
@@ -47,11 +48,15 @@ class Network(Evaluator):
         logits, value = self.module.apply(params, planes)
         return Evaluation(logits.astype(jnp.float32), value.astype(jnp.float32))
 
+    def lasting(self, params: Params) -> bool:
+        """On a processor, if it convolves: small dense layers cost no more than a look into the memory."""
+        return jax.default_backend() == "cpu" and any(leaf.ndim > 2 for leaf in jax.tree.leaves(params))
+
     def some(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
         lanes = wanted.shape[0]
-        chunk = max(LEAST, lanes // PARTS)
+        chunk = max(-(-LEAST // (game.shape[0] * game.shape[1])), -(-lanes // PARTS))
         if lanes <= chunk or jax.default_backend() != "cpu":
             return self(game, params, key, states)
         lane = jnp.arange(lanes, dtype=jnp.int32)
@@ -72,6 +77,6 @@ class Network(Evaluator):
         def piecewise(_: None) -> Evaluation:
             return jax.lax.while_loop(lambda carry: carry[0] < count, judge, (jnp.int32(0), blank))[1]
 
-        # a batch costs less than its chunks one by one, so they must leave out a good part of it
-        few = -(-count // chunk) * chunk * 4 <= lanes * 3
+        # nothing is won by chunks that make up the whole batch
+        few = -(-count // chunk) * chunk < lanes
         return jax.lax.cond(few, piecewise, lambda _: self(game, params, key, states), None)

@@ -1,15 +1,23 @@
-"""Trees between moves: keep the subtree of the move that was played, or make room for more nodes."""
+"""Trees between moves: keep what was judged, keep the subtree of the move that was played, make room for more nodes."""
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int32
 
 from jaxgo.core.play import Position
-from jaxgo.evaluators.base import Params
+from jaxgo.evaluators.base import Evaluation, Params
+from jaxgo.evaluators.memory import Memory, remember
 from jaxgo.search import tree as trees
 from jaxgo.search.edges import root_edges
 from jaxgo.search.model import ILLEGAL, Model, masked
 from jaxgo.search.tree import NOWHERE, ROOT, Tree
+
+
+def judged(model: Model, tree: Tree) -> Memory:
+    """What the judge said of the nodes below the roots, which another search may meet again."""
+    node = jnp.arange(tree.visits.shape[1], dtype=jnp.int32)[None]
+    known = (node < tree.used[:, None]) & (node > ROOT) & tree.healthy[:, None]
+    return remember(model.game, tree.states, Evaluation(tree.logits, tree.raw * trees.mover_sign(tree.seat)), known)
 
 
 def follow(model: Model, params: Params, key: Array, tree: Tree, action: Int32[Array, " B"], root: Position) -> Tree:

@@ -1,0 +1,116 @@
+"""Remembered judgements: found where they belong, and of no influence but on the time that is spent."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from judges import Hashed
+
+from jaxgo.evaluators import memory as memories
+from jaxgo.evaluators.base import Evaluation
+from jaxgo.evaluators.memory import Remembering
+from jaxgo.games import make
+from jaxgo.search import Gumbel, Model, Puct, Search, reuse
+from jaxgo.selfplay import Selfplay, SelfplayConfig
+
+LANES = 6
+ASKED: list[int] = []
+PUCT, GUMBEL = Puct(simulations=12, noise=0.25), Gumbel(simulations=12, considered=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked(Hashed):
+    """Counts how many positions it is asked about, and has no number for others."""
+
+    last: bool = True
+
+    def lasting(self, params: Any) -> bool:
+        return self.last
+
+    def __call__(self, game: Any, params: Any, key: Any, states: Any) -> Evaluation:
+        return self.some(game, params, key, states, jnp.ones(states.ply.shape, bool))
+
+    def some(self, game: Any, params: Any, key: Any, states: Any, wanted: Any) -> Evaluation:
+        jax.debug.callback(lambda count: ASKED.append(int(count)), wanted.sum())
+        logits, value = super().__call__(game, params, key, states)
+        return Evaluation(jnp.where(wanted[:, None], logits, jnp.nan), jnp.where(wanted, value, jnp.nan))
+
+
+@pytest.fixture(scope="module")
+def searched() -> Any:
+    """Trees of Connect Four, what is remembered of them, and their nodes as a batch."""
+    model = Model(make("connect4"), Hashed())
+
+    def search() -> Any:
+        root = model.start(jax.random.key(0), LANES)
+        begun = Gumbel(simulations=12, considered=4).start(model, (), jax.random.key(1), root)
+        tree = Gumbel(simulations=12, considered=4).extend(model, (), jax.random.key(2), root, begun, 12).tree
+        return tree, reuse.judged(model, tree)
+
+    tree, memory = jax.jit(search)()
+    return model, tree, memory, jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), tree.states)
+
+
+def test_every_node_but_the_root_is_found_in_its_own_game(searched):
+    model, tree, memory, nodes = searched
+    (row, column), found = jax.jit(lambda m, s: memories.recall(model.game, m, s))(memory, nodes)
+    used = np.asarray(tree.used)
+    expected = np.arange(tree.visits.shape[1])[None] < used[:, None]
+    expected[:, 0] = False
+    np.testing.assert_array_equal(np.asarray(found).reshape(expected.shape), expected)
+    there = jax.tree.map(lambda x: np.asarray(x[row, column])[np.asarray(found)], memory.states)
+    jax.tree.map(np.testing.assert_array_equal, there, jax.tree.map(lambda x: np.asarray(x)[np.asarray(found)], nodes))
+    # a game does not know what its neighbour has seen: the first moves there, asked for here
+    others = jax.tree.map(lambda x: jnp.roll(x, 1, axis=0).reshape(-1, *x.shape[2:]), tree.states)
+    strangers = memory._replace(known=memory.known & (np.arange(LANES) == 0)[:, None])
+    _, elsewhere = memories.recall(model.game, strangers, others)
+    assert not np.asarray(elsewhere).reshape(expected.shape)[1:].any()
+
+
+def test_what_was_said_is_said_again(searched):
+    """Live nodes come back with the judgement that the judge itself gives, and the judge is not asked."""
+    model, _, memory, nodes = searched
+    wanted = np.asarray(memory.known).reshape(-1) & ~np.asarray(jax.vmap(model.game.over)(nodes))
+    ASKED.clear()
+    key = jax.random.key(3)
+    again = jax.jit(lambda w: Remembering(Asked()).some(model.game, ((), memory), key, nodes, w))(jnp.asarray(wanted))
+    fresh = model.evaluate((), key, nodes, jax.vmap(model.game.legal)(nodes))
+    np.testing.assert_array_equal(np.asarray(again.logits)[wanted], np.asarray(fresh.logits)[wanted])
+    np.testing.assert_array_equal(np.asarray(again.value)[wanted], np.asarray(fresh.value)[wanted])
+    jax.effects_barrier()
+    assert ASKED == [0]
+    assert wanted.sum() > LANES
+
+
+def test_positions_of_one_hash_are_not_taken_for_each_other(searched, monkeypatch):
+    model, _, memory, nodes = searched
+    monkeypatch.setattr(type(model.game), "hash", lambda self, state: jnp.zeros(2, jnp.uint32))
+    (row, column), found = memories.recall(model.game, memory._replace(hash=memory.hash * 0), nodes)
+    same = [
+        (np.asarray(old[row, column]) == np.asarray(new)).reshape(len(found), -1).all(axis=1)
+        for old, new in zip(jax.tree.leaves(memory.states), jax.tree.leaves(nodes), strict=True)
+    ]
+    assert np.all(same, axis=0)[np.asarray(found)].all()
+    assert 0 < found.sum() < memory.known.sum()
+
+
+@pytest.mark.parametrize(
+    "search", [Gumbel(simulations=12, considered=4), Puct(simulations=12, noise=0.25)], ids=["gumbel", "puct"]
+)
+def test_selfplay_is_the_same_with_a_memory_and_asks_less(search: Search):
+    plies, asked = [], []
+    for last in (False, True):
+        player = Selfplay(search, Model(make("tictactoe"), Asked(last=last)), SelfplayConfig(games=LANES, steps=12))
+        ASKED.clear()
+        state = player.begin(jax.random.key(4), LANES)
+        plies.append(
+            jax.jit(lambda state, key, player=player: player.collect((), state, key)[1:])(state, jax.random.key(5))
+        )
+        jax.effects_barrier()
+        asked.append(sum(ASKED))
+    jax.tree.map(np.testing.assert_array_equal, *plies)
+    assert asked[1] < 0.9 * asked[0], "little came back"
+    assert (plies[0][0].discount == 0).any(), "no game ended, so no memory met a new game"
