@@ -25,7 +25,6 @@ from jaxgo.agents import Agent
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError, choose
-from jaxgo.system import devices
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.presets import PRESETS
 
@@ -102,7 +101,6 @@ def compare(options: Ablations, ours: list[Agent], plain: list[Agent]) -> dict[s
 
 def main() -> None:
     options = tyro.cli(Ablations)
-    devices.use_cores(8)
     try:
         if options.preset not in PRESETS:
             raise choose("preset", options.preset, PRESETS)

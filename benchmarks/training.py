@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cores  # noqa: F401  before pgx
 import harness
 import jax
 import jax.numpy as jnp
@@ -50,7 +51,7 @@ SHAPES = {
     "go9/128": ("go9", "go_9x9", 128, 32),
     "go19/32": ("go19", "go_19x19", 32, 8),
 }
-PLIES = 4  # of one call of self-play
+PLIES = 8  # of one call of self-play, as in the presets for a CPU
 
 
 @dataclasses.dataclass(frozen=True)
@@ -261,7 +262,6 @@ def elo(share: float) -> float:
 
 def main() -> None:
     options = tyro.cli(Training)
-    devices.use_cores(8)
     asked = [word.strip() for word in options.only.split(",") if word.strip()]
     valid = ["limit", "peers", "overhead", "smoke", "strength", *SHAPES]
     try:

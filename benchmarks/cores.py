@@ -1,0 +1,5 @@
+"""Makes every core a device, as train.py does. Imported before pgx, which makes arrays and with them the backend."""
+
+from jaxgo.system import devices
+
+devices.use_cores(8)
