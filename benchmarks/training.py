@@ -22,6 +22,7 @@ import numpy as np
 import peers_alphazero
 import pgx
 import tyro
+from jax.sharding import Mesh
 from walk import Walk
 
 from jaxgo.agents import Agent
@@ -82,9 +83,8 @@ def planes_of(states: Any, game: str) -> Any:
     return jax.vmap(GAMES[game].observe)(states).astype(jnp.float32)
 
 
-def going_on(local: Any, params: Any, states: Any) -> Callable[[], Any]:
+def going_on(local: Any, params: Any, states: Any, mesh: Mesh) -> Callable[[], Any]:
     """Self-play as a run has it: games go on from call to call."""
-    mesh = devices.make_mesh()
     collect = peers_alphazero.spread(local, mesh)
     params = devices.place(params, devices.copied(mesh))
     state = [devices.place(states, devices.split(mesh)), 0]
@@ -106,10 +106,10 @@ def our_selfplay(game: str, simulations: int, games: int) -> Callable[[], Any]:
         state, plies, _ = selfplay.collect(params, state, key)
         return state, plies.value
 
-    return going_on(local, model.init(jax.random.key(0)), selfplay.begin(jax.random.key(1), games))
+    return going_on(local, model.init(jax.random.key(0)), selfplay.begin(jax.random.key(1), games), devices.make_mesh())
 
 
-def their_selfplay(game: str, env_name: str, simulations: int, games: int) -> Callable[[], Any]:
+def their_selfplay(game: str, env_name: str, simulations: int, games: int, mesh: Mesh) -> Callable[[], Any]:
     """The same with pgx and mctx, and the same network on pgx's own planes."""
     env = pgx.make(env_name)
     states = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), games))
@@ -122,7 +122,7 @@ def their_selfplay(game: str, env_name: str, simulations: int, games: int) -> Ca
         states, plies = peers_alphazero.collect(env, judge, simulations, PLIES, params, states, key)
         return states, plies.reward
 
-    return going_on(local, params, states)
+    return going_on(local, params, states, mesh)
 
 
 def network_alone(game: str, games: int) -> Callable[[], Any]:
@@ -145,7 +145,9 @@ def bar_selfplay(options: Training, name: str, peer: bool) -> None:
         "ours": (moves, our_selfplay(game, simulations, games)),
     }
     if peer:
-        programs["theirs"] = (moves, their_selfplay(game, env, simulations, games))
+        # as we play, and as JAX gives a processor to programs that do not ask for its cores one by one
+        for kind, mesh in (("theirs", devices.make_mesh()), ("default", devices.make_mesh(jax.devices()[:1]))):
+            programs[kind] = (moves, their_selfplay(game, env, simulations, games, mesh))
     for _, run in programs.values():
         jax.block_until_ready(run())
     rates = harness.interleaved(
@@ -155,6 +157,7 @@ def bar_selfplay(options: Training, name: str, peer: bool) -> None:
     if peer:
         answer |= {"pgx_mctx_moves_s": rates["theirs"], "pgx_mctx_of_limit": rates["theirs"] / rates["limit"]}
         answer["ratio"] = rates["ours"] / rates["theirs"]
+        answer |= {"pgx_mctx_on_one_device": rates["default"], "ratio_default": rates["ours"] / rates["default"]}
     harness.report(f"selfplay/{name}", games=games, simulations=simulations, net="resnet 2x32", **answer)
 
 

@@ -276,7 +276,7 @@ def test_a_network_judges_some_as_it_judges_all():
     logits, value = judge(game, network)(params, jax.random.key(2), moved.state)
     some = jax.jit(lambda wanted: network.some(game, params, jax.random.key(2), moved.state, wanted))
     order = np.random.default_rng(0).permutation(lanes)
-    for count in (0, 78, 79, 156, 157, lanes):  # of 78 positions is a chunk of so small a board
+    for count in (0, 78, 79, 156, 157, lanes):  # 78 positions of so small a board are a chunk
         wanted = order < count
         judged = some(jnp.asarray(wanted))
         np.testing.assert_allclose(np.asarray(judged.logits)[wanted], np.asarray(logits)[wanted], rtol=1e-5, atol=1e-6)
