@@ -97,9 +97,7 @@ def test_positions_of_one_hash_are_not_taken_for_each_other(searched, monkeypatc
     assert 0 < found.sum() < memory.known.sum()
 
 
-@pytest.mark.parametrize(
-    "search", [Gumbel(simulations=12, considered=4), Puct(simulations=12, noise=0.25)], ids=["gumbel", "puct"]
-)
+@pytest.mark.parametrize("search", [PUCT, pytest.param(GUMBEL, marks=pytest.mark.slow)], ids=["puct", "gumbel"])
 def test_selfplay_is_the_same_with_a_memory_and_asks_less(search: Search):
     plies, asked = [], []
     for last in (False, True):
