@@ -3,8 +3,7 @@
 uv run benchmarks/nets.py
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
@@ -18,13 +17,6 @@ NET = ResNet(channels=32, blocks=2)
 SHAPES = (("connect4", 64), ("connect4", 256), ("go9", 16), ("go9", 64))
 STEPS = 4  # of a loop
 SECONDS, REPETITIONS = 2.0, 3
-
-
-@contextmanager
-def convolving(function: Callable[..., Any]) -> Iterator[None]:
-    """The nets that are traced inside use this convolution on a CPU."""
-    with mock.patch.object(conv, "on_cpu", function):
-        yield
 
 
 def programs(game: str, batch: int) -> dict[str, Callable[[], Any]]:
@@ -62,7 +54,7 @@ def main() -> None:
     for game, batch in SHAPES:
         rates: dict[str, harness.Program] = {}
         for name, function in (("ours", conv.on_cpu), ("xla", conv.convolution)):
-            with convolving(function):
+            with mock.patch.object(conv, "on_cpu", function):  # read when the net is traced
                 for kind, run in programs(game, batch).items():
                     done = batch * (1 if kind == "step" else STEPS)
                     rates[f"{kind} {name}"] = harness.rate(float(done), run, SECONDS)
