@@ -49,7 +49,7 @@ class Network(Evaluator):
         return Evaluation(logits.astype(jnp.float32), value.astype(jnp.float32))
 
     def lasting(self, params: Params) -> bool:
-        """On a processor, if it convolves: small dense layers cost no more than a look into the memory."""
+        """On a processor, if it convolves: dense layers are so cheap that a look into a memory hardly costs less."""
         return jax.default_backend() == "cpu" and any(leaf.ndim > 2 for leaf in jax.tree.leaves(params))
 
     def some(
