@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-# most of the suite is compilation, so LLVM is spared its dearest passes; what XLA makes of a program stays the same
-FLAGS = "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0"
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}"
+import quick
+
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2 {quick.FLAGS}"
 
 from jaxtyping import install_import_hook
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+import quick
 
 from jaxgo.core.errors import UsageError
 from jaxgo.system.metrics import read_rows
@@ -22,7 +23,6 @@ from jaxgo.training.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
 # few and small programs: the tests are about the command, not about strength
-QUICK = "--xla_backend_optimization_level=0"
 TINY = shlex.split(
     "tictactoe-smoke --plain --budget.seconds 0 --budget.iterations 12 --save-every 0.001 --search.simulations 4 "
     "--search.considered 2 --selfplay.games 8 --selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 "
@@ -31,7 +31,7 @@ TINY = shlex.split(
 
 
 def job(run: Path, *more: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax"), "XLA_FLAGS": QUICK}
+    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax"), "XLA_FLAGS": quick.FLAGS}
     environment["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
     words = [sys.executable, str(ROOT / "train.py"), *TINY, "--run", str(run), *more]
     return subprocess.Popen(

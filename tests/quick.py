@@ -1,0 +1,23 @@
+"""Flags with which XLA compiles for the suite: most of its time is compilation, and what runs is tiny."""
+
+import importlib.util
+import mmap
+from pathlib import Path
+
+_WISHES = {
+    "xla_backend_optimization_level": "0",  # without LLVM's dear passes
+    "xla_cpu_use_fusion_emitters": "false",  # the emitters of before take half the time
+    "xla_cpu_parallel_codegen_split_count": "1",  # both cores have a worker of pytest
+}
+
+
+def _known(name: str) -> bool:
+    """Whether this XLA has a flag of that name; it ends the process at one that it does not know."""
+    (folder,) = importlib.util.find_spec("jaxlib").submodule_search_locations
+    for library in Path(folder).glob("libjax_common.*"):
+        with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(name.encode()) >= 0
+    return False
+
+
+FLAGS = " ".join(f"--{name}={value}" for name, value in _WISHES.items() if _known(name))
