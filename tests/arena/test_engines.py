@@ -1,79 +1,26 @@
-"""Engines: every fault loses one game and nothing else, no process stays behind, the protocols say what they should.
-
-The engines are tiny programs in `engines/`. Go on 5x5 with a low limit of moves, so that the same rules are compiled
-once for all tests.
-"""
+"""Engines: every fault loses one game and nothing else, no process stays behind, the protocols say what they should."""
 
 import dataclasses
 import os
-import re
 import shutil
-import sys
 import time
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
+from engine_tables import GO, GOMOKU, PATIENT, STRICT, gomocup, gtp, play, told
 
-from jaxgo.agents import load_agent
-from jaxgo.arena import engines, records, referee, report
-from jaxgo.arena.contest import Contest
-from jaxgo.arena.engines import External, is_engine, open_engine, read_engine
+from jaxgo.arena import engines, referee
+from jaxgo.arena.engines import open_engine, read_engine
 from jaxgo.arena.openings import book
 from jaxgo.arena.played import PlayedPair, winner
 from jaxgo.arena.players import load_player
 from jaxgo.arena.process import Fault
 from jaxgo.arena.protocols import Limits
-from jaxgo.arena.schedule import Schedule
-from jaxgo.arena.tournament import Tournament
-from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 
-HERE = Path(__file__).parent / "engines"
-GO = make("go5", move_limit=10)
-GOMOKU = make("gomoku", size=7)
-PATIENT = Limits(move=20.0, start=60.0, at_once=1)
 PLACES = os.pathsep.join([os.environ.get("PATH", ""), *engines.MORE_PATHS])
-STRICT = Limits(move=0.3, start=20.0, grace=0.2, at_once=1)
-
-
-def spec(program: str, *words: object) -> str:
-    return " ".join([f"{program}:{sys.executable} -S -E {HERE / program}_engine.py", *map(str, words)])
-
-
-def gtp(*words: object) -> str:
-    return spec("gtp", *words)
-
-
-def gomocup(*words: object) -> str:
-    return spec("gomocup", *words)
-
-
-@pytest.fixture(scope="module")
-def openings(tmp_path_factory):
-    lines = tmp_path_factory.mktemp("book") / "go.txt"
-    lines.write_text("c3 b2\nc2 d4\nb3 c4\n")
-    return book(GO, lines)
-
-
-@pytest.fixture(scope="module")
-def gomoku_openings(tmp_path_factory):
-    lines = tmp_path_factory.mktemp("book") / "gomoku.txt"
-    lines.write_text("d4 e5 d5\n-\n")
-    return book(GOMOKU, lines)
-
-
-def play(openings, *specs: str, limits: Limits = PATIENT, pairs: int = 1, heat: float = 0.0):
-    """Pairs between an engine and another engine or the random agent, in the order of their openings."""
-    game = openings.game
-    players = [read_engine(s, game) if is_engine(s) else load_player(s, game) for s in (*specs, "random")[:2]]
-    keys = jax.vmap(jax.random.key)(np.arange(pairs))
-    lines = [openings.actions(i) for i in range(pairs)]
-    found = referee.play_pairs(
-        tuple(players), game, lines, openings.positions(range(pairs)), keys, limits=limits, temperature=heat
-    )
-    return sorted(found, key=lambda pair: pair.number)
 
 
 def alive(pid: int) -> bool:
@@ -84,15 +31,10 @@ def alive(pid: int) -> bool:
         return False
 
 
-def told(log: Path) -> list[str]:
-    """What was said to a GTP engine, without the numbers of commands."""
-    return [re.sub(r"^\d+ ", "", line) for line in log.read_text().splitlines()]
-
-
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
 
 
-# -- games that go well ---------------------------------------------------------------------------------------------
+# -- games that go well -----------------------------------------------------------------------------------------------
 def test_a_pair_against_an_engine(openings, tmp_path):
     log = tmp_path / "log"
     (pair,) = play(openings, gtp("none", log))
@@ -152,7 +94,7 @@ def test_chatter_is_passed_over(openings):
     assert not any(game.forfeit for game in pair.games)
 
 
-# -- faults ---------------------------------------------------------------------------------------------------------
+# -- faults -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
@@ -237,7 +179,7 @@ def test_children_of_an_engine_are_killed(openings):
         engine.choose(0)
 
 
-# -- what engines are told ------------------------------------------------------------------------------------------
+# -- what engines are told --------------------------------------------------------------------------------------------
 def test_rules_time_and_handicap(tmp_path):
     log = tmp_path / "log"
     game = make("go9", handicap=2, ko="situational", komi=0.5)
@@ -285,7 +227,7 @@ def test_gomoku_by_gtp():
     engine.kill()
 
 
-# -- Gomocup --------------------------------------------------------------------------------------------------------
+# -- Gomocup ----------------------------------------------------------------------------------------------------------
 def test_a_pair_of_gomocup(gomoku_openings, tmp_path):
     log = tmp_path / "log"
     first, second = play(gomoku_openings, gomocup("none", log), pairs=2)
@@ -322,131 +264,7 @@ def test_faults_of_gomocup(gomoku_openings, fault, reason):
     assert pair.games[0].result == 0.0
 
 
-# -- specs ----------------------------------------------------------------------------------------------------------
-def test_specs():
-    assert is_engine('gtp:"gnugo --mode gtp"')
-    assert is_engine(" gomocup:engine ")
-    assert not is_engine("uct:400")
-    assert not is_engine("gtps:x")
-    plain = read_engine(f"gtp:{sys.executable} -c pass", GO)
-    assert plain == External(f"gtp:{sys.executable} -c pass", "gtp", (sys.executable, "-c", "pass"))
-    assert read_engine(f'gtp:"{sys.executable} -c pass"', GO) == plain
-
-
-def test_a_path_with_blanks(tmp_path):
-    program = tmp_path / "my engine"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    assert read_engine(f'gomocup:"{program}"', GOMOKU).words == (str(program),)
-
-
-@pytest.mark.parametrize(
-    ("text", "game", "message"),
-    [
-        ("gtp:", GO, "names no program"),
-        ("gtp:'gnugo", GO, "cannot read the command"),
-        ("gtp:/no/gnugo --mode gtp", GO, "apt-get install gnugo"),
-        ("gomocup:/no/such", GOMOKU, "there is no program '/no/such'"),
-        ("gtp:sh", make("connect4"), "not ConnectFour"),
-        ("gtp:sh", make("go9", width=7), "square boards"),
-        ("gomocup:sh", GO, "engines of Gomocup play Gomoku"),
-        ("gomocup:sh", make("swap2-15"), "without opening rules"),
-    ],
-)
-def test_specs_that_are_refused(text, game, message):
-    with pytest.raises(UsageError, match=message):
-        read_engine(text, game)
-
-
-def test_a_file_that_is_no_program(tmp_path):
-    program = tmp_path / "engine"
-    program.write_bytes(b"\x7fELF no program")
-    program.chmod(0o755)
-    with pytest.raises(UsageError, match="cannot start the engine"):
-        open_engine(f"gomocup:{program}", GOMOKU)
-
-
-def test_what_breaks_on_a_table_is_raised_by_the_match(openings, tmp_path):
-    program = tmp_path / "engine"
-    program.write_bytes(b"\x7fELF no program")
-    program.chmod(0o755)
-    with pytest.raises(UsageError, match="cannot start the engine"):
-        play(openings, f"gtp:{program}")
-
-
-def test_one_engine_in_two_spellings_is_one_agent(openings):
-    name = f"gtp:{sys.executable} -c pass"
-    with pytest.raises(UsageError, match="given twice"):
-        Tournament(contest(name, name.replace(":", ':"') + '"'), Schedule(pairs=1), openings)
-
-
-def test_outside_the_arena():
-    with pytest.raises(UsageError, match=r"only eval\.py can play"):
-        load_agent("gtp:gnugo --mode gtp", GO)
-
-
-@pytest.mark.parametrize("wrong", [{"move": 0.0}, {"start": float("nan")}, {"at_once": 0}])
-def test_limits_are_checked(wrong):
-    with pytest.raises(UsageError):
-        Limits(**wrong)
-
-
-# -- tournaments ----------------------------------------------------------------------------------------------------
-def contest(*agents: str) -> Contest:
-    return Contest("go5", GO, agents, options=("move_limit=10",))
-
-
-@pytest.mark.slow
-def test_a_tournament_with_an_engine(openings, tmp_path):
-    """An engine among agents: matches of agents are played as ever, and everything lies in one file."""
-    path, agents = tmp_path / "matches.jsonl", (gtp("crash"), "random", "greedy")
-    event = Tournament(contest(*agents), Schedule(pairs=2), openings, path, tmp_path / "games", limits=PATIENT)
-    *_, last = event.run()
-    pairs = records.read(path)
-    assert len(pairs) == last.pairs == last.most == 6
-    assert last.games == 12
-    with_engine = [pair for pair in pairs if "gtp:" in pair.a + pair.b]
-    assert len(with_engine) == 4
-    assert all(len(pair.problems) == 2 for pair in with_engine)
-    assert [pair.problems for pair in pairs if pair not in with_engine] == [(), ()]
-    assert len(list((tmp_path / "games").glob("*.sgf"))) == 12
-    (note,) = report.incidents(pairs)
-    assert note.startswith(f"{gtp('crash')} forfeited 8 games: its process ended with status 3 (out of cheese) (8)")
-    table = last.table()
-    assert table is not None
-    assert table.agents[-1] == gtp("crash")
-
-    again = Tournament(contest(*reversed(agents)), Schedule(pairs=2), openings, path, limits=PATIENT)
-    *_, last = again.run()
-    assert last.games == 0  # nothing is played twice
-
-    alone = Tournament(contest("random", "greedy"), Schedule(pairs=2), openings, tmp_path / "alone.jsonl")
-    *_, last = alone.run()
-    assert {pair.id for pair in last.results} == {pair.id for pair in pairs if pair not in with_engine}
-
-
-def test_a_match_that_was_killed_goes_on(openings, tmp_path):
-    """Stopped after the first pair, and resumed: every pair is there once, with the openings of a whole run."""
-    path, agents = tmp_path / "matches.jsonl", (gtp(), "random")
-
-    def event() -> Tournament:
-        return Tournament(contest(*agents), Schedule(pairs=3), openings, path, limits=PATIENT)
-
-    run = event().run()
-    while next(run).pairs < 1:
-        pass
-    run.close()
-    there = len(records.read(path))
-    assert 1 <= there < 3
-    *_, last = event().run()
-    assert last.games == 2 * (3 - there)
-    pairs = records.read(path)
-    assert sorted(pair.number for pair in pairs) == [0, 1, 2]
-    whole = Tournament(contest(*agents), Schedule(pairs=3), openings, tmp_path / "whole.jsonl", limits=PATIENT)
-    *_, last = whole.run()
-    assert {(p.id, p.score, p.plies) for p in last.results} == {(p.id, p.score, p.plies) for p in pairs}
-
-
+# -- a real engine ----------------------------------------------------------------------------------------------------
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("gnugo", path=PLACES), reason="no GNU Go; on Debian: apt-get install gnugo")
 def test_gnu_go(tmp_path):
