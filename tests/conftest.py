@@ -5,7 +5,11 @@ from pathlib import Path
 
 import quick
 
+CACHE = Path(__file__).parents[1] / ".cache"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2 {quick.FLAGS}"
+# programs that tests start read the libraries compiled, whatever the user's setting
+os.environ["PYTHONPYCACHEPREFIX"] = str(CACHE / "python")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from jaxtyping import install_import_hook
 
@@ -15,11 +19,11 @@ import hypothesis
 import jax
 import pytest
 
-CACHE = Path(__file__).parents[1] / ".cache"
 jax.config.update("jax_compilation_cache_dir", str(CACHE / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_traceback_in_locations_limit", 0)  # spares lowering some of its time
 
 # Linux gives a process 65,530 maps; every compiled program takes some, and XLA crashes when they run out
 MAPS = Path("/proc/self/maps")
