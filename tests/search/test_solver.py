@@ -19,7 +19,7 @@ from jaxgo.search.puct import Puct
 from jaxgo.search.tree import ROOT
 from jaxgo.search.uct import Uct
 
-# by default a test runs with one or two of them; with the others it is slow
+# by default a test runs with one or two of them, or none; with the others it is slow
 SEARCHES = {
     "gumbel": Gumbel(simulations=100, considered=4, scale=0.0),
     "puct": Puct(simulations=100),
@@ -95,7 +95,8 @@ def dodgem():
     return root, [solution.after(s) for s in live], [solution.values[s] for s in live]
 
 
-@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct-8"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEARCHES)
 def test_dodgem_wins_within_three_plies_are_found(name):
     root, after, values = dodgem()
     result, _ = searched(SEARCHES[name], Model(GAMES["dodgem3"], Uniform()), root)
