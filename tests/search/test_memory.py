@@ -1,6 +1,7 @@
 """Remembered judgements: found where they belong, and of no influence but on the time that is spent."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -18,6 +19,8 @@ from jaxgo.selfplay import Selfplay, SelfplayConfig
 
 LANES = 6
 ASKED: list[int] = []
+# two programs may round a sum in another order
+same = functools.partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-6)
 PUCT, GUMBEL = Puct(simulations=12, noise=0.25), Gumbel(simulations=12, considered=2)
 
 
@@ -78,8 +81,8 @@ def test_what_was_said_is_said_again(searched):
     key = jax.random.key(3)
     again = jax.jit(lambda w: Remembering(Asked()).some(model.game, ((), memory), key, nodes, w))(jnp.asarray(wanted))
     fresh = model.evaluate((), key, nodes, jax.vmap(model.game.legal)(nodes))
-    np.testing.assert_array_equal(np.asarray(again.logits)[wanted], np.asarray(fresh.logits)[wanted])
-    np.testing.assert_array_equal(np.asarray(again.value)[wanted], np.asarray(fresh.value)[wanted])
+    same(np.asarray(again.logits)[wanted], np.asarray(fresh.logits)[wanted])
+    same(np.asarray(again.value)[wanted], np.asarray(fresh.value)[wanted])
     jax.effects_barrier()
     assert ASKED == [0]
     assert wanted.sum() > LANES
@@ -109,6 +112,7 @@ def test_selfplay_is_the_same_with_a_memory_and_asks_less(search: Search):
         )
         jax.effects_barrier()
         asked.append(sum(ASKED))
-    jax.tree.map(np.testing.assert_array_equal, *plies)
+    np.testing.assert_array_equal(plies[0][0].state.stones, plies[1][0].state.stones)
+    jax.tree.map(same, *plies)
     assert asked[1] < 0.9 * asked[0], "little came back"
     assert (plies[0][0].discount == 0).any(), "no game ended, so no memory met a new game"
