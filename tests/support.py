@@ -60,18 +60,20 @@ class Host:
 
     @property
     def over(self) -> bool:
-        return bool(play.over(self.game, self.position))
+        return bool(end(self.game)(self.position)[0])
 
     @property
     def result(self) -> float | None:
         """For player 0; None while the game runs."""
-        return float(play.returns(self.game, self.position)[0]) if self.over else None
+        over, returns = end(self.game)(self.position)
+        return float(returns[0]) if over else None
 
     @property
     def rows(self) -> str:
         height, width = self.game.picture
-        glyphs = "".join(self.game.pieces[c].glyph for c in np.asarray(self.game.cells(self.state)).tolist())
-        return "/".join(glyphs[r * width : (r + 1) * width] for r in range(height))
+        glyphs = [piece.glyph for piece in self.game.pieces]
+        row = "".join(glyphs[code] for code in np.asarray(cells(self.game)(self.state)).tolist())
+        return "/".join(row[r * width : (r + 1) * width] for r in range(height))
 
 
 def codes(game: Game[Any], rows: str) -> np.ndarray:
@@ -92,6 +94,17 @@ def step(game: Game[Any]) -> Any:
 @functools.cache
 def legal(game: Game[Any]) -> Any:
     return jax.jit(lambda position: play.legal(game, position))
+
+
+@functools.cache
+def cells(game: Game[Any]) -> Any:
+    return jax.jit(game.cells)
+
+
+@functools.cache
+def end(game: Game[Any]) -> Any:
+    """Whether a position is the end of a game, and the returns."""
+    return jax.jit(lambda position: (play.over(game, position), play.returns(game, position)))
 
 
 def check_playout(game: Game[Any], record: dict[str, Any], position: Any = None) -> Host:
@@ -140,15 +153,14 @@ def _look(game: Game[Any], position: Any) -> Any:
 
 @functools.cache
 def _batched(game: Game[Any]) -> Any:
-    """start, tick and look for a batch, compiled once whatever the seed."""
-    start_, tick, look = (functools.partial(f, game) for f in (play.start, _tick, _look))
-    return tuple(jax.jit(jax.vmap(f)) for f in (start_, tick, look))
+    """start, tick, look and returns for a batch, compiled once whatever the seed."""
+    return tuple(jax.jit(jax.vmap(functools.partial(f, game))) for f in (play.start, _tick, _look, play.returns))
 
 
 @functools.cache
 def random_games(game: Game[Any], games: int = 256, seed: int = 0, plies: int | None = None) -> Games:
     """Plays uniformly random games to the end (or for `plies`), recording everything at every ply."""
-    begin, tick, look = _batched(game)
+    begin, tick, look, result = _batched(game)
     key = jax.random.key(seed)
     positions = begin(jax.random.split(key, games))
     records, looks = [], [jax.device_get(look(positions))]
@@ -161,8 +173,8 @@ def random_games(game: Game[Any], games: int = 256, seed: int = 0, plies: int | 
             break
     actions, live, bits, rewards, discounts = (np.stack(x) for x in zip(*records, strict=True))
     cells, zkeys, to_play = (np.stack(x) for x in zip(*looks, strict=True))
-    returns = np.asarray(jax.vmap(functools.partial(play.returns, game))(positions))
-    return Games(actions, live, bits, cells, zkeys, to_play, rewards, discounts, returns, jax.device_get(positions))
+    last, returns = jax.device_get((positions, result(positions)))
+    return Games(actions, live, bits, cells, zkeys, to_play, rewards, discounts, returns, last)
 
 
 def perft(game: Game[Any], depth: int) -> list[int]:

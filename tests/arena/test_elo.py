@@ -94,7 +94,7 @@ def test_slope_and_curvature_are_those_of_the_model():
         return total
 
     with jax.enable_x64(True):
-        slope, curvature = jax.grad(model)(jnp.asarray(x)), -jax.hessian(model)(jnp.asarray(x))
+        slope, curvature = jax.jit(jax.grad(model))(x), -np.asarray(jax.jit(jax.hessian(model))(x))
         np.testing.assert_allclose(elo._slope(posterior, x), slope, rtol=1e-9)
         hold = elo._curvature(posterior, x) - curvature
         np.testing.assert_allclose(hold[:4, :4], 0.25, atol=1e-9)  # holds the mean of the pool, and nothing else

@@ -11,7 +11,8 @@ from jaxgo.core.game import Game
 
 def text(game: Game[Any], cells: np.ndarray) -> str:
     """A board in the glyphs of the game, without row breaks."""
-    return "".join(game.pieces[code].glyph for code in cells.tolist())
+    glyphs = [piece.glyph for piece in game.pieces]
+    return "".join(glyphs[code] for code in cells.tolist())
 
 
 def check_agreement(game: Game[Any], reference: Any, games: Games, lanes: Iterable[int] | None = None) -> int:

@@ -18,7 +18,7 @@ from jaxgo.games.archimedes import Archimedes
 
 GAMES = {"original": Archimedes(), "dagaz": Archimedes(rules="dagaz")}
 GOLDEN = perft_json()["archimedes"]
-LANES = 64
+LANES = 32
 both = pytest.mark.parametrize("rules", GAMES)
 LISTED = list(zip(GOLDEN["positions"][:3], ("h3-d3", "b2-b3", "h1-h8"), strict=True))
 PLAYOUTS = [(rules, record) for rules in GAMES for record in GOLDEN[f"archimedes_{rules}"]["playouts"]]

@@ -17,7 +17,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES, make
 from jaxgo.games.dodgem import Dodgem
 
-LANES = 64
+LANES = 32
 SIZES = range(3, 9)
 GOLDEN = perft_json()["dodgem"]
 DEPTH = {3: 10, 4: 7, 5: 5, 6: 5, 7: 4, 8: 4}

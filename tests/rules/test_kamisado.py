@@ -20,7 +20,7 @@ from jaxgo.games.kamisado_towers import ANY, FILL, FILL_LEFT, FILL_RIGHT, PASS, 
 GAME = Kamisado()
 MATCH = Kamisado(points=3)
 MARATHON = Kamisado(points=15)
-LANES = 64
+LANES = 32
 GOLDEN = perft_json()["kamisado"]
 ORANGE = 0
 QUIET = "obuiyrgw/......../......../......../......../......../......../WGRYIUBO"

@@ -17,7 +17,7 @@ from jaxgo.games import make
 from jaxgo.games.kono import Kono
 
 GAME = Kono()
-LANES = 64
+LANES = 32
 GOLDEN = perft_json()["four_field_kono"]
 POSITIONS = GOLDEN["positions"]
 

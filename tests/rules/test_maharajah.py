@@ -14,7 +14,7 @@ from jaxgo.games import make
 from jaxgo.games.maharajah import Maharajah
 
 GOLDEN = perft_json()["maharajah"]
-LANES = 64
+LANES = 32
 VARIANTS = [(layout, goal) for layout in ("dagaz", "classic", "two") for goal in ("capture", "mate")]
 COUNTED = [variant for variant in VARIANTS if variant[0] != "two"]
 PLAYOUTS = [(*v, record) for v in COUNTED for record in GOLDEN["maharajah_{}_{}".format(*v)]["playouts"]]

@@ -12,7 +12,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games.musketeers import Musketeers
 
 GAME = Musketeers()
-LANES = 64
+LANES = 32
 GOLDEN = perft_json()["three_musketeers"]
 SOLVED = GOLDEN["solved_positions"]
 CHEAP = 100_000  # solved positions up to this many states take about a second of plain Python

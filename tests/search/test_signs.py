@@ -169,7 +169,7 @@ def test_moves_that_superko_bans_take_their_results_with_them(search):
     key = jax.random.key(0)
     run = verbs(search, Model(SMALL, Uniform()))
     blank = jax.eval_shape(lambda: search.start(Model(SMALL, Uniform()), (), key, before))
-    blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), blank)
+    blank = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), blank)
     budget = jnp.full(8, 300, jnp.int32)
     old = run.extend(key, before, run.follow(key, blank, jnp.full(8, -1, jnp.int32), before), budget)
     q = jax.device_get(run.follow(key, old, action, root))

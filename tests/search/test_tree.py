@@ -31,7 +31,7 @@ def begin(search, root):
     lanes = root.state.ply.shape[0]
     nothing = jnp.full(lanes, -1, jnp.int32)
     shape = jax.eval_shape(lambda: search.start(MODEL, (), KEY, root))
-    blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shape)
+    blank = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shape)
     return verbs(search, MODEL).follow(KEY, blank, nothing, root)
 
 
@@ -192,8 +192,13 @@ def test_both_ways_to_read_a_tree_tell_the_same(monkeypatch):
     told = {}
     for crowd in (0, 1000):
         monkeypatch.setattr(edges, "CROWD", crowd)
-        spots = [Spot(tree, games, jnp.minimum(node, tree.used - 1), jnp.int32(1)) for node in (0, 1, 5, 9)]
-        told[crowd] = [(edges.read_edges(spot), search.choose(spot, jnp.uint32(0))) for spot in spots]
+
+        @jax.jit
+        def read(node):
+            spot = Spot(tree, games, jnp.minimum(node, tree.used - 1), jnp.int32(1))
+            return edges.read_edges(spot), search.choose(spot, jnp.uint32(0))
+
+        told[crowd] = [read(np.int32(node)) for node in (0, 1, 5, 9)]
     for looked_up, dense in zip(told[0], told[1000], strict=True):
         jax.tree.map(np.testing.assert_array_equal, looked_up, dense)
 

@@ -19,6 +19,7 @@ from jaxgo.training.targets import TargetsConfig
 
 SHORT, REPLY, OWN = Head("short", "values", 2), Head("reply", "policy"), Head("ownership", "cells")
 PLAIN = TargetsConfig(trust=1.0, surprise=0.0, heads=("short", "reply"), horizons=(1.0, 4.0))
+make_samples = jax.jit(targets.make_samples, static_argnums=(0, 1))
 
 
 def plies(rows, games=1):
@@ -26,9 +27,9 @@ def plies(rows, games=1):
     count = len(rows)
 
     def column(name, default, dtype):
-        return jnp.asarray([[row.get(name, default)] * games for row in rows], dtype)
+        return np.asarray([[row.get(name, default)] * games for row in rows], dtype)
 
-    ply = jnp.broadcast_to(jnp.arange(count, dtype=jnp.int16)[:, None], (count, games))
+    ply = np.broadcast_to(np.arange(count, dtype=np.int16)[:, None], (count, games))
     seat = column("seat", 0, jnp.int8)
     return Trajectory(
         state=RoadState(ply.astype(jnp.int8), seat, seat, ply),
@@ -48,7 +49,7 @@ def plies(rows, games=1):
 def labels(config, rows, heads=(SHORT, REPLY, OWN), horizon=0):
     """The samples of one window that holds exactly these plies, oldest first."""
     fresh = plies(rows)
-    window, samples, present = targets.make_samples(config, heads, targets.empty_window(fresh, horizon), fresh)
+    window, samples, present = make_samples(config, heads, targets.empty_window(fresh, horizon), fresh)
     return window, jax.tree.map(lambda x: np.asarray(x)[np.asarray(present)], samples)
 
 
@@ -116,7 +117,7 @@ def test_cheap_searches_teach_no_policy_and_surprises_come_more_often():
 def test_plies_wait_for_the_end_of_their_game_and_come_once():
     window = targets.empty_window(plies([{}]), 3)
     seen = []
-    make = functools.partial(targets.make_samples, PLAIN, (SHORT,))
+    make = functools.partial(make_samples, PLAIN, (SHORT,))
     #             ends at 2                    falls out of the window without an end, then the end of the rest
     ends = [False, False, True, False, False, False, False, True]
     for number, end in enumerate(ends):
@@ -139,7 +140,7 @@ def test_a_state_may_have_parts_without_a_number_in_them():
     fresh = plies([{}, {"reward": 1.0, "discount": 0.0}])
     fresh = fresh._replace(state=(fresh.state, jnp.zeros((2, 1, 0, 3), jnp.int8)))
     fresh = fresh._replace(state=_Pair(*fresh.state, fresh.state[0].to_play))
-    _, samples, _ = targets.make_samples(PLAIN, (SHORT,), targets.empty_window(fresh, 1), fresh)
+    _, samples, _ = make_samples(PLAIN, (SHORT,), targets.empty_window(fresh, 1), fresh)
     assert samples.state.nothing.shape == (4, 0, 3)
 
 
