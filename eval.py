@@ -8,7 +8,7 @@
   uv run eval.py connect4 --option height=5 --book openings.txt --plot ladder.svg
 
   uv run eval.py sprt uct:400,c=1.2 uct:400 --game connect4 --elo0 0 --elo1 10
-  uv run eval.py ratings runs/a/matches.jsonl runs/b/matches.jsonl --plot ladder.svg
+  uv run eval.py ratings runs/a/matches.jsonl runs/b/matches.jsonl --html ladder.html
 
 `sprt --help` and `ratings --help` tell their own flags. Agents are named as in docs/search.md.
 """
