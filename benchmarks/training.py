@@ -227,9 +227,8 @@ def bar_strength(options: Training) -> None:
         params, ours_s = train_ours(config, options.minutes_ours, Path(folder) / "run")
     game = GAMES["connect4"]
     ours = player("jaxgo", config, params, 64)
-    theirs = Agent(
-        "pgx + mctx", Gumbel(simulations=64, scale=0.0), Model(game, Network(loop.net)), loop.learnt.variables
-    )
+    variables = jax.device_get(loop.learnt.variables)  # learnt on one device, and the match is played on all
+    theirs = Agent("pgx + mctx", Gumbel(simulations=64, scale=0.0), Model(game, Network(loop.net)), variables)
     openings = random_openings(game, seed=1).positions(range(options.pairs))
     score = play_match(ours, theirs, jax.random.key(3), openings)
     low, high = elo(score.mean - 1.96 * score.error), elo(score.mean + 1.96 * score.error)
