@@ -6,7 +6,8 @@ from pathlib import Path
 import quick
 
 CACHE = Path(__file__).parents[1] / ".cache"
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2 {quick.FLAGS}"
+# the last one counts, so flags of the user do
+os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count=2 {quick.FLAGS} {os.environ.get('XLA_FLAGS', '')}"
 # programs that tests start read the libraries compiled, whatever the user's setting
 os.environ["PYTHONPYCACHEPREFIX"] = str(CACHE / "python")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -20,7 +20,7 @@ def contest(*agents: str) -> Contest:
     return Contest("go5", GO, agents, options=("move_limit=10",))
 
 
-# -- specs ------------------------------------------------------------------------------------------------------------
+# -- specs ----------------------------------------------------------------------------------------------------------
 def test_specs():
     assert is_engine('gtp:"gnugo --mode gtp"')
     assert is_engine(" gomocup:engine ")
@@ -89,7 +89,7 @@ def test_limits_are_checked(wrong):
         Limits(**wrong)
 
 
-# -- tournaments ------------------------------------------------------------------------------------------------------
+# -- tournaments ----------------------------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_a_tournament_with_an_engine(openings, tmp_path):
     """An engine among agents: matches of agents are played as ever, and everything lies in one file."""

@@ -34,7 +34,7 @@ def alive(pid: int) -> bool:
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
 
 
-# -- games that go well -----------------------------------------------------------------------------------------------
+# -- games that go well ---------------------------------------------------------------------------------------------
 def test_a_pair_against_an_engine(openings, tmp_path):
     log = tmp_path / "log"
     (pair,) = play(openings, gtp("none", log))
@@ -94,7 +94,7 @@ def test_chatter_is_passed_over(openings):
     assert not any(game.forfeit for game in pair.games)
 
 
-# -- faults -----------------------------------------------------------------------------------------------------------
+# -- faults ---------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
@@ -179,7 +179,7 @@ def test_children_of_an_engine_are_killed(openings):
         engine.choose(0)
 
 
-# -- what engines are told --------------------------------------------------------------------------------------------
+# -- what engines are told ------------------------------------------------------------------------------------------
 def test_rules_time_and_handicap(tmp_path):
     log = tmp_path / "log"
     game = make("go9", handicap=2, ko="situational", komi=0.5)
@@ -227,7 +227,7 @@ def test_gomoku_by_gtp():
     engine.kill()
 
 
-# -- Gomocup ----------------------------------------------------------------------------------------------------------
+# -- Gomocup --------------------------------------------------------------------------------------------------------
 def test_a_pair_of_gomocup(gomoku_openings, tmp_path):
     log = tmp_path / "log"
     first, second = play(gomoku_openings, gomocup("none", log), pairs=2)
@@ -264,7 +264,7 @@ def test_faults_of_gomocup(gomoku_openings, fault, reason):
     assert pair.games[0].result == 0.0
 
 
-# -- a real engine ----------------------------------------------------------------------------------------------------
+# -- a real engine --------------------------------------------------------------------------------------------------
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("gnugo", path=PLACES), reason="no GNU Go; on Debian: apt-get install gnugo")
 def test_gnu_go(tmp_path):

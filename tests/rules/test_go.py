@@ -12,7 +12,7 @@ from jaxgo.core.game import state_bytes
 from jaxgo.games import GAMES, make
 from jaxgo.games.go import Go
 
-# -- positions --------------------------------------------------------------------------------------------------------
+# -- positions ------------------------------------------------------------------------------------------------------
 TAKEN, BEFORE = ".XO../X.XO./.XO../...../.....", ".XO../XO.O./.XO../...../....."
 
 
@@ -100,7 +100,7 @@ def test_bytes():
     assert [state_bytes(GAMES[name]) for name in ("go9", "go19")] == [155, 935]
 
 
-# -- the end ----------------------------------------------------------------------------------------------------------
+# -- the end --------------------------------------------------------------------------------------------------------
 def test_komi_and_draws():
     rows = "XXXOO/XXXOO/X.XOO/XXXO./.XXOO"  # 16 to 10, one point each side counted
     for komi, result in ((3.5, 1), (5.0, 0), (6.5, -1)):
@@ -122,7 +122,7 @@ def test_two_passes_or_the_limit_end_a_game():
     assert Go(5).max_plies == 50
 
 
-# -- handicap, names, options -----------------------------------------------------------------------------------------
+# -- handicap, names, options ---------------------------------------------------------------------------------------
 STARS = {
     2: "D4 Q16", 3: "D4 Q16 D16", 4: "D4 Q16 D16 Q4", 5: "D4 Q16 D16 Q4 K10", 6: "D4 Q16 D16 Q4 D10 Q10",
     7: "D4 Q16 D16 Q4 D10 Q10 K10", 8: "D4 Q16 D16 Q4 D10 Q10 K4 K16", 9: "D4 Q16 D16 Q4 D10 Q10 K4 K16 K10",
@@ -176,7 +176,7 @@ def test_a_chain_without_liberties_cannot_be_drawn():
         Host.at(board(5), "OX.../X..../...../...../.....")
 
 
-# -- playouts and guesses ---------------------------------------------------------------------------------------------
+# -- playouts and guesses -------------------------------------------------------------------------------------------
 def test_playouts_keep_their_eyes_and_pass_last():
     game = board(5)
     weights = np.asarray(game.move_weights(Host.at(game, ".XO../XX.../....X/...X./..X.X").state))

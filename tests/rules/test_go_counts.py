@@ -21,7 +21,7 @@ def reference(game):
     return plain.Go(*game.shape, game.ko, game.suicide, game.komi, game.max_plies)
 
 
-# -- counts and values ------------------------------------------------------------------------------------------------
+# -- counts and values ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "depth"),
     [("2x2_ssk_nosuicide", 6), ("5x5_psk_nosuicide", 3)],  # all of them below
@@ -98,7 +98,7 @@ def solve(game, position, low, high):
     return best
 
 
-# -- stored games and the plain reference -----------------------------------------------------------------------------
+# -- stored games and the plain reference ---------------------------------------------------------------------------
 @pytest.mark.parametrize("name", sorted(perft_json()["go"]["playouts"]))
 def test_playouts(name):
     game = variant(name)
@@ -141,7 +141,7 @@ def test_reference_of_256_games_19x19():
     check_agreement(game, reference(game), random_games(game, 256))
 
 
-# -- what the state carries -------------------------------------------------------------------------------------------
+# -- what the state carries -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("size", "suicide"), [pytest.param(5, True, marks=pytest.mark.slow), (9, False)])
 def test_states_of_play_equal_states_drawn_anew(size, suicide):
     """Chains, atari, liberties, area and key after many moves, as if computed from scratch."""
