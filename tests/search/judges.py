@@ -163,8 +163,8 @@ def positions(game: Game[Any], lanes: int, plies: int, seed: int = 0) -> Any:
 
 def stacked(states: list[Any], game: Game[Any]) -> Any:
     """One batch of positions from single states."""
-    batch = jax.tree.map(lambda *x: jnp.stack(x), *states)
-    return jax.vmap(functools.partial(play.resume, game))(batch)
+    batch = jax.tree.map(lambda *x: np.stack(x), *jax.device_get(states))
+    return jax.jit(jax.vmap(functools.partial(play.resume, game)))(batch)
 
 
 def picked(tree: Any, lanes: Any) -> Any:
