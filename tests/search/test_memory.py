@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import quick
 from judges import Hashed
 
 from jaxgo.evaluators import memory as memories
@@ -19,8 +20,8 @@ from jaxgo.selfplay import Selfplay, SelfplayConfig
 
 LANES = 6
 ASKED: list[int] = []
-# two programs may round a sum in another order
-same = functools.partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-6)
+# with the emitters that users have: the suite's own round the sums of two programs in different ways
+compiled = functools.partial(jax.jit, compiler_options=quick.USUAL)
 PUCT, GUMBEL = Puct(simulations=12, noise=0.25), Gumbel(simulations=12, considered=2)
 
 
@@ -53,7 +54,7 @@ def searched() -> Any:
         tree = Gumbel(simulations=12, considered=4).extend(model, (), jax.random.key(2), root, begun, 12).tree
         return tree, reuse.judged(model, tree)
 
-    tree, memory = jax.jit(search)()
+    tree, memory = compiled(search)()
     return model, tree, memory, jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), tree.states)
 
 
@@ -79,10 +80,10 @@ def test_what_was_said_is_said_again(searched):
     wanted = np.asarray(memory.known).reshape(-1) & ~np.asarray(jax.vmap(model.game.over)(nodes))
     ASKED.clear()
     key = jax.random.key(3)
-    again = jax.jit(lambda w: Remembering(Asked()).some(model.game, ((), memory), key, nodes, w))(jnp.asarray(wanted))
-    fresh = model.evaluate((), key, nodes, jax.vmap(model.game.legal)(nodes))
-    same(np.asarray(again.logits)[wanted], np.asarray(fresh.logits)[wanted])
-    same(np.asarray(again.value)[wanted], np.asarray(fresh.value)[wanted])
+    again = compiled(lambda w: Remembering(Asked()).some(model.game, ((), memory), key, nodes, w))(jnp.asarray(wanted))
+    fresh = compiled(lambda: model.evaluate((), key, nodes, jax.vmap(model.game.legal)(nodes)))()
+    np.testing.assert_array_equal(np.asarray(again.logits)[wanted], np.asarray(fresh.logits)[wanted])
+    np.testing.assert_array_equal(np.asarray(again.value)[wanted], np.asarray(fresh.value)[wanted])
     jax.effects_barrier()
     assert ASKED == [0]
     assert wanted.sum() > LANES
@@ -108,11 +109,10 @@ def test_selfplay_is_the_same_with_a_memory_and_asks_less(search: Search):
         ASKED.clear()
         state = player.begin(jax.random.key(4), LANES)
         plies.append(
-            jax.jit(lambda state, key, player=player: player.collect((), state, key)[1:])(state, jax.random.key(5))
+            compiled(lambda state, key, player=player: player.collect((), state, key)[1:])(state, jax.random.key(5))
         )
         jax.effects_barrier()
         asked.append(sum(ASKED))
-    np.testing.assert_array_equal(plies[0][0].state.stones, plies[1][0].state.stones)
-    jax.tree.map(same, *plies)
+    jax.tree.map(np.testing.assert_array_equal, *plies)
     assert asked[1] < 0.9 * asked[0], "little came back"
     assert (plies[0][0].discount == 0).any(), "no game ended, so no memory met a new game"
