@@ -172,9 +172,9 @@ def random_games(game: Game[Any], games: int = 256, seed: int = 0, plies: int | 
         if not records[-1][1].any():
             break
     actions, live, bits, rewards, discounts = (np.stack(x) for x in zip(*records, strict=True))
-    cells, zkeys, to_play = (np.stack(x) for x in zip(*looks, strict=True))
+    boards, zkeys, to_play = (np.stack(x) for x in zip(*looks, strict=True))
     last, returns = jax.device_get((positions, result(positions)))
-    return Games(actions, live, bits, cells, zkeys, to_play, rewards, discounts, returns, last)
+    return Games(actions, live, bits, boards, zkeys, to_play, rewards, discounts, returns, last)
 
 
 def perft(game: Game[Any], depth: int) -> list[int]:
