@@ -15,7 +15,7 @@
 
 import sys
 
-from jaxgo.frontends.evaluate import main
+from jaxgo.cli.eval import main
 
 if __name__ == "__main__":
     sys.exit(main(__doc__))

@@ -9,8 +9,8 @@ Ctrl-C saves; the same command goes on.
 
 import sys
 
-from jaxgo.frontends.board_view import svg
-from jaxgo.training.command import main
+from jaxgo.cli.train import main
+from jaxgo.ui.board_view import svg
 
 if __name__ == "__main__":
     sys.exit(main(draw=svg))

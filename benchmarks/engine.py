@@ -7,12 +7,12 @@ import harness
 import jax
 import jax.numpy as jnp
 
-from jaxgo.arena.engines import read_engine
+from jaxgo.arena.engines.played import winner
+from jaxgo.arena.engines.protocols import Limits
+from jaxgo.arena.engines.referee import play_pairs
+from jaxgo.arena.engines.specs import read_engine
 from jaxgo.arena.openings import random_openings
-from jaxgo.arena.played import winner
 from jaxgo.arena.players import load_player
-from jaxgo.arena.protocols import Limits
-from jaxgo.arena.referee import play_pairs
 from jaxgo.games import GAMES
 
 GNUGO = "gtp:gnugo --mode gtp --level 1"

@@ -2,7 +2,7 @@
 
 import sys
 
-from jaxgo.frontends.cli import main
+from jaxgo.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,7 +2,7 @@
 
 from support import perft_json
 
-from jaxgo.games.go import Go
+from jaxgo.games.go.rules import Go
 
 KO = {"psk": "positional", "ssk": "situational", "simple": "simple"}
 RULES = [(ko, suicide) for ko in KO.values() for suicide in (False, True)]

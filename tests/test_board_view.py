@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import jaxgo
-from jaxgo.frontends import board_view
 from jaxgo.games import GAMES
+from jaxgo.ui import board_view
 
 SVG = "{http://www.w3.org/2000/svg}"
 

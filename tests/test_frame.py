@@ -9,9 +9,9 @@ import lock
 import pytest
 
 import jaxgo
+from jaxgo.cli import main as cli
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends import cli
-from jaxgo.frontends.options import read_game
+from jaxgo.games.names import read_game
 
 ROOT = Path(__file__).parents[1]
 
@@ -52,7 +52,7 @@ def test_no_import_starts_a_backend():
 @pytest.mark.parametrize("argument", ["--help", "--version"])
 def test_help_and_version_do_not_wait_for_jax(argument):
     code = (
-        "import sys\nfrom jaxgo.frontends.cli import main\n"
+        "import sys\nfrom jaxgo.cli.main import main\n"
         "try:\n    main(sys.argv[1:])\nexcept SystemExit as end:\n    assert not end.code\n"
         "assert not {'jax', 'numpy', 'flax'} & set(sys.modules), 'imported too much'"
     )

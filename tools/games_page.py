@@ -17,9 +17,9 @@ import jax.numpy as jnp
 
 from jaxgo.core import choice, play
 from jaxgo.core.game import Game, state_bytes
-from jaxgo.frontends import board_view
-from jaxgo.frontends.options import describe_options
 from jaxgo.games import GAMES
+from jaxgo.games.names import describe_options
+from jaxgo.ui import board_view
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "games.md"

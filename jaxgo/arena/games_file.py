@@ -16,8 +16,8 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
-from jaxgo.games.go import Go
-from jaxgo.games.gomoku import Gomoku
+from jaxgo.games.go.rules import Go
+from jaxgo.games.gomoku.rules import Gomoku
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -17,13 +17,14 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxgo.agents import Agent
-from jaxgo.arena import games_file, records, referee
+from jaxgo.arena import games_file, records
 from jaxgo.arena.contest import Contest, Progress, must_differ
-from jaxgo.arena.engines import External, is_engine, read_engine
+from jaxgo.arena.engines import referee
+from jaxgo.arena.engines.protocols import Limits
+from jaxgo.arena.engines.specs import External, is_engine, read_engine
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings
 from jaxgo.arena.players import checkpoint, load_player
-from jaxgo.arena.protocols import Limits
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Match, Schedule
 from jaxgo.core.errors import UsageError

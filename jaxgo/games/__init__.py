@@ -9,11 +9,11 @@ from jaxgo.games.archimedes import Archimedes
 from jaxgo.games.connect3d import Connect3D
 from jaxgo.games.connect4 import ConnectFour
 from jaxgo.games.dodgem import Dodgem
-from jaxgo.games.go import Go
-from jaxgo.games.gomoku import Gomoku
-from jaxgo.games.kamisado import Kamisado
+from jaxgo.games.go.rules import Go
+from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.games.kamisado.rules import Kamisado
 from jaxgo.games.kono import Kono
-from jaxgo.games.maharajah import Maharajah
+from jaxgo.games.maharajah.rules import Maharajah
 from jaxgo.games.minerace import MineRace
 from jaxgo.games.mnk import Mnk
 from jaxgo.games.musketeers import Musketeers

@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
-from jaxgo.core import board, nibbles, zobrist
+from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.game import EMPTY, Action, Game, Piece
-from jaxgo.core.nibbles import EACH, OPPOSITE, Board, any_square, look, nonzero, square, unpack, widen
+from jaxgo.games.boards import nibbles
+from jaxgo.games.boards.nibbles import EACH, OPPOSITE, Board, any_square, look, nonzero, square, unpack, widen
 
 START = "....WWW./....WWWW/.....WWW/......WW/BB....../BBB...../BBBB..../.BBB...."
 RULES = ("original", "dagaz")

@@ -14,10 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int, Int8, Int16, UInt32
 
-from jaxgo.core import board, stacks, zobrist
+from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, VOID, Action, Game, Piece
-from jaxgo.core.stacks import Stacks
+from jaxgo.games.boards import stacks
+from jaxgo.games.boards.stacks import Stacks
 
 SIDE, LEVELS, PLIES, LINE = 6, 6, 64, 4
 FOOTPRINT = tuple((x, y) for x in range(SIDE) for y in range(SIDE) if 2 <= x + y <= 8 and abs(x - y) <= 3)

@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
-from jaxgo.core import board, stacks, zobrist
+from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, Game, Piece
-from jaxgo.core.stacks import Stacks
+from jaxgo.games.boards import stacks
+from jaxgo.games.boards.stacks import Stacks
 
 Word = UInt32[Array, ""]
 

@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
-from jaxgo.core import bits, board, zobrist
+from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.games.boards import bits
 
 SIDE, CELLS, ACTIONS = 4, 16, 128  # action = from * 8 + kind * 4 + direction
 KINDS = ("-", "x")  # step, jump

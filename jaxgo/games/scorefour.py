@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
-from jaxgo.core import board, stacks, zobrist
+from jaxgo.core import board, zobrist
 from jaxgo.core.game import EMPTY, VOID, Action, Game, Piece
-from jaxgo.core.stacks import Stacks
+from jaxgo.games.boards import stacks
+from jaxgo.games.boards.stacks import Stacks
 
 SIDE = 4
 PEGS = Stacks(SIDE * SIDE, SIDE)

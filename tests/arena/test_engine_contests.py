@@ -6,14 +6,15 @@ import pytest
 from engine_tables import GO, GOMOKU, PATIENT, gtp, play
 
 from jaxgo.agents import load_agent
-from jaxgo.arena import records, report
+from jaxgo.arena import records
 from jaxgo.arena.contest import Contest
-from jaxgo.arena.engines import External, is_engine, open_engine, read_engine
-from jaxgo.arena.protocols import Limits
+from jaxgo.arena.engines.protocols import Limits
+from jaxgo.arena.engines.specs import External, is_engine, open_engine, read_engine
 from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.tournament import Tournament
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
+from jaxgo.ui import tables as report
 
 
 def contest(*agents: str) -> Contest:

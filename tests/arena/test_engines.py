@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from engine_tables import GO, GOMOKU, PATIENT, STRICT, gomocup, gtp, play, told
 
-from jaxgo.arena import engines, referee
-from jaxgo.arena.engines import open_engine, read_engine
+from jaxgo.arena.engines import referee
+from jaxgo.arena.engines import specs as engines
+from jaxgo.arena.engines.played import PlayedPair, winner
+from jaxgo.arena.engines.process import Fault
+from jaxgo.arena.engines.protocols import Limits
+from jaxgo.arena.engines.specs import open_engine, read_engine
 from jaxgo.arena.openings import book
-from jaxgo.arena.played import PlayedPair, winner
 from jaxgo.arena.players import load_player
-from jaxgo.arena.process import Fault
-from jaxgo.arena.protocols import Limits
 from jaxgo.games import make
 
 PLACES = os.pathsep.join([os.environ.get("PATH", ""), *engines.MORE_PATHS])

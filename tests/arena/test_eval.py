@@ -11,7 +11,8 @@ import pytest
 
 from jaxgo.arena import records
 from jaxgo.arena.contest import Progress
-from jaxgo.frontends import evaluate, scoreboard
+from jaxgo.cli import eval as evaluate
+from jaxgo.ui import match_screen
 
 ROOT = Path(__file__).parents[2]
 TWO = ("tictactoe", "--agents", "random", "greedy", "--pairs", "6")  # one program for most of these tests
@@ -168,10 +169,10 @@ def test_a_terminal_gets_a_live_table(monkeypatch, capsys):
     )
     steps = [Progress(0, 8, 0, 0.0, (), "compiling"), Progress(4, 8, 8, 2.0, results)]
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any output for a terminal
-    assert scoreboard._live(iter(steps)) is steps[-1]
+    assert match_screen._live(iter(steps)) is steps[-1]
     said = capsys.readouterr().out
     assert "4 of 8 pairs; 8 games in this run, 4.0 games/s" in said
     assert "ann" in said
     assert "±" in said
-    assert scoreboard.follow(iter(steps), quiet=True) is steps[-1]
+    assert match_screen.follow(iter(steps), quiet=True) is steps[-1]
     assert not capsys.readouterr().out

@@ -10,9 +10,10 @@ import pytest
 from jaxgo.arena import games_file
 from jaxgo.arena.elo import fit
 from jaxgo.arena.records import PairResult
+from jaxgo.cli import eval as evaluate
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends import board_view, evaluate, ladder_page
 from jaxgo.games import make
+from jaxgo.ui import board_view, ladder_page
 
 NASTY = "gtp:\"</script><b>&';W[aa]"  # an agent whose name is markup and a move at once
 VOID = {"meta", "br"}

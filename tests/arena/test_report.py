@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from jaxgo.arena import report
 from jaxgo.arena.elo import fit
 from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError
+from jaxgo.ui import tables as report
 
 
 def pool(*matches):

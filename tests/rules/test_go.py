@@ -10,7 +10,7 @@ from support import Host, codes, perft_json
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import state_bytes
 from jaxgo.games import GAMES, make
-from jaxgo.games.go import Go
+from jaxgo.games.go.rules import Go
 
 # -- positions ------------------------------------------------------------------------------------------------------
 TAKEN, BEFORE = ".XO../X.XO./.XO../...../.....", ".XO../XO.O./.XO../...../....."

@@ -14,7 +14,7 @@ from support import Host, check_playout, mostly_slow, perft, perft_json, random_
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
-from jaxgo.games.go import Go, GoState
+from jaxgo.games.go.rules import Go, GoState
 
 
 def reference(game):

@@ -13,7 +13,7 @@ from support import random_games, start, step
 
 from jaxgo.core import play
 from jaxgo.games import make
-from jaxgo.games.go import Go
+from jaxgo.games.go.rules import Go
 
 pytestmark = pytest.mark.slow
 COLOURS = ("black", "white")

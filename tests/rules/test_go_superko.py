@@ -9,7 +9,7 @@ from support import Host, mostly_slow, random_games
 
 from jaxgo.core import play
 from jaxgo.core.game import Game
-from jaxgo.games.go import Go
+from jaxgo.games.go.rules import Go
 
 # (rows, who moves, a cycle of moves that brings the board back, stones taken by each move)
 SENDING_TWO = (".O.O./XXOO./...../...../.....", 1, [0, 2, 1], [0, 2, 1])

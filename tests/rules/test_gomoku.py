@@ -19,8 +19,8 @@ from jaxgo.core import play, zobrist
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import state_bytes
 from jaxgo.games import GAMES, make
-from jaxgo.games.five_lines import pack
-from jaxgo.games.gomoku import WINS, Gomoku
+from jaxgo.games.gomoku.lines import pack
+from jaxgo.games.gomoku.rules import WINS, Gomoku
 
 GOLDEN = perft_json()["gomoku"]
 ALL_RULES = list(WINS)

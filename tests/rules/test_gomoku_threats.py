@@ -11,9 +11,10 @@ from reference.gomoku import DIRECTIONS, put
 from reference.gomoku import Gomoku as Reference
 from support import perft_json
 
-from jaxgo.games import make, renju, zero_plus
-from jaxgo.games.five_lines import pack
-from jaxgo.games.gomoku import FAR, NEAR, WINS, Gomoku
+from jaxgo.games import make
+from jaxgo.games.gomoku import point_scores, renju
+from jaxgo.games.gomoku.lines import pack
+from jaxgo.games.gomoku.rules import FAR, NEAR, WINS, Gomoku
 
 GOLDEN = perft_json()["zero_plus_threats"]
 SMALL = Gomoku(9)
@@ -95,7 +96,7 @@ def test_choices_are_no_threats():
 @pytest.mark.parametrize("line", list(GOLDEN["sequence_vectors"]))
 def test_lines_are_named_as_in_zero_plus(line):
     """The original counts exactly five, so it is our table for those rules."""
-    assert zero_plus.classify(line, exact=True) == [n for n in GOLDEN["sequence_vectors"][line] if n != "none"]
+    assert point_scores.classify(line, exact=True) == [n for n in GOLDEN["sequence_vectors"][line] if n != "none"]
 
 
 @pytest.mark.parametrize(
@@ -103,18 +104,18 @@ def test_lines_are_named_as_in_zero_plus(line):
     [("..SSSSSS..", ["5"]), ("..SSS.SS..", ["sp4"]), ("ESSS.SS..", ["bp4"]), ("..SSS.SSS..", ["sp4"])],
 )
 def test_faults_that_freestyle_mends(line, names):
-    assert zero_plus.classify(line, exact=True) == []
-    assert zero_plus.classify(line, exact=False) == names
+    assert point_scores.classify(line, exact=True) == []
+    assert point_scores.classify(line, exact=False) == names
 
 
 def test_other_lines_are_the_same_in_freestyle():
     for line, names in GOLDEN["sequence_vectors"].items():
         if line not in ("..SSSSSS..", "..SSS.SS.."):
-            assert zero_plus.classify(line, exact=False) == [n for n in names if n != "none"]
+            assert point_scores.classify(line, exact=False) == [n for n in names if n != "none"]
 
 
 def test_weights():
-    assert {**GOLDEN["weights"], "5": 1e9} == {**zero_plus.WEIGHTS, "none": 0}
+    assert {**GOLDEN["weights"], "5": 1e9} == {**point_scores.WEIGHTS, "none": 0}
 
 
 def sample_board():
@@ -138,13 +139,15 @@ def test_scores_of_points(rules):
 def test_the_table_is_the_naming_of_lines(exact):
     """Every point of random boards, looked up, against the four lines cut out one by one."""
     boards = random_boards(4, 9, seed=3)
-    tables = zero_plus.line_scores((exact, exact))
+    tables = point_scores.line_scores((exact, exact))
     for board in boards:
         stones = jnp.stack([pack(jnp.asarray(board == code), 9) for code in (1, 2)])
-        scores = np.asarray(zero_plus.point_scores(stones, jnp.asarray(tables)))
+        scores = np.asarray(point_scores.point_scores(stones, jnp.asarray(tables)))
         for colour, cell in itertools.product((0, 1), range(81)):
-            names = [n for d in DIRECTIONS for n in zero_plus.classify(cut(text(board), cell, d, "XO"[colour]), exact)]
-            assert scores[colour, cell] == np.float32(sum(zero_plus.WEIGHTS[name] for name in names))
+            names = [
+                n for d in DIRECTIONS for n in point_scores.classify(cut(text(board), cell, d, "XO"[colour]), exact)
+            ]
+            assert scores[colour, cell] == np.float32(sum(point_scores.WEIGHTS[name] for name in names))
 
 
 def cut(cells, cell, direction, stone):

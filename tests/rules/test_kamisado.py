@@ -14,8 +14,8 @@ from support import Host, check_playout, codes, perft, perft_json, random_games
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
-from jaxgo.games.kamisado import Kamisado
-from jaxgo.games.kamisado_towers import ANY, FILL, FILL_LEFT, FILL_RIGHT, PASS, colours, reach
+from jaxgo.games.kamisado.rules import Kamisado
+from jaxgo.games.kamisado.towers import ANY, FILL, FILL_LEFT, FILL_RIGHT, PASS, colours, reach
 
 GAME = Kamisado()
 MATCH = Kamisado(points=3)

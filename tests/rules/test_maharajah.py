@@ -11,7 +11,7 @@ from support import Host, check_playout, mostly_slow, perft_json, random_games, 
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
-from jaxgo.games.maharajah import Maharajah
+from jaxgo.games.maharajah.rules import Maharajah
 
 GOLDEN = perft_json()["maharajah"]
 LANES = 32

@@ -14,8 +14,8 @@ from support import GOLDEN as FOLDER
 from support import Host, check_playout, legal, perft_json, random_games, sample_lanes, step
 
 from jaxgo.core import play
-from jaxgo.games import five_lines, renju
-from jaxgo.games.gomoku import Gomoku
+from jaxgo.games.gomoku import lines, renju
+from jaxgo.games.gomoku.rules import Gomoku
 
 GOLDEN = perft_json()["gomoku"]
 GAME, SMALL = Gomoku(15, "renju"), Gomoku(9, "renju")
@@ -39,8 +39,8 @@ def forbidden():
     """Forbidden points of a batch of boards, one program for each size of a batch."""
 
     def points(cells):
-        black, white = (five_lines.pack(cells == code, 15) for code in (1, 2))
-        return five_lines.unpack(renju.forbidden_points(black, white))
+        black, white = (lines.pack(cells == code, 15) for code in (1, 2))
+        return lines.unpack(renju.forbidden_points(black, white))
 
     return jax.jit(jax.vmap(points))
 
@@ -111,9 +111,9 @@ def test_listed_points(record):
 def state_at(cells):
     """As `place`, through the program that all tests of forbidden points share."""
     start = GAME.init(jax.random.key(0))
-    stones = jnp.stack([five_lines.pack(jnp.asarray(cells == code), 15) for code in (1, 2)])
+    stones = jnp.stack([lines.pack(jnp.asarray(cells == code), 15) for code in (1, 2)])
     found = forbidden()(jnp.asarray(cells)[None])[0]
-    return start._replace(stones=stones, forbidden=five_lines.pack(found, 15))
+    return start._replace(stones=stones, forbidden=lines.pack(found, 15))
 
 
 def test_recursion():

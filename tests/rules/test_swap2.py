@@ -9,7 +9,7 @@ from support import Host, random_games, sample_lanes
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
-from jaxgo.games.gomoku import Gomoku
+from jaxgo.games.gomoku.rules import Gomoku
 
 GAME = make("swap2-15")
 SMALL = Gomoku(7, "freestyle", "swap2")

@@ -9,10 +9,10 @@ import mctx
 import numpy as np
 import pytest
 
+from jaxgo.cli import main as cli
 from jaxgo.core import play
 from jaxgo.evaluators import Heuristic
 from jaxgo.evaluators.base import Evaluation
-from jaxgo.frontends import cli
 from jaxgo.games import make
 from jaxgo.search import Gumbel, Model, Uct, analysis
 from jaxgo.search.mctx_tree import to_mctx

@@ -11,7 +11,7 @@ from mctx._src import seq_halving
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games.connect4 import ConnectFour
-from jaxgo.games.kamisado import Kamisado
+from jaxgo.games.kamisado.rules import Kamisado
 from jaxgo.games.minerace import MineRace
 from jaxgo.games.mnk import Mnk
 from jaxgo.search import gumbel

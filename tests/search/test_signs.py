@@ -11,7 +11,7 @@ from judges import Broken, Opinion, Road, paths, picked, positions, road_values,
 from support import mostly_slow
 
 from jaxgo.evaluators.uniform import Uniform
-from jaxgo.games.go import Go
+from jaxgo.games.go.rules import Go
 from jaxgo.games.mnk import Mnk
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import ILLEGAL, Model, masked

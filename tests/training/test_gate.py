@@ -13,6 +13,7 @@ import pytest
 
 from jaxgo.arena import records
 from jaxgo.arena.openings import Openings
+from jaxgo.cli.train_job import FREE, Recorder
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.search import Greedy
@@ -23,7 +24,6 @@ from jaxgo.system.players import player_steps, read_player
 from jaxgo.system.rundir import RunDir
 from jaxgo.training import gate, judge, loop
 from jaxgo.training.config import Budget, GateConfig, JudgeConfig, TrainConfig, to_json
-from jaxgo.training.job import FREE, Recorder
 from jaxgo.training.loop import Loop, train
 from jaxgo.training.state import Best, TrainState
 from jaxgo.training.trainer import Trainer

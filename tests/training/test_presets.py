@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from jaxgo.cli.train import settings
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
 from jaxgo.nets import NETS, Mlp, ResNet
@@ -16,7 +17,6 @@ from jaxgo.search import Greedy
 from jaxgo.system import devices
 from jaxgo.training import memory
 from jaxgo.training.augment import Batch
-from jaxgo.training.command import settings
 from jaxgo.training.config import from_json, to_json
 from jaxgo.training.presets import LEARNING, PRESETS, default_preset, working
 from jaxgo.training.trainer import Trainer

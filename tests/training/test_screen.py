@@ -7,7 +7,7 @@ from rich.console import Console
 
 from jaxgo.training.loop import Report
 from jaxgo.training.presets import PRESETS
-from jaxgo.training.screen import Screen
+from jaxgo.ui.run_screen import Screen
 
 CONFIG = PRESETS["connect4-cpu"].config
 PLAY = {

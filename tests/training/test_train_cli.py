@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 import quick
 
+from jaxgo.cli import train as command
 from jaxgo.core.errors import UsageError
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import load_player, read_config
-from jaxgo.training import command, report
 from jaxgo.training.presets import PRESETS
+from jaxgo.ui import run_report as report
 
 ROOT = Path(__file__).parents[2]
 # few and small programs: the tests are about the command, not about strength

@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
-from jaxgo.arena.process import Fault, Process, shown
+from jaxgo.arena.engines.process import Fault, Process, shown
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.games.go import Go
-from jaxgo.games.gomoku import Gomoku
+from jaxgo.games.go.rules import Go
+from jaxgo.games.gomoku.rules import Gomoku
 
 RESIGN = -1
 CLEAN_UP = "kgs-genmove_cleanup"  # a move in a game that is over but for dead stones

@@ -10,7 +10,7 @@ import shutil
 from typing import Any
 
 from jaxgo.agents import EXTERNAL
-from jaxgo.arena.protocols import Engine, Gomocup, Gtp, Limits
+from jaxgo.arena.engines.protocols import Engine, Gomocup, Gtp, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 

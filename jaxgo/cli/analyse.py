@@ -47,8 +47,8 @@ class Analyse:
 
         from jaxgo import agents
         from jaxgo.core import play
-        from jaxgo.frontends.options import read_game
-        from jaxgo.frontends.replay import replay
+        from jaxgo.core.replay import replay
+        from jaxgo.games.names import read_game
         from jaxgo.search.think import Limit, Thinker
 
         if self.rows < 0 or self.seconds < 0:

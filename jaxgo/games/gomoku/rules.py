@@ -20,11 +20,9 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.game import EMPTY, Action, Game, Piece, Threats
-from jaxgo.games import five_lines as lines
-from jaxgo.games import gomoku_openings as openings
-from jaxgo.games import renju, zero_plus
-from jaxgo.games.five_lines import Rows, Rule
-from jaxgo.games.gomoku_openings import Opening, Turn
+from jaxgo.games.gomoku import lines, openings, point_scores, renju
+from jaxgo.games.gomoku.lines import Rows, Rule
+from jaxgo.games.gomoku.openings import Opening, Turn
 
 Rules = Literal["freestyle", "standard", "renju", "caro", "caro5"]
 WINS: dict[Rules, tuple[Rule, Rule]] = {  # what wins for Black and for White
@@ -49,7 +47,7 @@ class GomokuState(NamedTuple):
     to_play: Int8[Array, ""]  # a seat, not a colour
     ply: Int16[Array, ""]
     outcome: Int8[Array, ""]
-    phase: Int8[Array, ""]  # see `gomoku_openings`
+    phase: Int8[Array, ""]  # see `openings`
     black: Int8[Array, ""]  # the seat that plays Black
     key: UInt32[Array, "2"]  # of the stones
 
@@ -249,11 +247,11 @@ class Gomoku(Game[GomokuState]):
 
     def _line_scores(self) -> np.ndarray:
         black, white = (rule in lines.EXACT for rule in WINS[self.rules])
-        return zero_plus.line_scores((black, white))
+        return point_scores.line_scores((black, white))
 
     def heuristic(self, state: GomokuState) -> Float32[Array, ""]:
         """Threat scores of all own stones less those of the other side, squeezed; 0 while colours are not chosen."""
-        points = zero_plus.point_scores(state.stones, jnp.asarray(self._line_scores()))
+        points = point_scores.point_scores(state.stones, jnp.asarray(self._line_scores()))
         scores = jnp.where(lines.unpack(state.stones), points, 0.0).sum(axis=1)
         value = jnp.tanh((scores[BLACK] - scores[WHITE]) / SCALE)
         value = jnp.where(state.to_play == state.black, value, -value)
@@ -265,7 +263,7 @@ class Gomoku(Game[GomokuState]):
         centre = jnp.arange(self.points) == self.size // 2 * self.size + self.size // 2
         near |= centre & ~near.any()
         both = self._line_scores().sum(axis=0, keepdims=True)
-        weights = zero_plus.point_scores(state.stones, jnp.asarray(both))[0] + jnp.where(near, NEAR, FAR)
+        weights = point_scores.point_scores(state.stones, jnp.asarray(both))[0] + jnp.where(near, NEAR, FAR)
         return jnp.pad(weights, (0, self.num_actions - self.points), constant_values=NEAR)
 
 

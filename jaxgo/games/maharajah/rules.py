@@ -12,11 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
-from jaxgo.core import board, nibbles, zobrist
+from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.core.game import EMPTY, Action, Game, Piece
-from jaxgo.core.nibbles import any_square, equal, unpack, widen
-from jaxgo.games.maharajah_moves import ALL, GLYPHS, KING, LONG, MAHARAJA, ROOK, SHORT, MoveRules, Moves, by_kind
+from jaxgo.games.boards import nibbles
+from jaxgo.games.boards.nibbles import any_square, equal, unpack, widen
+from jaxgo.games.maharajah.moves import ALL, GLYPHS, KING, LONG, MAHARAJA, ROOK, SHORT, MoveRules, Moves, by_kind
 
 WORTH = np.array([0, 1, 3, 3, 5, 9, 0, 0], np.float32)  # a full army is worth 39
 RUNNING, WON_BY_0, WON_BY_1, DRAWN = range(4)

@@ -12,11 +12,11 @@ from typing import Any, Protocol, runtime_checkable
 import tyro
 
 import jaxgo
+from jaxgo.cli.analyse import Analyse
+from jaxgo.cli.doctor import Doctor
+from jaxgo.cli.games import ListGames
+from jaxgo.cli.show import Show
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends.analyse import Analyse
-from jaxgo.frontends.doctor import Doctor
-from jaxgo.frontends.list_games import ListGames
-from jaxgo.frontends.show import Show
 
 
 @runtime_checkable

@@ -10,20 +10,20 @@ from rich.console import Console
 
 from jaxgo.agents import load_agent
 from jaxgo.arena import elo, records
-from jaxgo.arena.report import ranking, remarks
+from jaxgo.cli.train import Job
 from jaxgo.system import devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.stop import Stop
 from jaxgo.training import gate, memory
-from jaxgo.training import report as reports
-from jaxgo.training.command import Job
 from jaxgo.training.config import TrainConfig, to_json
 from jaxgo.training.judge import MATCHES, anchor
 from jaxgo.training.loop import Report, train
-from jaxgo.training.screen import Screen
 from jaxgo.training.speed import measure_evaluations
 from jaxgo.training.trainer import Trainer
+from jaxgo.ui import run_report as reports
+from jaxgo.ui.run_screen import Screen
+from jaxgo.ui.tables import ranking, remarks
 
 # what may differ when a run goes on: how long, how often, and against whom it measures itself
 FREE = ("budget", "judge", "save_every", "learner.patience")

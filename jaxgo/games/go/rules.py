@@ -17,10 +17,9 @@ from jaxtyping import Array, Bool, Float32, Int8, Int32, Integer, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, Game, Lesson, Piece, Repetition
-from jaxgo.games import go_superko as superko
-from jaxgo.games import go_views as views
-from jaxgo.games.go_board import GoState, Grid, handicap_points, label_chains, numpy_set, recolour, stone_keys
-from jaxgo.games.go_superko import GoTrace
+from jaxgo.games.go import superko, views
+from jaxgo.games.go.board import GoState, Grid, handicap_points, label_chains, numpy_set, recolour, stone_keys
+from jaxgo.games.go.superko import GoTrace
 
 BLACK, WHITE = 0, 1
 KO_RULES = ("simple", "positional", "situational")

@@ -24,8 +24,8 @@ class Doctor:
     def run(self) -> int:
         if self.batch < 1 or not 0 < self.seconds <= 3600:
             raise UsageError("--batch must be at least 1 and --seconds between 0 and 3600")
-        from jaxgo.frontends.options import read_game
-        from jaxgo.frontends.speed import measure_play
+        from jaxgo.cli.speed import measure_play
+        from jaxgo.games.names import read_game
 
         game = read_game(self.game)
         for name, value in [*machine().items(), *devices().items()]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int16, UInt32
 
-from jaxgo.games.go_board import GoState, Grid
+from jaxgo.games.go.board import GoState, Grid
 
 
 class GoTrace(NamedTuple):

@@ -15,13 +15,13 @@ from jaxgo.arena import games_file, records
 from jaxgo.core.errors import UsageError
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import Row, read_rows
-from jaxgo.system.page import page
 from jaxgo.system.rundir import load_player, read_config
-from jaxgo.training import instinct
 from jaxgo.training.config import TrainConfig, from_json
-from jaxgo.training.instinct import Sample, Thought
 from jaxgo.training.judge import GAMES, MATCHES
-from jaxgo.training.screen import short_name
+from jaxgo.ui import policy_preview as instinct
+from jaxgo.ui.page import page
+from jaxgo.ui.policy_preview import Sample, Thought
+from jaxgo.ui.run_screen import short_name
 
 CURVES, PAGE = "curves.png", "report.html"
 MOST = 8  # games on the page

@@ -23,9 +23,9 @@ class Show:
     """Write the picture to this file."""
 
     def run(self) -> int:
-        from jaxgo.frontends import board_view
-        from jaxgo.frontends.options import describe_options, read_game
-        from jaxgo.frontends.replay import replay, status
+        from jaxgo.core.replay import replay, status
+        from jaxgo.games.names import describe_options, read_game
+        from jaxgo.ui import board_view
 
         game = read_game(self.name, self.option)
         moves = [text for text in self.moves.split(",") if text.strip()]

@@ -124,7 +124,7 @@ def _room(at: np.ndarray, step: int, n: int) -> np.ndarray:
 
 
 def point_scores(stones: UInt32[Array, "2 n"], tables: Float32[Array, "k lines"]) -> Float32[Array, "k cells"]:
-    """The score of every point by some tables of lines; `stones` are the sets of `five_lines`."""
+    """The score of every point by some tables of lines; `stones` are the sets of `lines`."""
     n = stones.shape[1]
     # one long row of cells: five empty columns part the rows of the board, so that a step in any direction is a shift
     width, above = n + REACH, REACH + 1

@@ -38,7 +38,7 @@ def _live(steps: "Iterable[Progress]") -> "Progress":
     from rich.live import Live
     from rich.text import Text
 
-    from jaxgo.arena import report
+    from jaxgo.ui import tables as report
 
     table: RenderableType = ""
     due = 0.0

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32, UInt32
 
-from jaxgo.games.go_board import GoState, Grid
+from jaxgo.games.go.board import GoState, Grid
 
 Set = UInt32[Array, " W"]
 PASS_WEIGHT, EYE_WEIGHT = 1e-3, 1e-6  # against 1 for other points

@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float32, Int8, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, Game, Piece
-from jaxgo.games.kamisado_towers import (
+from jaxgo.games.kamisado.towers import (
     ANY,
     CELLS,
     FILL,

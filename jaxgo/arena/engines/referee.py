@@ -19,10 +19,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32
 
 from jaxgo.agents import Agent
-from jaxgo.arena.engines import External, open_engine
-from jaxgo.arena.played import PlayedGame, PlayedPair
-from jaxgo.arena.process import Fault
-from jaxgo.arena.protocols import RESIGN, Engine, Limits
+from jaxgo.arena.engines.played import PlayedGame, PlayedPair
+from jaxgo.arena.engines.process import Fault
+from jaxgo.arena.engines.protocols import RESIGN, Engine, Limits
+from jaxgo.arena.engines.specs import External, open_engine
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game

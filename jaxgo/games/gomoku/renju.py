@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int8, Int16, UInt32
 
-from jaxgo.games import five_lines as lines
-from jaxgo.games.five_lines import Near, Rows
+from jaxgo.games.gomoku import lines
+from jaxgo.games.gomoku.lines import Near, Rows
 
 OFFSETS = (-3, -2, -1, 1, 2, 3)  # where the second stone of a three may stand
 PAIRS = 4 * len(OFFSETS)  # a direction and an offset: a second stone

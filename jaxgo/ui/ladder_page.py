@@ -19,17 +19,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32
 
-from jaxgo.arena import games_file, report
+from jaxgo.arena import games_file
 from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
-from jaxgo.frontends import board_view
-from jaxgo.frontends.options import read_game
+from jaxgo.games.names import read_game
 from jaxgo.system.files import write_whole
-from jaxgo.system.page import page
+from jaxgo.ui import board_view
+from jaxgo.ui import tables as report
+from jaxgo.ui.page import page
 
 PAIRS = 2  # of each match whose games are shown: four games
 MOST = 80  # games on a page

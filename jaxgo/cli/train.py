@@ -165,7 +165,7 @@ def main(argv: Sequence[str] | None = None, **views: Any) -> int:
     devices.use_cores(MOST_CORES)
     try:
         job = parse(words)
-        from jaxgo.training.job import run
+        from jaxgo.cli.train_job import run
 
         return run(job, **views)
     except UsageError as error:

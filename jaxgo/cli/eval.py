@@ -18,10 +18,10 @@ from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
     from jaxgo.arena.contest import Contest
+    from jaxgo.arena.engines.protocols import Limits
     from jaxgo.arena.openings import Openings
-    from jaxgo.arena.protocols import Limits
     from jaxgo.arena.records import PairResult
-    from jaxgo.frontends.cli import Command
+    from jaxgo.cli.main import Command
 
 FIELD = ("random", "greedy", "uct:50", "uct:200", "gumbel:32")  # who plays where nobody is named
 PAIRS, PAIRS_UNTIL, PAIRS_SPRT = 40, 1000, 5000  # of each match, unless told otherwise
@@ -45,7 +45,8 @@ class Table:
     """Print the ratings as JSON and nothing else."""
 
     def show(self, results: "Sequence[PairResult]", notes: Sequence[str] = (), games: Sequence[Path] = ()) -> None:
-        from jaxgo.arena import elo, report
+        from jaxgo.arena import elo
+        from jaxgo.ui import tables as report
 
         if not results:
             raise UsageError("there are no results to rate")
@@ -65,7 +66,7 @@ class Table:
         if self.plot:
             report.save_ladder(table, self.plot)
         if self.html:
-            from jaxgo.frontends import ladder_page
+            from jaxgo.ui import ladder_page
 
             ladder_page.write(self.html, table, results, games, notes)
 
@@ -94,13 +95,13 @@ class Setting:
     """What engines are told to take for a move, and lose for exceeding; else gtp: engines go by their own settings."""
 
     def limits(self) -> "Limits":
-        from jaxgo.arena.protocols import Limits
+        from jaxgo.arena.engines.protocols import Limits
 
         return Limits(move=self.engine_seconds, at_once=self.engines)
 
     def contest(self, name: str, agents: Sequence[str]) -> "Contest":
         from jaxgo.arena.contest import Contest
-        from jaxgo.frontends.options import read_game
+        from jaxgo.games.names import read_game
 
         game = read_game(name, self.option)
         options = tuple(sorted(text.replace(" ", "") for text in self.option))
@@ -146,7 +147,7 @@ class Tournament:
     def run(self) -> int:
         from jaxgo.arena import tournament
         from jaxgo.arena.schedule import Schedule
-        from jaxgo.frontends import scoreboard
+        from jaxgo.ui import match_screen
 
         until = precision(self.until)
         kind = self.schedule or ("informative" if until else "round-robin")
@@ -159,7 +160,7 @@ class Tournament:
         play = tournament.Tournament(
             contest, schedule, openings, out, folder, self.setting.slots, sample=sample, limits=self.setting.limits()
         )
-        last = scoreboard.follow(play.run(), quiet=self.table.json)
+        last = match_screen.follow(play.run(), quiet=self.table.json)
         self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"], [saved])
         return 0
 
@@ -194,7 +195,7 @@ class SequentialTest:
         from jaxgo.arena import tournament
         from jaxgo.arena.schedule import Schedule
         from jaxgo.arena.sprt import Sprt
-        from jaxgo.frontends import scoreboard
+        from jaxgo.ui import match_screen
 
         test = Sprt(self.elo0, self.elo1, self.alpha, self.beta)
         contest = self.setting.contest(self.game, (self.a, self.b))
@@ -203,7 +204,7 @@ class SequentialTest:
         play = tournament.Tournament(
             contest, most, openings, out, slots=self.setting.slots, chunk=CHUNK_SPRT, limits=self.setting.limits()
         )
-        verdict = scoreboard.decide(play, test, quiet=self.json)
+        verdict = match_screen.decide(play, test, quiet=self.json)
         if self.json:
             elo = {"elo": verdict.elo.value, "error95": verdict.elo.error}
             record = {"a": self.a, "b": self.b, "accepted": verdict.accepted, "llr": verdict.llr, **elo}

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Int8, UInt32
 
-from jaxgo.core import nibbles
 from jaxgo.core.board import STEPS
-from jaxgo.core.nibbles import (
+from jaxgo.games.boards import nibbles
+from jaxgo.games.boards.nibbles import (
     EACH,
     KNIGHT_STEPS,
     OPPOSITE,

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Int8, Int16, UInt32
 
-from jaxgo.core import bits
 from jaxgo.core.game import Action
+from jaxgo.games.boards import bits
 
 SIDE, CELLS, TOWERS, REACH = 8, 64, 8, 7
 MOVES = (

@@ -1,0 +1,1 @@
+"""The program `jaxgo`, one file a command."""

@@ -1,0 +1,1 @@
+"""Boards that several games share: sets of cells in one word, rows of nibbles, stacks of discs."""

@@ -1,0 +1,1 @@
+"""Go: the rules, the board they run on, superko, and what a network sees."""

@@ -1,0 +1,1 @@
+"""Kamisado: the rules, and the towers with their ways."""

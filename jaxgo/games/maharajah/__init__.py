@@ -1,0 +1,1 @@
+"""Maharajah and the Sepoys: the rules, and how its pieces move."""

@@ -1,0 +1,1 @@
+"""What people look at: boards, tables, screens and pages."""
