@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PROJECT = ROOT / "pyproject.toml"
 LOCKS = {
-    "requirements.lock": ["--group", "dev", "--extra", "plot", "--extra", "web", "--extra", "benchmark"],
+    "requirements.lock": ["--group", "dev", "--extra", "plot", "--extra", "png", "--extra", "web", "--extra", "benchmark"],
     "requirements-cuda.lock": ["--extra", "cuda"],
 }
 COMPILE = ["uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-emit-index-url"]
@@ -55,7 +55,7 @@ def faults() -> list[str]:
     out += [f"{pin} is in only one of pyproject.toml and the lock files" for pin in sorted(locked ^ constraints)]
     table, extras = project["project"], project["project"]["optional-dependencies"]
     direct = [*table["dependencies"], *project["dependency-groups"]["dev"]]
-    direct += [need for extra in ("plot", "web", "benchmark", "cuda") for need in extras[extra]]
+    direct += [need for extra in ("plot", "png", "web", "benchmark", "cuda") for need in extras[extra]]
     names = {re.split(r"[=\[]", pin)[0] for pin in locked}
     wanted = {re.split(r"[<>=;\[ ]", need)[0].lower() for need in direct if isinstance(need, str)}
     return out + [f"{name} is not locked" for name in sorted(wanted - names)]
