@@ -13,7 +13,18 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PROJECT = ROOT / "pyproject.toml"
 LOCKS = {
-    "requirements.lock": ["--group", "dev", "--extra", "plot", "--extra", "png", "--extra", "web", "--extra", "benchmark"],
+    "requirements.lock": [
+        "--group",
+        "dev",
+        "--extra",
+        "plot",
+        "--extra",
+        "png",
+        "--extra",
+        "web",
+        "--extra",
+        "benchmark",
+    ],
     "requirements-cuda.lock": ["--extra", "cuda"],
 }
 COMPILE = ["uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-emit-index-url"]
