@@ -97,6 +97,7 @@ def test_show_takes_options_and_tells_the_result(capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["nonsense"], "unknown command 'nonsense'; choose one of: train, eval,"),
         (["show", "chess"], "unknown game 'chess'; choose one of: go"),
         (
             ["show", "tictactoe", "--option", "kk=4"],
@@ -123,9 +124,7 @@ def test_a_mistake_is_one_sentence(arguments, words, capsys):
     assert error.endswith("\n")
 
 
-@pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["show", "tictactoe", "--nonsense", "1"], ["doctor", "--batch", "x"]]
-)
+@pytest.mark.parametrize("arguments", [["show", "tictactoe", "--nonsense", "1"], ["doctor", "--batch", "x"]])
 def test_a_wrong_flag_exits_2(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main(arguments)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from jaxgo.cli.command import reader
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -138,3 +139,6 @@ def _verdict(move: "Move") -> str:
     if not move.proven:
         return ""
     return "win" if move.value > 0 else "loss" if move.value < 0 else "draw"
+
+
+read = reader(Analyse)

@@ -5,6 +5,7 @@ import os
 import platform
 from dataclasses import dataclass
 
+from jaxgo.cli.command import reader
 from jaxgo.core.errors import UsageError
 
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "orbax-checkpoint", "numpy")
@@ -55,8 +56,10 @@ def devices() -> dict[str, str]:
     import jax
 
     kinds = [f"{device.platform}:{device.id} {device.device_kind}" for device in jax.devices()]
-    cache = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
     return {
         "devices": ", ".join(kinds),
-        "compile cache": cache or "none; set JAX_COMPILATION_CACHE_DIR to a folder for quicker starts",
+        "compile cache": f"{jax.config.jax_compilation_cache_dir} (JAX_COMPILATION_CACHE_DIR moves it)",  # type: ignore[attr-defined]
     }
+
+
+read = reader(Doctor)

@@ -1,19 +1,19 @@
-"""The commands of `eval.py`: a tournament, a sequential test of two agents, ratings of files of results.
+"""`jaxgo eval`: a tournament, a sequential test of two agents, ratings of files of results.
 
 A command is a frozen dataclass, as those of `jaxgo` are: its fields are its flags. JAX is imported inside `run`.
 """
 
 import json
-import os
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from jaxgo.arena.engines.protocols import Limits
     from jaxgo.arena.openings import Openings
     from jaxgo.arena.records import PairResult
-    from jaxgo.cli.main import Command
 
 FIELD = ("random", "greedy", "uct:50", "uct:200", "gumbel:32")  # who plays where nobody is named
 PAIRS, PAIRS_UNTIL, PAIRS_SPRT = 40, 1000, 5000  # of each match, unless told otherwise
@@ -250,36 +249,43 @@ def precision(text: str) -> float:
     return elo
 
 
-COMMANDS: "dict[str, type[Command]]" = {"ratings": Ratings, "sprt": SequentialTest}
+ABOUT = """Let players play each other and rate them, with error bars.
+
+  jaxgo eval tictactoe                                            a first table, within a minute
+  jaxgo eval connect4 --agents uct:100 uct:400 random --pairs 200
+  jaxgo eval go9 --agents gumbel:64@runs/a uct:400 --until ±15    games until the error bars are this small
+  jaxgo eval gomoku15 --agents uct:800 uct:400 uct:200 --schedule gauntlet --games games/
+  jaxgo eval go9 --agents 'gtp:gnugo --mode gtp --level 1' uct:400    engines of GTP and Gomocup play, too
+  jaxgo eval connect4 --option height=5 --book openings.txt --plot ladder.svg
+
+  jaxgo eval sprt uct:400,c=1.2 uct:400 --game connect4 --elo0 0 --elo1 10
+  jaxgo eval ratings runs/a/matches.jsonl runs/b/matches.jsonl --html ladder.html
+
+`sprt --help` and `ratings --help` tell their own flags. Agents are named as in docs/search.md."""
+
+COMMANDS: dict[str, type[Any]] = {"ratings": Ratings, "sprt": SequentialTest}
 
 
-def main(about: str, argv: Sequence[str] | None = None) -> int:
-    """Runs one command of `eval.py` and returns the exit status: 0 fine, 2 the user's mistake."""
-    words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
-    try:
-        if words[0] in COMMANDS:
-            command: Command = tyro.cli(COMMANDS[words[0]], prog=f"eval.py {words[0]}", args=words[1:])
-        else:
-            command = tyro.cli(Tournament, prog="eval.py", description=about, args=words)
-        _use_machine()
-        status = command.run()
-        sys.stdout.flush()
-        return status
-    except UsageError as error:
-        print(f"eval.py: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("eval.py: stopped; all finished pairs are kept, the same command goes on", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+@dataclass(frozen=True)
+class Eval:
+    """One of the three, on all cores; what is finished when it is stopped is kept."""
+
+    command: Command
+
+    def run(self) -> int:
+        from jaxgo.system import devices
+
+        devices.use_cores()
+        try:
+            return self.command.run()
+        except KeyboardInterrupt:
+            print("stopped; all finished pairs are kept, the same command goes on", file=sys.stderr)
+            return INTERRUPTED
 
 
-def _use_machine() -> None:
-    """All cores play, and compiled programs are kept in the user's cache, so that the next run starts at once."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "jaxgo", "compiled")
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
-    from jaxgo.system import devices
-
-    devices.use_cores()
+def read(program: str, words: Sequence[str]) -> Command:
+    """The command of these words: `ratings ...`, `sprt ...`, or a tournament."""
+    first = words[0] if words else "--help"
+    if first in COMMANDS:
+        return Eval(tyro.cli(COMMANDS[first], prog=f"{program} {first}", args=list(words[1:])))
+    return Eval(tyro.cli(Tournament, prog=program, description=ABOUT, args=list(words) or ["--help"]))

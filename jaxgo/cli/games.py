@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from jaxgo.cli.command import reader
+
 
 @dataclass(frozen=True)
 class ListGames:
@@ -27,3 +29,6 @@ class ListGames:
             console.print(table)
         print(drawn.get(), end="")
         return 0
+
+
+read = reader(ListGames)

@@ -1,57 +1,72 @@
 """The `jaxgo` program: finds the command, reports mistakes in one sentence.
 
-A command is a frozen dataclass (its fields are its flags, its docstring is its help) with a `run() -> int`. A new one
-is a small file and a line in `COMMANDS`. These files import JAX inside `run`: `jaxgo --help` does not wait for it.
+A new command is a file in this folder that has a `read` (see `command`), and a line in `COMMANDS`. Files are imported
+when their command is asked for: `jaxgo --help` waits for nothing.
 """
 
+import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
-
-import tyro
 
 import jaxgo
-from jaxgo.cli.analyse import Analyse
-from jaxgo.cli.doctor import Doctor
-from jaxgo.cli.games import ListGames
-from jaxgo.cli.show import Show
-from jaxgo.core.errors import UsageError
+from jaxgo.cli.command import INTERRUPTED, Command, Read
+from jaxgo.core.errors import UsageError, choose
 
-
-@runtime_checkable
-class Command(Protocol):
-    def run(self) -> int: ...
-
-
-COMMANDS: dict[str, type[Command]] = {
-    "games": ListGames,
-    "show": Show,
-    "analyse": Analyse,
-    "doctor": Doctor,
+COMMANDS = {  # the file, and what it is for
+    "train": ("train_job", "learn a game by self-play, and end in a table of ratings"),
+    "eval": ("eval", "let players meet and rate them, with error bars; also `eval sprt` and `eval ratings`"),
+    "analyse": ("analyse", "search a position: visits, values, priors, proofs, lines"),
+    "show": ("show", "draw a position in the terminal and as a picture"),
+    "games": ("games", "list the games"),
+    "doctor": ("doctor", "tell device, versions and speed of this machine"),
 }
 
 
-def parse(argv: Sequence[str]) -> Command:
-    """The command that these arguments describe; tyro prints help (exit 0) and complaints (exit 2) itself."""
-    commands: dict[str, Any] = dict(COMMANDS)
-    about = f"{jaxgo.__doc__ or ''}".splitlines()[0] + f" Version {jaxgo.__version__}."
-    return tyro.extras.subcommand_cli_from_dict(commands, prog="jaxgo", description=about, args=list(argv))
+def about() -> str:
+    """What `jaxgo --help` says."""
+    lines = [
+        f"{jaxgo.__doc__ or ''}".splitlines()[0] + f" Version {jaxgo.__version__}.",
+        "",
+        "usage: jaxgo COMMAND ...",
+    ]
+    wide = max(map(len, COMMANDS))
+    lines += ["", *(f"  {name:<{wide}}  {words}" for name, (_, words) in COMMANDS.items())]
+    return "\n".join([*lines, "", "`jaxgo COMMAND --help` tells the flags of a command."])
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def parse(words: Sequence[str]) -> Command:
+    """The command that these words describe."""
+    name, *rest = words
+    if name not in COMMANDS:
+        raise choose("command", name, COMMANDS)
+    read: Read = importlib.import_module(f"jaxgo.cli.{COMMANDS[name][0]}").read
+    return read(f"jaxgo {name}", rest)
+
+
+def main(words: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0 fine, 2 the user's mistake."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments == ["--version"]:
-        print(f"jaxgo {jaxgo.__version__}")
+    arguments = list(sys.argv[1:] if words is None else words) or ["--help"]
+    if arguments[0] in ("--help", "-h", "--version"):
+        print(f"jaxgo {jaxgo.__version__}" if arguments[0] == "--version" else about())
         return 0
     try:
-        status = parse(arguments or ["--help"]).run()
+        status = _run(parse(arguments))
         sys.stdout.flush()
         return status
     except UsageError as error:
         print(f"jaxgo: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("jaxgo: stopped", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:  # `jaxgo games | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _run(command: Command) -> int:
+    from jaxgo.system import devices
+
+    devices.keep_programs()
+    return command.run()

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from jaxgo.cli.command import reader
 from jaxgo.core.errors import UsageError
 
 
@@ -39,3 +40,6 @@ class Show:
         print(board_view.text(game, position.state))
         print(status(game, position))
         return 0
+
+
+read = reader(Show)

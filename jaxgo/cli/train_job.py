@@ -1,16 +1,18 @@
-"""A whole job: the run folder, the loop, what people see of it, and what to do with its result."""
+"""`jaxgo train`: a whole job, with the run folder, the loop, what people see of it, and what to do with its result."""
 
+import dataclasses
 import logging
-from collections.abc import Callable
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import jax
 from rich.console import Console
 
 from jaxgo.agents import load_agent
 from jaxgo.arena import elo, records
-from jaxgo.cli.train import Job
+from jaxgo.cli.command import INTERRUPTED, Command
+from jaxgo.cli.train_words import Job, list_presets, parse
 from jaxgo.system import devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
@@ -28,7 +30,38 @@ from jaxgo.ui.tables import ranking, remarks
 # what may differ when a run goes on: how long, how often, and against whom it measures itself
 FREE = ("budget", "judge", "save_every", "learner.patience")
 
-Draw = Callable[[Any, Any], str]  # a game and a state as SVG
+MOST_CORES = 8  # that become devices of their own; every preset can be shared by 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Train:
+    """Train, until the budget is spent or Ctrl-C."""
+
+    job: Job
+
+    def run(self) -> int:
+        try:
+            return run(self.job)
+        except KeyboardInterrupt:
+            print("left at once; the same command goes on from the last checkpoint", file=sys.stderr)
+            return INTERRUPTED
+
+
+@dataclasses.dataclass(frozen=True)
+class ListPresets:
+    """Print the presets."""
+
+    def run(self) -> int:
+        print(list_presets())
+        return 0
+
+
+def read(program: str, words: Sequence[str]) -> Command:
+    """The command of these words. Every core is a device, which must be said before anybody asks for one."""
+    if list(words) == ["--list"]:
+        return ListPresets()
+    devices.use_cores(MOST_CORES)
+    return Train(parse(words))
 
 
 class Recorder:
@@ -54,11 +87,10 @@ class Recorder:
             self._metrics.close()
 
 
-def run(job: Job, draw: Draw | None = None, console: Console | None = None) -> int:
+def run(job: Job, console: Console | None = None) -> int:
     """Trains, shows, judges and reports; 0 also when it was asked to stop."""
     devices.join_hosts()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    devices.keep_programs()
     config, console = job.config, console or Console(force_terminal=False if job.plain else None, emoji=False)
     check(config)
     place = Path(job.run)
@@ -81,7 +113,7 @@ def run(job: Job, draw: Draw | None = None, console: Console | None = None) -> i
         if stop():
             console.print(f"stopped and saved in {place}; go on with: {job.again}", soft_wrap=True, highlight=False)
             return 0
-        _finish(console, job, draw)
+        _finish(console, job)
     return 0
 
 
@@ -121,10 +153,10 @@ def _table(console: Console, job: Job) -> None:
         console.print(sentence, soft_wrap=True, highlight=False)
 
 
-def _finish(console: Console, job: Job, draw: Draw | None) -> None:
+def _finish(console: Console, job: Job) -> None:
     """The table, the report, and what one can do now."""
     _table(console, job)
-    for sentence in reports.write(Path(job.run), draw):
+    for sentence in reports.write(Path(job.run)):
         console.print(sentence, soft_wrap=True, highlight=False)
     game, search = job.config.game, f"gumbel:{max(64, job.config.search.budget)}"
     options = "".join(f" --option {name}={value}" for name, value in job.config.options)

@@ -24,7 +24,7 @@ FREE = 8  # plies that are drawn from the policy; then the best move is played
 LINE = 4  # plies of an opening
 
 
-class Seen(NamedTuple):
+class PositionView(NamedTuple):
     """A position and what the network says of it."""
 
     state: Any
@@ -34,7 +34,7 @@ class Seen(NamedTuple):
     moves: list[tuple[str, float]]  # the likeliest first
 
 
-class Sample(NamedTuple):
+class ShownGame(NamedTuple):
     """A game, and how it ended."""
 
     moves: list[str]
@@ -42,13 +42,13 @@ class Sample(NamedTuple):
     state: Any  # at its end
 
 
-class Thought(NamedTuple):
+class PolicyPreview(NamedTuple):
     """What the report shows of a network."""
 
     sampled: int
     openings: list[tuple[list[str], float]]  # the first moves, and the share of games that begin so
-    positions: list[Seen]
-    games: list[Sample]
+    positions: list[PositionView]
+    games: list[ShownGame]
 
 
 class _Played(NamedTuple):
@@ -60,7 +60,7 @@ class _Played(NamedTuple):
     ply: Int32[Array, ""]
 
 
-def read(config: TrainConfig, params: Params) -> Thought:
+def read(config: TrainConfig, params: Params) -> PolicyPreview:
     """Lets a network play some games by its first thought."""
     game = config.make_game()
     module: Any = config.net.module(game)
@@ -76,20 +76,19 @@ def read(config: TrainConfig, params: Params) -> Thought:
     start = jax.tree.map(lambda x: x[0], model.start(jax.random.key(0), 1).state)
     middle = jax.tree.map(lambda x: x[0], played.middle)
     views = [_see(game, look(params, state), state) for state in (start, middle) if not bool(game.over(state))]
-    last = jax.device_get(played.position.state)
     returns = jax.jit(jax.vmap(game.returns))(played.position.state)
     games = [
-        Sample(names[lane], _result(bool(played.over[lane]), returns[lane]), jax.tree.map(lambda x, i=lane: x[i], last))
-        for lane in range(3)
+        ShownGame(line, _result(bool(over), result), jax.tree.map(lambda x, i=lane: x[i], played.position.state))
+        for lane, (line, over, result) in enumerate(zip(names[:3], played.over[:3], returns[:3], strict=True))
     ]
-    return Thought(SAMPLED, common, views, games)
+    return PolicyPreview(SAMPLED, common, views, games)
 
 
 def end_of(game: Game[Any], actions: Sequence[int]) -> Any:
     """The state after these moves of a game from its start."""
     line = np.zeros(game.max_plies, np.int32)
     line[: len(actions)] = actions
-    return jax.device_get(_replay(game, jnp.asarray(line), jnp.int32(len(actions))))
+    return _replay(game, jnp.asarray(line), jnp.int32(len(actions)))
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -130,11 +129,11 @@ def _look(model: Model, params: Params, state: Any) -> tuple[Float32[Array, " A"
     return jnp.where(legal[0], jax.nn.softmax(said.logits[0]), 0.0), said.value[0]
 
 
-def _see(game: Game[Any], said: tuple[Array, Array], state: Any) -> Seen:
+def _see(game: Game[Any], said: tuple[Array, Array], state: Any) -> PositionView:
     policy, value = np.asarray(said[0]), float(said[1])
     best = np.argsort(-policy)[:8]
     moves = [(game.action_name(int(a)), float(policy[a])) for a in best if policy[a] > 0]
-    return Seen(jax.device_get(state), int(state.ply), int(state.to_play), value, moves)
+    return PositionView(state, int(state.ply), int(state.to_play), value, moves)
 
 
 def _result(over: bool, returns: Array) -> str:

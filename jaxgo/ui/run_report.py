@@ -6,7 +6,7 @@ matplotlib (the group `dev` and the extra `plot` have it); the page does without
 """
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,16 @@ from jaxgo.system.metrics import Row, read_rows
 from jaxgo.system.rundir import load_player, read_config
 from jaxgo.training.config import TrainConfig, from_json
 from jaxgo.training.judge import GAMES, MATCHES
-from jaxgo.ui import policy_preview as instinct
+from jaxgo.ui import board_view, policy_preview
 from jaxgo.ui.page import page
-from jaxgo.ui.policy_preview import Sample, Thought
+from jaxgo.ui.policy_preview import PolicyPreview, ShownGame
 from jaxgo.ui.run_screen import short_name
 
 CURVES, PAGE = "curves.png", "report.html"
 MOST = 8  # games on the page
-Draw = Callable[[Any, Any], str]
 
 
-def write(run: Path, draw: Draw | None = None) -> list[str]:
+def write(run: Path) -> list[str]:
     """Writes both files; what to tell about them."""
     config, rows = from_json(read_config(run)), read_rows(run)
     said: list[str] = []
@@ -39,10 +38,10 @@ def write(run: Path, draw: Draw | None = None) -> list[str]:
         write_whole(run / CURVES, picture[0])
     try:
         about, params = load_player(run)
-        thought: Thought | None = instinct.read(config, params)
+        preview: PolicyPreview | None = policy_preview.read(config, params)
     except UsageError:
-        about, thought = {}, None
-    write_whole(run / PAGE, _page(run, config, rows, about, thought, picture[1] if picture else "", draw))
+        about, preview = {}, None
+    write_whole(run / PAGE, _page(run, config, rows, about, preview, picture[1] if picture else ""))
     return [*said, f"{'the report:':<13} {run / PAGE}"]
 
 
@@ -111,9 +110,8 @@ def _page(
     config: TrainConfig,
     rows: Sequence[Row],
     about: dict[str, Any],
-    thought: Thought | None,
+    preview: PolicyPreview | None,
     curves: str,
-    draw: Draw | None,
 ) -> str:
     seconds = max((row.get("seconds", 0.0) for row in rows), default=0.0)
     head = f"{config.game}: {seconds / 60:.1f} minutes, {max((row['iteration'] for row in rows), default=0)} iterations"
@@ -121,13 +119,13 @@ def _page(
     judged = judged_games(run, config, rows)
     if curves:
         parts.append(f'<h2>Curves</h2><div class="curves">{curves}</div>')
-    if thought:
+    if preview:
         step = f" of step {about['step']}" if "step" in about else ""
-        parts += [_openings(thought, step), _positions(config, thought, draw)]
+        parts += [_openings(preview, step), _positions(config, preview)]
     if judged:
-        parts.append(_games(config, judged, "from the last judgement; who is named first moves first", draw))
-    elif thought:
-        parts.append(_games(config, thought.games, "by its policy alone, without search", draw))
+        parts.append(_games(config, judged, "from the last judgement; who is named first moves first"))
+    elif preview:
+        parts.append(_games(config, preview.games, "by its policy alone, without search"))
     parts.append(f"<h2>Settings</h2><table>{_settings(run)}</table>")
     return page(run.name, [part for part in parts if part])
 
@@ -144,36 +142,36 @@ def _ratings(rows: Sequence[Row]) -> str:
     return f"<h2>Ratings</h2><table><tr><th>player<th>Elo, 95 %</tr>{cells}</table>"
 
 
-def _openings(thought: Thought, step: str) -> str:
+def _openings(preview: PolicyPreview, step: str) -> str:
     rows = "".join(
         f'<tr><td class="n">{share:.0%}<td><span class="bar" style="width:{200 * share:.0f}px"></span>'
         f"<td>{escape(' '.join(line))}</tr>"
-        for line, share in thought.openings
+        for line, share in preview.openings
     )
     words = (
-        f"how {thought.sampled} games begin that the network{escape(step)} plays by its policy alone, without search"
+        f"how {preview.sampled} games begin that the network{escape(step)} plays by its policy alone, without search"
     )
     return f"<h2>Openings</h2><p>{words}</p><table>{rows}</table>"
 
 
-def _positions(config: TrainConfig, thought: Thought, draw: Draw | None) -> str:
+def _positions(config: TrainConfig, preview: PolicyPreview) -> str:
     game, out = config.make_game(), []
-    for position in thought.positions:
+    for position in preview.positions:
         rows = "".join(
             f'<tr><td>{escape(name)}<td class="n">{share:.1%}<td><span class="bar" style="width:{160 * share:.0f}px">'
             "</span></tr>"
             for name, share in position.moves
         )
-        picture = f"<figure>{draw(game, position.state)}</figure>" if draw else ""
+        picture = f"<figure>{board_view.svg(game, position.state)}</figure>"
         words = f"ply {position.ply}, seat {position.seat} to move, value for it {position.value:+.2f}"
         out.append(f'<h3>{escape(words)}</h3><div class="row">{picture}<table>{rows}</table></div>')
     return "<h2>What the network thinks</h2>" + "".join(out)
 
 
-def _games(config: TrainConfig, games: Sequence[Sample], words: str, draw: Draw | None) -> str:
+def _games(config: TrainConfig, games: Sequence[ShownGame], words: str) -> str:
     game, out = config.make_game(), []
     for number, sample in enumerate(games, 1):
-        picture = f"<figure>{draw(game, sample.state)}</figure>" if draw else ""
+        picture = f"<figure>{board_view.svg(game, sample.state)}</figure>"
         out.append(
             f"<h3>game {number}: {escape(sample.result)}</h3><div class='row'>{picture}"
             f"<p style='max-width:28rem'><code>{escape(', '.join(sample.moves))}</code></p></div>"
@@ -181,7 +179,7 @@ def _games(config: TrainConfig, games: Sequence[Sample], words: str, draw: Draw 
     return f"<h2>Games</h2><p>{escape(words)}</p>" + "".join(out)
 
 
-def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[Sample]:
+def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[ShownGame]:
     """Games of the player that was judged last, one for each seat against everybody, as far as they were saved."""
     player = next((row["player"] for row in reversed(rows) if row.get("player")), "")
     game, found = config.make_game(), []
@@ -200,7 +198,7 @@ def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[Sa
             words = {1.0: f"{short_name(seats[0])} wins", 0.0: f"{short_name(seats[1])} wins"}.get(points, "a draw")
             names = [game.action_name(action) for action in actions]
             result = f"{short_name(seats[0])} against {short_name(seats[1])}: {words}"
-            found.append(Sample(names, result, instinct.end_of(game, actions)))
+            found.append(ShownGame(names, result, policy_preview.end_of(game, actions)))
     return found[:MOST]
 
 

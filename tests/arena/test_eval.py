@@ -12,6 +12,7 @@ import pytest
 from jaxgo.arena import records
 from jaxgo.arena.contest import Progress
 from jaxgo.cli import eval as evaluate
+from jaxgo.cli.main import main
 from jaxgo.ui import match_screen
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +20,7 @@ TWO = ("tictactoe", "--agents", "random", "greedy", "--pairs", "6")  # one progr
 
 
 def run(*words: object) -> int:
-    return evaluate.main("About.", [str(word) for word in words])
+    return main(["eval", *map(str, words)])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -122,13 +123,13 @@ def test_a_mistake_is_one_sentence(words, said, tmp_path, capsys):
     out, error = capsys.readouterr()
     assert not out
     assert said in error
-    assert error.startswith("eval.py: ")
+    assert error.startswith("jaxgo: ")
     assert error.count("\n") == 1
 
 
 def test_eval_py_is_short_and_helps_without_waiting_for_jax():
     text = (ROOT / "eval.py").read_text()
-    assert len(text.splitlines()) <= 60
+    assert len(text.splitlines()) <= 10
     code = (
         "import sys, runpy\nsys.argv = ['eval.py', '--help']\n"
         "try:\n    runpy.run_path('eval.py', run_name='__main__')\nexcept SystemExit as end:\n    assert not end.code\n"
@@ -138,9 +139,8 @@ def test_eval_py_is_short_and_helps_without_waiting_for_jax():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
     assert ran.returncode == 0, ran.stderr
-    for words in ("uv run eval.py tictactoe", "uv run eval.py sprt", "uv run eval.py ratings"):
+    for words in ("jaxgo eval tictactoe", "jaxgo eval sprt", "jaxgo eval ratings"):
         assert words in ran.stdout
-        assert words in text
 
 
 def test_a_run_that_is_killed_goes_on(tmp_path):

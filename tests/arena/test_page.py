@@ -11,6 +11,7 @@ from jaxgo.arena import games_file
 from jaxgo.arena.elo import fit
 from jaxgo.arena.records import PairResult
 from jaxgo.cli import eval as evaluate
+from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.ui import board_view, ladder_page
@@ -185,9 +186,9 @@ def test_a_tournament_saves_what_its_page_needs(tmp_path, monkeypatch):
         "--html",
         str(page),
     ]
-    assert evaluate.main("About.", words) == 0
+    assert main(["eval", *words]) == 0
     assert len(list((tmp_path / evaluate.GAMES).iterdir())) == 2 * evaluate.SAMPLE
     first = data(page.read_text())
     assert len(first["games"]) == 2 * evaluate.SAMPLE
-    assert evaluate.main("About.", ["ratings", str(out), "--html", str(page), "--json"]) == 0
+    assert main(["eval", "ratings", str(out), "--html", str(page), "--json"]) == 0
     assert data(page.read_text()) == first

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxgo.cli.train import settings
+from jaxgo.cli.train_words import settings
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
 from jaxgo.nets import NETS, Mlp, ResNet

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 import quick
 
-from jaxgo.cli import train as command
+from jaxgo.cli import train_words as command
+from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import load_player, read_config
 from jaxgo.training.presets import PRESETS
-from jaxgo.ui import run_report as report
+from jaxgo.ui import run_report
 
 ROOT = Path(__file__).parents[2]
 # few and small programs: the tests are about the command, not about strength
@@ -112,11 +113,11 @@ def test_a_report_is_made_from_the_files_alone(whole, monkeypatch):
     run, _ = whole
     (run / "report.html").unlink()
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    said = report.write(run)
+    said = run_report.write(run)
     assert "matplotlib is missing" in said[0]
     assert "<h2>Ratings" in (run / "report.html").read_text()
     rows = read_rows(run)
-    assert [round(seconds) for seconds, _, _ in report.ladder(rows)] == [round(rows[-1]["seconds"])]
+    assert [round(seconds) for seconds, _, _ in run_report.ladder(rows)] == [round(rows[-1]["seconds"])]
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
@@ -171,10 +172,10 @@ def test_net_and_search_change_by_name():
     ],
 )
 def test_a_mistake_is_one_sentence(words, sentence, capsys):
-    assert command.main(words.split()) == 2
+    assert main(["train", *words.split()]) == 2
     out, error = capsys.readouterr()
     assert not out
-    assert error.startswith("train.py: ")
+    assert error.startswith("jaxgo: ")
     assert sentence in error
     assert error.count("\n") == 1
 
@@ -198,7 +199,7 @@ def test_a_mistake_is_one_sentence(words, sentence, capsys):
     ],
 )
 def test_an_impossible_run_is_refused_before_it_leaves_a_trace(words, sentence, tmp_path, capsys):
-    assert command.main([*TINY, "--run", str(tmp_path / "run"), *words.split()]) == 2
+    assert main(["train", *TINY, "--run", str(tmp_path / "run"), *words.split()]) == 2
     error = capsys.readouterr().err
     assert sentence in error
     assert error.count("\n") == 1
@@ -207,12 +208,12 @@ def test_an_impossible_run_is_refused_before_it_leaves_a_trace(words, sentence, 
 
 def test_a_run_is_not_resumed_with_other_settings(whole, capsys):
     run, _ = whole
-    assert command.main([*TINY, "--run", str(run), "--net.width", "16"]) == 2
+    assert main(["train", *TINY, "--run", str(run), "--net.width", "16"]) == 2
     assert "is a run with net.width=8, not 16; resume it with its own settings" in capsys.readouterr().err
 
 
 def test_the_presets_are_listed(capsys):
-    assert command.main(["--list"]) == 0
+    assert main(["train", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == list(PRESETS)
 

@@ -1,11 +1,10 @@
-"""The command line of `train.py`: a preset, and settings of its config as `--search.simulations 64`."""
+"""The words of `jaxgo train`: a preset, and settings of its config as `--search.simulations 64`."""
 
 import contextlib
 import dataclasses
 import difflib
 import io
 import re
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -14,15 +13,12 @@ import tyro
 from jaxgo.core.errors import UsageError, choose
 from jaxgo.nets import NETS
 from jaxgo.search import SEARCHES
-from jaxgo.system import devices
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.presets import PRESETS, default_preset
 
-ABOUT = """Train a player by self-play: `train.py` for what suits this machine, `train.py PRESET`, or a preset with
-other settings: `train.py go9 --search.simulations 64`. Ctrl-C saves; the same command goes on.
-`train.py --list` lists the presets."""
-
-MOST_CORES = 8  # that become devices of their own; every preset can be shared by 8
+ABOUT = """Train a player by self-play: `jaxgo train` for what suits this machine, `jaxgo train PRESET`, or a preset
+with other settings: `jaxgo train go9 --search.simulations 64`. Ctrl-C saves; the same command goes on.
+`jaxgo train --list` lists the presets. (`train.py` at the top of a clone is the same command.)"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +104,9 @@ def _tyro(job: Job, words: list[str]) -> tuple[Job, list[str]]:
     out, errors = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            return tyro.cli(Job, prog="train.py", description=ABOUT, args=words, default=job, return_unknown_args=True)
+            return tyro.cli(
+                Job, prog="jaxgo train", description=ABOUT, args=words, default=job, return_unknown_args=True
+            )
     except SystemExit as end:
         if end.code == 0:
             print(out.getvalue(), end="")
@@ -116,7 +114,7 @@ def _tyro(job: Job, words: list[str]) -> tuple[Job, list[str]]:
     text = errors.getvalue() or out.getvalue()
     told = " ".join(re.sub(r"^[│╭╰|].*?(?=\s|$)|[│|╮╯]\s*$", "", line).strip() for line in text.splitlines()[1:])
     parts = [" ".join(part.split()) for part in re.split(r"[-─]{8,}", told)]
-    sentence = next((part for part in parts if part), "the settings cannot be read; see train.py --help")
+    sentence = next((part for part in parts if part), "the settings cannot be read; see jaxgo train --help")
     raise UsageError(sentence.removeprefix("Error parsing config.").rstrip("."))
 
 
@@ -154,23 +152,3 @@ def list_presets() -> str:
     return "\n".join(
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
-
-
-def main(argv: Sequence[str] | None = None, **views: Any) -> int:
-    """Runs a job and returns the exit status: 0 fine, 2 the user's mistake."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    if words == ["--list"]:
-        print(list_presets())
-        return 0
-    devices.use_cores(MOST_CORES)
-    try:
-        job = parse(words)
-        from jaxgo.cli.train_job import run
-
-        return run(job, **views)
-    except UsageError as error:
-        print(f"train.py: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("train.py: left at once; the same command goes on from the last checkpoint", file=sys.stderr)
-        return 130

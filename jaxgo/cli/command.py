@@ -1,0 +1,29 @@
+"""What a command is, and how its words become one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import tyro
+
+INTERRUPTED = 130  # the exit status of what Ctrl-C ended, as shells have it
+
+
+@runtime_checkable
+class Command(Protocol):
+    """A frozen dataclass: its fields are its flags, its docstring is its help. It imports JAX inside `run`."""
+
+    def run(self) -> int:
+        """Does it, and returns the exit status."""
+
+
+Read = Callable[[str, Sequence[str]], Command]  # the program's name, and the words behind it
+
+
+def reader(kind: type[Any]) -> Read:
+    """Reads the words of a command by its fields; tyro prints help (exit 0) and complaints (exit 2) itself."""
+
+    def read(program: str, words: Sequence[str]) -> Command:
+        command: Command = tyro.cli(kind, prog=program, args=list(words))
+        return command
+
+    return read
