@@ -85,7 +85,8 @@ def section(names: list[str], measured: dict[str, float]) -> str:
     rows = "\n".join(row(name, GAMES[name], measured.get(name)) for name in names)
     figure = f"![a position of {shown(names)}](pictures/{shown(names)}.svg)"
     source = f"[source](../{family.__module__.replace('.', '/')}.py)"
-    return f"## {', '.join(names)}\n\n{figure}\n\n{words(names[0])}\n\n{source}\n\n{COLUMNS}\n{rows}\n"
+    notation = f"Moves are written as {family.notation}."
+    return f"## {', '.join(names)}\n\n{figure}\n\n{words(names[0])}\n\n{notation}\n\n{source}\n\n{COLUMNS}\n{rows}\n"
 
 
 def page() -> str:

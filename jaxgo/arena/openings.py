@@ -19,6 +19,7 @@ from jaxgo.core import choice, play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
+from jaxgo.core.replay import split_moves
 from jaxgo.evaluators.rollout import Rollout
 
 BATCH = 256  # candidates that are drawn at once
@@ -103,7 +104,7 @@ def book(game: Game[Any], path: str | os.PathLike[str]) -> Openings:
         raise UsageError(f"cannot read the openings in {path}: {error}") from None
     lines, places = [], []
     for number, line in enumerate(text.splitlines(), 1):
-        words = line.partition("#")[0].replace(",", " ").split()
+        words = split_moves(line.partition("#")[0])
         if not words:
             continue
         try:

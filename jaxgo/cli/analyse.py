@@ -26,7 +26,7 @@ class Analyse:
     name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
     """The game, as `jaxgo games` lists it."""
     moves: str = ""
-    """Moves from the start, parted by commas, such as d4,e5."""
+    """Moves from the start, parted by commas, such as b2,a1; see `jaxgo show GAME --notation`."""
     agent: str = "uct:6400"
     """Who searches, such as puct:800 or uct:6400,rollouts=4."""
     seconds: float = 0.0
@@ -48,7 +48,7 @@ class Analyse:
 
         from jaxgo import agents
         from jaxgo.core import play
-        from jaxgo.core.replay import replay
+        from jaxgo.core.replay import replay, split_moves
         from jaxgo.games.names import read_game
         from jaxgo.search.think import Limit, Thinker
 
@@ -58,7 +58,7 @@ class Analyse:
             raise UsageError("--json and --dagaz are two ways to print the same; choose one")
         game = read_game(self.name, self.option)
         agent = agents.load_agent(self.agent, game)
-        position, _ = replay(game, [text for text in self.moves.split(",") if text.strip()])
+        position, _ = replay(game, split_moves(self.moves))
         if bool(play.over(game, position)):
             raise UsageError(f"the game is over after --moves {self.moves}; leave the last move out")
         thinker = Thinker(agent.search, agent.model, agent.params, jax.random.key(self.seed))

@@ -17,20 +17,26 @@ class Show:
     name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
     """The game, as `jaxgo games` lists it."""
     moves: str = ""
-    """Moves from the start, parted by commas, such as d4,e5."""
+    """Moves from the start, parted by commas, such as b2,a1; --notation tells how the game writes them."""
     option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
     """An option of the game, such as komi=5.5; may be given several times."""
     svg: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Write the picture to this file."""
+    """Write the picture to this file, which ends in .svg."""
+    notation: bool = False
+    """Tell how moves are written, and which are legal in the position."""
 
     def run(self) -> int:
-        from jaxgo.core.replay import replay, status
+        import numpy as np
+
+        from jaxgo.core import play
+        from jaxgo.core.replay import replay, some_legal, split_moves, status
         from jaxgo.games.names import describe_options, read_game
         from jaxgo.ui import board_view
 
         game = read_game(self.name, self.option)
-        moves = [text for text in self.moves.split(",") if text.strip()]
-        position, last = replay(game, moves)
+        if self.svg is not None and self.svg.suffix.lower() != ".svg":
+            raise UsageError(f"--svg {self.svg} is no name of a picture; end it in .svg, the one kind that is written")
+        position, last = replay(game, split_moves(self.moves))
         if self.svg is not None:
             try:
                 self.svg.write_text(board_view.svg(game, position.state, last=last))
@@ -39,6 +45,9 @@ class Show:
         print(f"{self.name} {describe_options(game)}".rstrip())
         print(board_view.text(game, position.state))
         print(status(game, position))
+        if self.notation:
+            print(f"Moves are written as {game.notation}.")
+            print(f"Legal now: {some_legal(game, np.asarray(play.legal(game, position)))}.")
         return 0
 
 

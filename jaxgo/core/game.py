@@ -71,6 +71,7 @@ class Game(abc.ABC, Generic[S]):
     players: ClassVar[int] = 2  # 1 for puzzles
     pieces: ClassVar[tuple[Piece, ...]]  # the look of each code of `cells`; code 0 is the empty cell
     grid: ClassVar[Literal["squares", "points", "blocks"]] = "squares"  # or on crossings; or cells of a code are one
+    notation: ClassVar[str] = "the number of the action: `0`"  # how `action_name` writes moves, with an example
 
     # -- sizes -------------------------------------------------------------------------------------------------
     @property
@@ -186,7 +187,7 @@ class Game(abc.ABC, Generic[S]):
 
     # -- names -------------------------------------------------------------------------------------------------
     def action_name(self, action: int) -> str:
-        """The name that people of this game use."""
+        """The name that people of this game use: one word, without blanks, commas and #, which part lists of moves."""
         return str(action)
 
     def parse_action(self, text: str) -> int:
@@ -195,7 +196,7 @@ class Game(abc.ABC, Generic[S]):
         try:
             return names[text.strip().lower()]
         except KeyError:
-            some = ", ".join(list(names)[:3])
+            some = ", ".join(list(names)[:-4:-1])  # the first ones lie last
             raise UsageError(f"no action is called {text!r} here; names look like: {some}") from None
 
 

@@ -1,4 +1,4 @@
-"""A game played from the names of its moves."""
+"""A game played from the names of its moves, and lists of such names."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +12,13 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 
+SOME = 8  # legal moves that are named where another one was asked for
+
+
+def split_moves(text: str) -> list[str]:
+    """The names in a list of moves; blanks and commas part them, so no name has one (see `Game.action_name`)."""
+    return text.replace(",", " ").split()
+
 
 def replay(game: Game[Any], moves: Sequence[str]) -> tuple[Position, int | None]:
     """The position after these moves, and the last of them; a UsageError names the first that is not legal."""
@@ -19,13 +26,22 @@ def replay(game: Game[Any], moves: Sequence[str]) -> tuple[Position, int | None]
     legal = jax.jit(lambda p: play.legal(game, p))
     step = jax.jit(lambda p, a: play.play(game, p, a)[0])
     for number, text in enumerate(moves, 1):
-        last = game.parse_action(text)
         mask = np.asarray(legal(position))
-        if not mask[last]:
-            some = ", ".join(game.action_name(a) for a in np.flatnonzero(mask)[:8].tolist()) or "none: the game is over"
-            raise UsageError(f"move {number}, {text.strip()!r}, is not legal; legal moves are: {some}")
+        try:
+            last, wrong = game.parse_action(text), "is not legal"
+        except UsageError:
+            last, wrong = None, "names no move of this game"
+        if last is None or not mask[last]:
+            raise UsageError(f"move {number}, {text.strip()!r}, {wrong}; legal moves are: {some_legal(game, mask)}")
         position = step(position, jnp.int32(last))
     return position, last
+
+
+def some_legal(game: Game[Any], mask: np.ndarray) -> str:
+    """The names of the first legal actions of a mask, for a message."""
+    legal = np.flatnonzero(mask).tolist()
+    more = f" and {len(legal) - SOME} more" if len(legal) > SOME else ""
+    return ", ".join(game.action_name(a) for a in legal[:SOME]) + more or "none: the game is over"
 
 
 def status(game: Game[Any], position: Position) -> str:

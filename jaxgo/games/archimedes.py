@@ -48,6 +48,7 @@ class Archimedes(Game[ArchimedesState]):
     max_plies: int = 300
 
     pieces = (EMPTY, Piece("B", 0), Piece("W", 1))
+    notation = "the two squares of the move, `b3-b5`"
 
     def __post_init__(self) -> None:
         if self.rules not in RULES:

@@ -1,7 +1,7 @@
 """3D Connect Four on an octagon of 24 stacks, six high: every line scores, and the game lasts all 64 stones.
 
 The k-th line of the game, whoever makes it, is worth floor(100 / k) points. Stacks are named by row and column of
-their 6 x 6 square, `2,3`. Pictures show the six levels side by side, the lowest at the left.
+their 6 x 6 square, `23`. Pictures show the six levels side by side, the lowest at the left.
 """
 
 import dataclasses
@@ -87,6 +87,7 @@ class Connect3D(Game[Connect3DState]):
     prior: float = 1.0
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1), VOID)
+    notation = "row and column of the stack on its 6 x 6 square, both from 0: `23`"
 
     def __post_init__(self) -> None:
         if not 0 <= self.prior < float("inf"):
@@ -215,7 +216,7 @@ class Connect3D(Game[Connect3DState]):
 
     def action_name(self, action: int) -> str:
         x, y = FOOTPRINT[action]
-        return f"{x},{y}"
+        return f"{x}{y}"
 
 
 def _square(values: Array, fill: int | bool) -> Array:

@@ -37,6 +37,7 @@ class ConnectFour(Game[ConnectFourState]):
     k: int = 4
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1))
+    notation = "the number of the column from the left: `4`"
 
     def __post_init__(self) -> None:
         if not (1 <= self.height <= 26 and 1 <= self.width <= 26):

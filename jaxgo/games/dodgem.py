@@ -37,6 +37,7 @@ class Dodgem(Game[DodgemState]):
     max_plies: int = 0  # a draw then; 0 stands for 40 * size
 
     pieces = (EMPTY, Piece("B", 0), Piece("R", 1))
+    notation = "the car's square and where its driver goes: `c1-forward`, `c1-left`, `c1-right`"
 
     def __post_init__(self) -> None:
         if not 3 <= self.size <= 8:
@@ -175,6 +176,6 @@ class Dodgem(Game[DodgemState]):
         return DodgemState(jnp.asarray(cars), jnp.int8(to_play), jnp.int16(0))
 
     def action_name(self, action: int) -> str:
-        """`c1 forward`, `c1 left`, `c1 right`: the driver's left and right, whoever drives there."""
+        """`c1-forward`, `c1-left`, `c1-right`: the driver's left and right, whoever drives there."""
         cell, move = divmod(action, 3)
-        return f"{board.square_name(cell, self.size, self.size)} {('forward', 'left', 'right')[move]}"
+        return f"{board.square_name(cell, self.size, self.size)}-{('forward', 'left', 'right')[move]}"

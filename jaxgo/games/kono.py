@@ -45,6 +45,7 @@ class Kono(Game[KonoState]):
 
     pieces = (EMPTY, Piece("B", 0), Piece("W", 1))
     grid = "points"
+    notation = "the two points of a step, `c2-b2`, or of a jump that captures, `c1xc3`"
 
     def __post_init__(self) -> None:
         if self.alive_min not in (1, 2):

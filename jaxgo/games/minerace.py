@@ -36,6 +36,7 @@ class MineRace(Game[MineRaceState]):
     lookahead: bool = False
 
     pieces = (EMPTY, Piece(MINE, -1), Piece("-", -1), Piece("@", -1), Piece("*", -1))
+    notation = "how many cells ahead: `3`"
 
     def __post_init__(self) -> None:
         if set(self.board) - set(SAFE + MINE):

@@ -32,6 +32,7 @@ class Mnk(Game[MnkState]):
     k: int = 3
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1))
+    notation = "a letter and a row from the bottom: `b2`"
 
     def __post_init__(self) -> None:
         if not (1 <= self.height <= 26 and 1 <= self.width <= 26):

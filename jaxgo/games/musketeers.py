@@ -39,6 +39,7 @@ class Musketeers(Game[MusketeersState]):
     """The musketeers (seat 0) move first. There are no draws, and no game outlasts the soldiers."""
 
     pieces = (EMPTY, Piece("M", 0), Piece("e", 1))
+    notation = "the two squares of the move, `e5-d5`"
 
     @property
     def shape(self) -> tuple[int, int]:

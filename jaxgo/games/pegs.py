@@ -109,6 +109,7 @@ class Pegs(Game[PegsState]):
     players = 1
     pieces = (EMPTY, Piece("o", 0), VOID)
     grid = "points"
+    notation = "from where to where the peg jumps: `d2-d4`"
 
     def __post_init__(self) -> None:
         if self.board not in BOARDS:

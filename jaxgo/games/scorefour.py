@@ -46,6 +46,7 @@ class ScoreFour(Game[ScoreFourState]):
     """The first of the 76 lines wins; a full cube is a draw."""
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1), VOID)
+    notation = "the peg on the 4 x 4 square, letter and row from the bottom: `b2`"
 
     @property
     def shape(self) -> tuple[int, int]:

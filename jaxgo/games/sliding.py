@@ -41,6 +41,7 @@ class SlidingBlocks(Game[SlidingState]):
     max_plies: int = 500
 
     grid = "blocks"
+    notation = "the block as the picture names it and north, east, south or west: `b-W`"
     players = 1
 
     def __post_init__(self) -> None:

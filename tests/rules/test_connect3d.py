@@ -70,7 +70,7 @@ def test_scores_without_floor(record):
 
 @pytest.mark.parametrize("example", GOLDEN["scoring_examples"], ids=lambda e: e["what"])
 def test_scoring_examples(example):
-    host = Host(GAME).play(*[GAME.parse_action(f"{x},{y}") for x, y in example["moves_xy"]])
+    host = Host(GAME).play(*[GAME.parse_action(f"{x}{y}") for x, y in example["moves_xy"]])
     assert lines(host) == example["lines"]
     assert scores(host) == example["score"]
     mover = int(host.state.to_play)
@@ -81,7 +81,7 @@ def test_scoring_examples(example):
 
 def test_a_row_of_six_without_floor():
     places = GOLDEN["scoring_examples"][2]["moves_xy"]
-    host = Host(REAL).play(*[REAL.parse_action(f"{x},{y}") for x, y in places])
+    host = Host(REAL).play(*[REAL.parse_action(f"{x}{y}") for x, y in places])
     np.testing.assert_allclose(scores(host), [100 + 50 + 100 / 3, 0], rtol=1e-6)
 
 
@@ -100,7 +100,7 @@ def test_connect_and_block_in_the_published_figure():
     golden = GOLDEN["method6_figure_prior_block_connect_in_units_of_c"]
     mine = {f"{x},{y}": [int(block[a]), 2 * int(connect[a])] for a, (x, y) in enumerate(FOOTPRINT)}
     assert mine == {name.split("@")[0]: pair for name, pair in golden.items()}
-    assert np.flatnonzero(weights == 3).tolist() == [GAME.parse_action("2,0"), GAME.parse_action("5,3")]
+    assert np.flatnonzero(weights == 3).tolist() == [GAME.parse_action("20"), GAME.parse_action("53")]
     np.testing.assert_array_equal(weights, [1 + sum(pair) for pair in mine.values()])
     np.testing.assert_allclose(prior(Connect3D(prior=0.25))(host.state)[2], 1 + 0.25 * (np.asarray(weights) - 1))
 
@@ -143,7 +143,7 @@ def test_reference_agrees_in_256_games():
 
 
 def test_planes():
-    host = Host(GAME).play(*[GAME.parse_action(name) for name in ("2,2", "3,3", "2,2", "3,3", "2,2", "3,3", "2,2")])
+    host = Host(GAME).play(*[GAME.parse_action(name) for name in ("22", "33", "22", "33", "22", "33", "22")])
     planes = np.asarray(GAME.observe(host.state))
     assert planes[3, 3, :6].tolist() == [1, 1, 1, 0, 0, 0]
     assert planes[2, 2, 6:12].tolist() == [1, 1, 1, 1, 0, 0]
@@ -153,9 +153,9 @@ def test_planes():
 
 def test_the_key_knows_the_score():
     """The same stones in another order make other points: who comes first gets 100."""
-    build = ["2,0", "3,0", "2,1", "3,1", "2,2", "3,2"]
-    early = Host(GAME).play(*[GAME.parse_action(n) for n in [*build, "2,3", "3,3", "0,2", "0,3"]])
-    late = Host(GAME).play(*[GAME.parse_action(n) for n in [*build, "0,2", "3,3", "2,3", "0,3"]])
+    build = ["20", "30", "21", "31", "22", "32"]
+    early = Host(GAME).play(*[GAME.parse_action(n) for n in [*build, "23", "33", "02", "03"]])
+    late = Host(GAME).play(*[GAME.parse_action(n) for n in [*build, "02", "33", "23", "03"]])
     assert scores(early) == [100, 50]
     assert scores(late) == [50, 100]
     assert early.rows == late.rows

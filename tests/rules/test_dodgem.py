@@ -133,7 +133,7 @@ def test_four_by_four_endings(name):
 
 def test_the_last_car_leaves():
     host = Host.at(Dodgem(3), "B../.R./.R.", 0)
-    host.play(Dodgem(3).parse_action("a3 forward"))
+    host.play(Dodgem(3).parse_action("a3-forward"))
     assert host.rows == ".../.R./.R."
     assert host.result == 1
 
@@ -157,7 +157,7 @@ def test_a_long_game_is_a_draw():
 def test_repetition(rule, plies, result):
     game = Dodgem(4, repetition=rule)
     host = Host.at(game, "R.../..../..../...B", 0)
-    shuttle = [game.parse_action(name) for name in ("d1 left", "a4 right", "c1 right", "a3 left")]
+    shuttle = [game.parse_action(name) for name in ("d1-left", "a4-right", "c1-right", "a3-left")]
     for ply in range(plies):
         assert host.result is None
         host.play(shuttle[ply % 4])
@@ -233,9 +233,9 @@ def test_weights_and_heuristic():
     game = Dodgem(3)
     host = Host.at(game, "B../R.B/...", 0)
     named = {game.action_name(a): float(w) for a, w in enumerate(game.move_weights(host.state))}
-    assert named["a3 forward"] == 16
-    assert named["c2 forward"] == 11
-    assert named["c2 left"] == named["a3 right"] == 1
+    assert named["a3-forward"] == 16
+    assert named["c2-forward"] == 11
+    assert named["c2-left"] == named["a3-right"] == 1
     # Blue needs 1 + 2 steps, Red 3: nobody leads
     assert float(game.heuristic(host.state)) == 0
     assert float(game.heuristic(Host.at(game, "B../R../...", 0).state)) == pytest.approx(2 / 6)

@@ -137,7 +137,7 @@ def test_a_round_of_a_match():
         (FILL_RIGHT, "ORWGYIUB", "yrgwiubo"),
     ):
         host = at(MATCH, rows, 0, ORANGE)
-        host.play(MATCH.parse_action("orange ahead 1"))
+        host.play(MATCH.parse_action("orange-ahead-1"))
         assert host.result is None
         assert int(host.state.required) == FILL
         assert int(host.state.to_play) == 0
@@ -155,12 +155,12 @@ def test_a_round_of_a_match():
 def test_the_same_tower_twice_wins_a_match_to_three():
     rows = "....yrgw/O..iu.../......../.....b../..o...../......../...R..../WG.YIUB."
     host = at(MATCH, rows, 0, ORANGE, {"O": 1})
-    assert host.play(MATCH.parse_action("orange ahead 1")).result == 1
+    assert host.play(MATCH.parse_action("orange-ahead-1")).result == 1
     assert MATCH.score(host.state).tolist() == [3, 0]
     host = at(MARATHON, rows, 0, ORANGE, {"O": 1})
-    assert host.play(MARATHON.parse_action("orange ahead 1")).result is None
+    assert host.play(MARATHON.parse_action("orange-ahead-1")).result is None
     host = at(MARATHON, rows, 0, ORANGE, {"O": 3})
-    assert host.play(MARATHON.parse_action("orange ahead 1")).result == 1
+    assert host.play(MARATHON.parse_action("orange-ahead-1")).result == 1
     assert MARATHON.score(host.state).tolist() == [15, 0]
 
 
@@ -325,10 +325,10 @@ def test_wrong_options_are_told(options):
 
 
 def test_names():
-    assert GAME.action_name(GAME.parse_action("Orange ahead 3")) == "orange ahead 3"
-    assert GAME.parse_action("orange a-side 1") == 7
-    assert GAME.parse_action("brown h-side 7") == PASS - 1
+    assert GAME.action_name(GAME.parse_action("Orange-ahead-3")) == "orange-ahead-3"
+    assert GAME.parse_action("orange-a-side-1") == 7
+    assert GAME.parse_action("brown-h-side-7") == PASS - 1
     assert GAME.parse_action("pass") == PASS
-    assert MATCH.parse_action("fill right") == FILL_RIGHT
+    assert MATCH.parse_action("fill-right") == FILL_RIGHT
     with pytest.raises(UsageError, match="fill"):
-        GAME.parse_action("fill left")
+        GAME.parse_action("fill-left")

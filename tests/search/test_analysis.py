@@ -204,7 +204,7 @@ def test_a_search_by_the_clock(capsys):
     [
         (["--agent", "minimax"], "unknown search 'minimax'"),
         (["--moves", "a3,a2,b3,b2,c3"], "the game is over after --moves a3,a2,b3,b2,c3"),
-        (["--moves", "z9"], "no action is called 'z9'"),
+        (["--moves", "z9"], "'z9', names no move of this game; legal moves are: a3, b3, c3"),
         (["--json", "--dagaz"], "choose one"),
         (["--rows", "-1"], "cannot be below 0"),
     ],

@@ -61,6 +61,7 @@ class Go(Game[GoState]):
 
     pieces = (EMPTY, Piece("X", BLACK), Piece("O", WHITE))
     grid = "points"
+    notation = "a letter, I being left out, and a row from the bottom: `E5`; or `pass`"
 
     def __post_init__(self) -> None:
         if not (1 <= self.size <= 19 and 0 <= self.width <= 19):

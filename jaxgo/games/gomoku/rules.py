@@ -62,6 +62,7 @@ class Gomoku(Game[GomokuState]):
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1))
     grid = "points"
+    notation = "a letter and a row from the bottom: `h8`; where an opening lets one choose, `white`, `black` or `more`"
 
     def __post_init__(self) -> None:
         if not 5 <= self.size <= 20:

@@ -62,6 +62,10 @@ class Kamisado(Game[KamisadoState]):
             for letter in LETTERS
         ),
     )
+    notation = (
+        "the tower, ahead or diagonally to the side of file a or h, and how far: `orange-ahead-3`, `orange-a-side-2`; "
+        "or `pass`, and in matches `fill-left`, `fill-right`"
+    )
 
     def __post_init__(self) -> None:
         if self.points not in TARGETS:
@@ -219,8 +223,8 @@ class Kamisado(Game[KamisadoState]):
         return state
 
     def action_name(self, action: int) -> str:
-        """`orange ahead 3`, `orange a-side 2` (diagonally towards file a), `orange h-side 2`; `pass`, `fill left`."""
+        """`orange-ahead-3`, `orange-a-side-2` (diagonally towards file a), `orange-h-side-2`; `pass`, `fill-left`."""
         if action >= PASS:
-            return ("pass", "fill left", "fill right")[action - PASS]
+            return ("pass", "fill-left", "fill-right")[action - PASS]
         tower, rest = divmod(action, 21)
-        return f"{NAMES[tower]} {WAYS[rest // REACH]} {rest % REACH + 1}"
+        return f"{NAMES[tower]}-{WAYS[rest // REACH]}-{rest % REACH + 1}"

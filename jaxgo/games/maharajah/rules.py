@@ -59,6 +59,8 @@ class Maharajah(Game[MaharajahState]):
     castling: bool = True
     max_plies: int = 300
 
+    notation = "the two squares of the move, `d4-e5`; the king's two when it castles"
+
     def __post_init__(self) -> None:
         if self.layout not in LAYOUTS:
             raise choose("layout of maharajah", self.layout, LAYOUTS)
