@@ -4,7 +4,7 @@ Letters: N places of the ring, M samples.
 """
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from jaxgo.core.errors import UsageError, choose
 from jaxgo.training.targets import Sample
 
 MEMORIES = ("device", "host")
+MOST = 2**32 - 1  # samples that are counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,13 +40,14 @@ class ReplayState(NamedTuple):
     """The ring of one device. Where several lie side by side, every leaf has them along its first axis."""
 
     samples: Sample  # N rows
-    seen: UInt32[Array, " 1"]  # samples since the start; the next one goes to `seen % N`
+    seen: UInt32[Array, " 1"]  # samples since the start; stays at MOST where it would not fit any more
+    cursor: Int32[Array, " 1"]  # the row of the next sample
 
 
 def empty(samples: Sample, capacity: int) -> ReplayState:
     """A ring for samples shaped like these."""
     blank = jax.tree.map(lambda x: jnp.zeros((capacity, *x.shape[1:]), x.dtype), samples)
-    return ReplayState(blank, jnp.zeros(1, jnp.uint32))
+    return ReplayState(blank, jnp.zeros(1, jnp.uint32), jnp.zeros(1, jnp.int32))
 
 
 def add(replay: ReplayState, samples: Sample, present: Bool[Array, " M"]) -> ReplayState:
@@ -56,10 +58,12 @@ def add(replay: ReplayState, samples: Sample, present: Bool[Array, " M"]) -> Rep
             f"replay.capacity is too small: {present.shape[0]} samples may come at once to a device that holds "
             f"{capacity}; raise it, or lower selfplay.games or selfplay.steps"
         )
-    place = (replay.seen + jnp.arange(present.shape[0], dtype=jnp.uint32)) % capacity
-    place = jnp.where(present, place.astype(jnp.int32), capacity)
+    place = (replay.cursor + jnp.arange(present.shape[0], dtype=jnp.int32)) % capacity
+    place = jnp.where(present, place, capacity)
     ring = jax.tree.map(lambda old, new: old.at[place].set(new, mode="drop"), replay.samples, samples)
-    return ReplayState(ring, replay.seen + present.sum(dtype=jnp.uint32))
+    count = present.sum(dtype=jnp.uint32)
+    seen = replay.seen + jnp.minimum(count, jnp.uint32(MOST) - replay.seen)
+    return ReplayState(ring, seen, (replay.cursor + count.astype(jnp.int32)) % capacity)
 
 
 def window(config: ReplayConfig, seen: UInt32[Array, "*d"], devices: int) -> Float32[Array, "*d"]:
@@ -79,12 +83,45 @@ def draw(
     One pass over the weights serves all the batches; the spread keeps batches alike, old and new in proportion.
     """
     capacity = replay.samples.value.shape[0]
-    age = (replay.seen - 1 - jnp.arange(capacity, dtype=jnp.uint32)) % capacity
+    age = (replay.cursor - 1 - jnp.arange(capacity, dtype=jnp.int32)) % capacity
     inside = age.astype(jnp.float32) < window(config, replay.seen, devices)
-    total = jnp.cumsum(jnp.where(inside, replay.samples.weight, 0.0))
-    spread = (jnp.arange(batch)[None] + jax.random.uniform(key, (batches, batch))) / batch
-    place = jnp.searchsorted(total, spread * total[-1], side="right")
-    return jnp.minimum(place, capacity - 1).astype(jnp.int32)
+    weight = jnp.where(inside, replay.samples.weight, 0.0)
+    # where no sample has a weight, all are alike
+    weight = jnp.where((weight > 0).any(), weight, inside.astype(jnp.float32))
+    return pick(weight, key, batches, batch)
+
+
+def pick(
+    weight: Float32[Array, " N"], key: Array, batches: int, batch: int, block: int = 4096
+) -> Int32[Array, "batches batch"]:
+    """Rows by their weight, one from each of `batch` equal parts of it in each batch.
+
+    A float32 cannot tell the rows of a long ring apart by one running sum. So there are two: over blocks of rows, and
+    over the rows of each block; and what a number between 0 and 1 is too coarse to say is drawn.
+    """
+    between, within = jax.random.split(key)
+    blocks = -(-weight.shape[0] // block)
+    rows = jnp.cumsum(jnp.pad(weight, (0, blocks * block - weight.shape[0])).reshape(blocks, block), axis=1)
+    sums = rows[:, -1]
+    ends = jnp.cumsum(sums)
+    total = ends[-1]
+    spread = (jnp.arange(batch)[None] + jax.random.uniform(between, (batches, batch))) / batch * total
+    chosen = jnp.searchsorted(ends, spread, side="right").astype(jnp.int32)
+    chosen = jnp.minimum(chosen, jnp.searchsorted(ends, total, side="left").astype(jnp.int32))
+    grain = total * jnp.finfo(jnp.float32).eps
+    rest = spread - jnp.where(chosen > 0, ends[chosen - 1], 0.0) + grain * jax.random.uniform(within, spread.shape)
+    rest = jnp.mod(rest, sums[chosen])
+
+    def halve(_: Any, range_: tuple[Array, Array]) -> tuple[Array, Array]:
+        """The first row whose running sum is above `rest`, between two rows."""
+        low, high = range_
+        middle = (low + high) // 2
+        above = rows[chosen, middle] > rest
+        return jnp.where(above, low, middle + 1), jnp.where(above, middle, high)
+
+    first = jnp.zeros(chosen.shape, jnp.int32), jnp.full(chosen.shape, block - 1, jnp.int32)
+    low, _ = jax.lax.fori_loop(0, block.bit_length(), halve, first)
+    return jnp.minimum(chosen * block + low, weight.shape[0] - 1)  # for a ring with nothing in it
 
 
 def read(replay: ReplayState, place: Int32[Array, "*M"]) -> Sample:

@@ -54,7 +54,9 @@ def begin(like: Sample, capacity: int, mesh: Mesh, key: Array) -> Store:
 
     @functools.partial(jax.jit, out_shardings=each)
     def make() -> ReplayState:
-        return replay.empty(like, capacity)._replace(seen=jnp.zeros(mesh.devices.size, jnp.uint32))
+        count = mesh.devices.size
+        ring = replay.empty(like, capacity)
+        return ring._replace(seen=jnp.zeros(count, jnp.uint32), cursor=jnp.zeros(count, jnp.int32))
 
     words, draws = jax.device_put((np.asarray(jax.random.key_data(key)), np.int32(0)), whole)
     return Store(make(), jax.random.wrap_key_data(words), draws)

@@ -83,3 +83,38 @@ def test_a_ring_too_small_for_its_samples_says_so():
         replay.add(state, samples(np.zeros(5)), jnp.ones(5, bool))
     with pytest.raises(UsageError, match="not between 1 and"):
         ReplayConfig(capacity=8, start=9)
+
+
+def test_a_long_ring_draws_every_sample_by_its_weight():
+    """2^24 rows: a running sum in float32 leaves one row in six out. How many different rows come tells of that."""
+    rows, batches, batch = 2**24, 8, 2**16
+    rng = np.random.default_rng(0)
+    weight = np.where(rng.random(rows) < 0.25, 0.5 * rng.exponential(1, rows) + 0.5, 0.25).astype(np.float32)
+    place = np.asarray(jax.jit(replay.pick, static_argnums=(2, 3))(weight, jax.random.key(0), batches, batch))
+    share = weight / weight.sum(dtype=np.float64)
+    expected = (1 - (1 - share * batch) ** batches).sum()  # a batch takes a row once at most
+    assert len(np.unique(place)) == pytest.approx(expected, rel=1e-3)
+    light = weight == 0.25
+    assert light[place].mean() == pytest.approx(share[light].sum(), abs=2e-3)
+    # one in each equal part of the weight; at the seams of blocks a few are not
+    off = abs(np.cumsum(share)[place[0]] * batch - np.arange(batch) - 0.5)
+    assert (off < 1.0).mean() > 0.999
+
+
+def test_a_ring_that_has_seen_all_that_can_be_counted_goes_on():
+    config = ReplayConfig(capacity=1000, start=100)
+    old = samples(np.arange(1000.0))
+    state = replay.ReplayState(old, jnp.array([2**32 - 10], jnp.uint32), jnp.array([990], jnp.int32))
+    state = jax.jit(replay.add)(state, samples(np.arange(2000.0, 2020.0)), jnp.ones(20, bool))
+    assert int(state.seen[0]) == 2**32 - 1
+    assert float(replay.window(config, state.seen, 1)[0]) == 1000
+    values = np.asarray(state.samples.value)
+    assert values[985:].tolist() == [*range(985, 990), *range(2000, 2010)]
+    assert values[:11].tolist() == [*range(2010, 2020), 10.0]
+
+
+def test_where_no_sample_has_a_weight_all_that_are_there_are_alike():
+    config = ReplayConfig(capacity=16, start=4, share=0.0)
+    state = replay.add(replay.empty(samples(np.zeros(4)), 16), samples(np.arange(4.0), 0.0), jnp.ones(4, bool))
+    found = drawn(config, state)
+    np.testing.assert_allclose([(found == value).mean() for value in range(4)], 0.25, atol=0.01)
