@@ -62,10 +62,16 @@ class RunDir:
         self._saving: threading.Thread | None = None
         self._orbax: Any = None
         self._began = -1  # the step that was restored
+        self._damaged: set[int] = set()  # steps that were found so
         plain = json.loads(json.dumps(config))
         self._check_place()
-        self.path.mkdir(parents=True, exist_ok=True)
-        self._lock = Lock(self.path / LOCK)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = Lock(self.path / LOCK)
+        except OSError as fault:
+            raise UsageError(
+                f"{self.path} cannot be made or written ({fault.strerror}); name another folder for the run"
+            ) from None
         try:
             self.resumed = (self.path / CONFIG).exists()
             if self.resumed:
@@ -138,6 +144,7 @@ class RunDir:
             if jax.process_index() == 0:
                 manifest = {"step": step, "leaves": table, "files": checksums(place / "state")}
                 write_whole(place / MANIFEST, json.dumps(manifest))
+                self._damaged.discard(step)
                 self._prune()
         except Exception as fault:
             self._complain(step, fault)
@@ -157,7 +164,10 @@ class RunDir:
         return sorted(int(path.parent.name) for path in (self.path / STEPS).glob(f"*/{MANIFEST}"))
 
     def restore(self, like: Any) -> tuple[int, Any] | None:
-        """The newest sound checkpoint, as a tree like this one and laid out like it; None where there is none."""
+        """The newest sound checkpoint, as a tree like this one and laid out like it; None where none was ever saved.
+
+        Where all are damaged this is a UsageError: to begin anew is not what "resume" means.
+        """
         self.wait()
         for step in reversed(self.steps()):
             place = self.path / STEPS / f"{step:08d}"
@@ -168,10 +178,16 @@ class RunDir:
                 table = manifest["leaves"]
             except (OSError, ValueError, KeyError) as fault:
                 self.say(f"checkpoint {step} of {self.path} is damaged ({fault}); going back to the one before it")
+                self._damaged.add(step)
                 continue
             _check_table(self.path, table, like)
             self._began = step
             return step, self._read(place, like)
+        if self._damaged:
+            raise UsageError(
+                f"{self.path} cannot go on: all its checkpoints are damaged; name another folder, or remove "
+                f"{self.path / STEPS} to train from the start"
+            )
         return None
 
     def _read(self, place: Path, like: Any) -> Any:
@@ -190,8 +206,8 @@ class RunDir:
         return jax.tree.unflatten(form, [_as_key(new, old) for new, old in zip(whole, originals, strict=True)])
 
     def _prune(self) -> None:
-        """Keeps the newest checkpoints and every so-manieth; removes the rest, and what never got a manifest."""
-        steps = self.steps()
+        """Keeps the newest sound checkpoints and each `every` steps; removes the rest, and what has no manifest."""
+        steps = [step for step in self.steps() if step not in self._damaged]
         kept = {*steps[-self._last :], *(step for step in steps if self._every and step % self._every == 0)}
         for path in (self.path / STEPS).iterdir():
             if not (path.name.isdigit() and int(path.name) in kept):

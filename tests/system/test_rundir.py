@@ -93,7 +93,7 @@ def test_another_number_of_devices_goes_on(tmp_path):
         equal(run.restore(one)[1], jax.tree.map(lambda x: jax.device_put(x, jax.devices()[0]), state(1)))
 
 
-def test_the_last_and_every_so_manieth_stay(tmp_path):
+def test_the_last_and_those_of_each_interval_stay(tmp_path):
     with RunDir(tmp_path, CONFIG, last=2, every=4) as run:
         for step in range(1, 8):
             run.save(step, {"x": jnp.int32(step)})
@@ -133,6 +133,47 @@ def test_no_damage_to_any_file_is_silent(saved, tmp_path):
             assert found == 1, (name, damage)
             np.testing.assert_array_equal(np.asarray(whole.step), 1)
     assert any("checkpoint 2 of" in sentence and "going back" in sentence for sentence in said)
+
+
+def _flip(run: Path, step: int) -> None:
+    """Damages one checkpoint."""
+    files = [path for path in (run / "checkpoints" / f"{step:08d}" / "state").rglob("*") if path.is_file()]
+    file = max(files, key=lambda path: path.stat().st_size)
+    data = file.read_bytes()
+    file.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+
+
+def test_a_damaged_checkpoint_takes_no_place_of_a_sound_one(tmp_path):
+    """Its step is higher than those that are saved next, which must not go in its stead."""
+    like = {"x": jnp.int32(0)}
+    with RunDir(tmp_path / "run", CONFIG) as run:
+        for step in (5, 200):
+            run.save(step, {"x": jnp.int32(step)})
+    _flip(tmp_path / "run", 200)
+    with RunDir(tmp_path / "run", CONFIG, say=lambda _: None) as run:
+        assert run.restore(like)[0] == 5
+        for step in (10, 15):
+            run.save(step, {"x": jnp.int32(step)})
+            run.wait()
+            assert run.steps() == [step - 5, step]
+        assert run.restore(like)[0] == 15
+
+
+def test_a_run_with_nothing_but_damaged_checkpoints_is_not_begun_anew(saved, tmp_path):
+    path = tmp_path / "run"
+    shutil.copytree(saved, path)
+    for step in (1, 2):
+        _flip(path, step)
+    before = sorted(path.rglob("*"))
+    said = r"run cannot go on: all its checkpoints are damaged; name another folder, or remove .*checkpoints to train"
+    with RunDir(path, CONFIG, say=lambda _: None) as run, pytest.raises(UsageError, match=said):
+        run.restore(state())
+    assert sorted(path.rglob("*")) == before
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence():
+    with pytest.raises(UsageError, match=r"^/proc/x cannot be made or written \(.*\); name another folder"):
+        RunDir("/proc/x", CONFIG)
 
 
 def test_what_a_kill_left_is_not_believed_and_is_cleared(saved, tmp_path):
@@ -211,6 +252,10 @@ def test_a_config_is_readable_and_a_run_resumes_only_with_its_own(tmp_path):
         assert read_config(tmp_path / "run")["iterations"] == 20
     with pytest.raises(UsageError, match=r"is a run with search\.simulations=32, not 64; resume it with its own"):
         RunDir(tmp_path / "run", {**CONFIG, "search": {"simulations": 64}}, free=("iterations",))
+    # a setting is free by its whole name, and with what is below it
+    with pytest.raises(UsageError, match=r"is a run with search\.simulations=32, not 64"):
+        RunDir(tmp_path / "run", {**CONFIG, "search": {"simulations": 64}}, free=("iterations", "search.sim", "sea"))
+    RunDir(tmp_path / "run", {**CONFIG, "search": {"simulations": 64}}, free=("iterations", "search")).close()
 
 
 @pytest.mark.parametrize(
