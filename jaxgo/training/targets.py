@@ -186,7 +186,7 @@ def _look_back(config: TargetsConfig, later: _Later, ply: Trajectory) -> _Later:
         full=ply.full,
         there=jnp.ones_like(end),
         known=end | later.known,
-        settled=end | ply.solved | (later.settled & ~ply.stray),
+        settled=ply.solved | ((end | later.settled) & ~ply.stray),
         ruled=jnp.where(end, ply.ruled, later.ruled),
         taught=jax.tree.map(carry, ply.taught, later.taught),
     )

@@ -93,6 +93,14 @@ def test_a_random_move_tells_nothing_of_the_position_before_it():
     np.testing.assert_array_equal(found.head_weights["reply"], [1.0, 0.0, 0.0])
 
 
+def test_a_game_that_a_random_move_ends_settles_nothing_before_it():
+    """Its result is no label of the position that the move was drawn in, so no result stands behind the search's."""
+    rows = [{"value": 0.1}, {"seat": 1, "value": -0.2}, {"value": 0.3, "stray": True, "reward": 1.0, "discount": 0.0}]
+    _, found = labels(PLAIN, rows)
+    np.testing.assert_allclose(found.value, [0.3, -0.3, 0.3], rtol=1e-6)
+    np.testing.assert_array_equal(found.value_weight, [0.5, 0.5, 0.5])
+
+
 def test_an_exact_value_is_the_label_whatever_was_played():
     rows = [{"value": 0.1}, {"seat": 1, "value": 1.0, "solved": True}, {"value": 0.2, "reward": 1.0, "discount": 0.0}]
     _, found = labels(PLAIN, rows)
@@ -105,6 +113,9 @@ def test_lessons_turn_round_for_the_other_seat_and_a_game_given_up_has_none():
     _, found = labels(PLAIN, rows)
     np.testing.assert_array_equal(found.heads["ownership"][:2], [[1.0, 0.0, -1.0], [-1.0, 0.0, 1.0]])
     np.testing.assert_array_equal(found.head_weights["ownership"], [1.0, 1.0, 0.0, 0.0])
+    # nor does it take those of the game that came after it
+    _, found = labels(PLAIN, [*rows[2:], *rows[:2]])
+    np.testing.assert_array_equal(found.head_weights["ownership"], [0.0, 0.0, 1.0, 1.0])
 
 
 def test_cheap_searches_teach_no_policy_and_surprises_come_more_often():
