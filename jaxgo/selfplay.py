@@ -51,6 +51,11 @@ class SelfplayConfig:
         if not self.half_life > 0:
             raise UsageError(f"selfplay.half_life is above 0, not {self.half_life}")
 
+    def temperature(self, ply: Int16[Array, " B"]) -> Float32[Array, " B"]:
+        """The temperature at these plies; after six half-lives it is exactly `cool`, and 0 leaves nothing to chance."""
+        left = 0.5 ** (ply.astype(jnp.float32) / self.half_life)
+        return self.cool + (self.heat - self.cool) * jnp.where(left > 1 / 64, left, 0.0)
+
 
 class SelfplayState(NamedTuple):
     """The games under way."""
@@ -166,7 +171,9 @@ class Selfplay:
         think, random, restart = jax.random.split(jax.random.fold_in(lanes, place), 3)
         position = state.position
         full, result, prior, memory = self._think(params, memory, think, shared, position)
-        policy = sharpen(result)
+        # a tree does not know which positions came before, so where that decides its proofs are guesses
+        exact = self.model.game.repetition == "none"
+        policy = sharpen(result) if exact else result.policy
         stray = state.opening > 0
         action = jnp.where(stray, draw(random, (prior > ILLEGAL).astype(jnp.float32), 1.0), result.action)
         moved, transition = self.model.play(position, action)
@@ -184,7 +191,7 @@ class Selfplay:
             reward=jnp.where(resigns, -1.0, transition.reward),
             discount=jnp.where(end, 0.0, transition.discount),
             surprise=surprise(policy, prior),
-            solved=result.solved,
+            solved=result.solved & exact,
             full=jnp.broadcast_to(full, end.shape),
             stray=stray,
             ruled=ruled & ~resigns,
@@ -207,13 +214,13 @@ class Selfplay:
         if config.cheap:
             full = jax.random.uniform(shared) < config.full
         budget = self._simulations(full)
-        heat = config.cool + (config.heat - config.cool) * 0.5 ** (position.state.ply / config.half_life)
+        heat = config.temperature(position.state.ply)
         model = self.model
         if memory is not None:
             model, params = Model(model.game, Remembering(model.evaluator)), (params, memory)
         q = self.search.start(model, params, begin, position, budget)
         q = self.search.extend(model, params, search, position, q, budget)
-        result = self.search.result(model, choose, position, q, heat.astype(jnp.float32))
+        result = self.search.result(model, choose, position, q, heat)
         if hasattr(q, "prior"):  # noise may lie on the logits of the tree
             prior = q.prior
         elif hasattr(q, "tree"):

@@ -124,6 +124,15 @@ def test_learning_lowers_every_part_of_the_loss_and_the_average_follows(learner,
     assert 0 < near < far
 
 
+def test_a_young_average_follows_quickly(begun, update, batch):
+    """After a step, the untrained weights have a tenth of it: a late average of 0.9 would keep nine."""
+    once, _ = update(begun, batch)
+    twice, _ = update(once, batch)
+    for before, after, keep in ((begun, once, 1 / 10), (once, twice, 2 / 11)):
+        expected = jax.tree.map(lambda old, new, k=keep: k * old + (1 - k) * new, before.average, after.params)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), after.average, expected)
+
+
 def test_the_rate_warms_up_and_falls():
     config = LearnerConfig(rate=1.0, warmup=10, decay_steps=110, final=0.1)
     rates = [float(config.schedule(jnp.int32(step))) for step in (0, 4, 9, 60, 110, 1000)]

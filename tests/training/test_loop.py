@@ -109,7 +109,8 @@ def states(trainer: Trainer, path: Path, traces: dict[str, int]) -> Iterator[dic
 
 
 @pytest.fixture(scope="module")
-def run(path: Path) -> tuple[list[Report], TrainState]:
+def run(path: Path, states: dict[int, Any]) -> tuple[list[Report], TrainState]:
+    """A whole run; after `states`, which counts the traces of the programs that both use."""
     reports: list[Report] = []
     with RunDir(path, to_json(CONFIG)) as folder:
         state = train(CONFIG, folder, reports.append)

@@ -52,7 +52,7 @@ class Dumb(Hashed):
 
 @pytest.fixture(scope="module")
 def gloomy():
-    return collected(Gloom(), resign=0.9, play_on=0.5, opening=0.5, opening_plies=3, cheap=2, full=0.5)
+    return collected(Gloom(), resign=0.9, play_on=0.5, opening=0.5, opening_plies=3, cheap=2, full=0.25)
 
 
 def test_no_dead_root_is_searched_and_games_restart_in_place(gloomy):
@@ -88,7 +88,7 @@ def test_random_openings_come_first_and_in_their_share(gloomy):
 def test_one_budget_for_all_games_of_a_ply(gloomy):
     plies, tally = gloomy
     assert (plies.full == plies.full[:, :1]).all()
-    assert 0.2 < plies.full.mean() < 0.8
+    assert 0.1 < plies.full.mean() < 0.45
     assert tally["simulations"] == np.where(plies.full, 4, 2).sum()
 
 
@@ -129,6 +129,38 @@ def test_the_policy_to_learn_leaves_out_what_is_proven_lost():
     result = SearchResult(blank, policy, value, jnp.zeros((4, 3), jnp.int32), q, proven, solved, jnp.ones(4, bool))
     expected = [[0.0, 0.6, 0.4], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [2 / 3, 1 / 3, 0.0]]
     np.testing.assert_allclose(sharpen(result), expected, rtol=1e-6)
+
+
+def test_the_temperature_falls_by_halves_to_what_was_asked_for():
+    ply = jnp.asarray([0, 10, 20, 59, 60, 1000], jnp.int16)
+    found = SelfplayConfig(heat=1.2, cool=0.2, half_life=10.0).temperature(ply)
+    np.testing.assert_allclose(found, [1.2, 0.7, 0.45, 0.2 + 0.5**5.9, 0.2, 0.2], rtol=1e-6)
+    found = SelfplayConfig(heat=1.0, cool=0.0, half_life=10.0).temperature(ply)
+    assert found[4:].tolist() == [0.0, 0.0], "exactly, or equal moves would be drawn"
+
+
+@dataclasses.dataclass(frozen=True)
+class Sure(Greedy):
+    """Claims to have proven that its likeliest move wins and that all others lose."""
+
+    def result(self, *args: Any) -> SearchResult:
+        found = super().result(*args)
+        best = found.policy == found.policy.max(axis=-1, keepdims=True)
+        sure = jnp.ones(best.shape, bool)
+        return found._replace(
+            q=jnp.where(best, 1.0, -1.0), value=jnp.ones_like(found.value), proven=sure, solved=sure[:, 0]
+        )
+
+
+@pytest.mark.parametrize("repetition", ["none", "draw"])
+def test_proofs_are_labels_only_where_a_tree_knows_all_that_decides(repetition, monkeypatch):
+    """The rules of a repetition look back to moves that no node of a tree remembers."""
+    monkeypatch.setattr(Road, "repetition", repetition)
+    plies, tally = collected(Hashed(), Sure(), opening=0.0, steps=2)
+    exact = repetition == "none"
+    assert plies.solved.all() == exact == plies.solved.any()
+    assert tally["solved"] == exact * plies.solved.size
+    assert (plies.policy.max(axis=-1) == 1).all() == exact
 
 
 @pytest.mark.parametrize(
