@@ -47,13 +47,14 @@ class Lane(NamedTuple):
 def lane(tree: Tree, game: int = 0) -> Lane:
     """One game of a tree, brought to the host, without the room that is not used."""
     used = int(tree.used[game])
-    # gathered on the device: of the states and the rest nothing is copied
-    columns = (tree.visits, tree.proven, tree.parent, tree.action)
-    visits, proven, parent, action = (np.asarray(column[game, :used]) for column in columns)
+    room = min(1 << (used - 1).bit_length(), tree.visits.shape[1])  # every length that is cut out is a program
+    # cut on the device: of the states and the rest nothing is copied
+    columns = (tree.visits, tree.proven, tree.parent, tree.action, tree.child)
+    visits, proven, parent, action, child = (np.asarray(column[game, :room])[:used] for column in columns)
     logits = np.asarray(tree.logits[game, ROOT], np.float64)
     weights = np.where(logits > ILLEGAL, np.exp(logits - logits.max()), 0.0)
     prior = (weights / max(weights.sum(), 1e-300)).astype(np.float32)
-    return Lane(visits, proven, parent, action, prior, np.asarray(tree.child[game, :used]))
+    return Lane(visits, proven, parent, action, prior, child)
 
 
 def principal_variation(tree: Lane, node: int = ROOT) -> list[int]:

@@ -1,0 +1,101 @@
+"""A text for every position, as FEN is for chess: `X.O/.X./..O 0`, the rows from the top and the seat that moves.
+
+A cell is the glyph of its code; where several codes share a glyph, the second carries one apostrophe, the third two,
+and so on; `_` is no part of the board. Moves may follow by name. What a drawing cannot tell (a ko, whose colours they
+are, which tower must go) is told by its moves from the start: `start e5 d4`.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
+
+START = "start"
+NOWHERE = "_"
+LONGEST = 20_000  # characters of a text
+
+
+@functools.cache
+def symbols(game: Game[Any]) -> tuple[str, ...]:
+    """How the code of a cell is written, for every code."""
+    seen: dict[str, int] = {}
+    out = []
+    for piece in game.pieces:
+        glyph = piece.glyph if piece.glyph.strip() else NOWHERE
+        out.append(glyph + "'" * seen.get(glyph, 0))
+        seen[glyph] = seen.get(glyph, 0) + 1
+    return tuple(out)
+
+
+def drawing(game: Game[Any], state: Any) -> str:
+    """The rows of a position and the seat that moves."""
+    height, width = game.picture
+    signs = [symbols(game)[code] for code in np.asarray(game.cells(state)).tolist()]
+    rows = ["".join(signs[row * width : (row + 1) * width]) for row in range(height)]
+    return f"{'/'.join(rows)} {int(state.to_play)}"
+
+
+def write(game: Game[Any], state: Any, moves: Sequence[str]) -> str:
+    """The text of a position that these moves from the start led to: a drawing, if it tells everything."""
+    drawn = drawing(game, state)
+    try:
+        again = read(game, drawn)[0].state
+        if (np.asarray(game.hash(again)) == np.asarray(game.hash(state))).all():
+            return drawn
+    except UsageError:  # this game cannot start from a drawing, or not from this one
+        pass
+    return " ".join([START, *moves])
+
+
+def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]]:
+    """Where a text begins, and the names of the moves to play from there."""
+    words = text.split()
+    if not words or len(text) > LONGEST:
+        raise UsageError(f"a position is written as {example(game)!r}, or as {START!r} and moves")
+    if words[0].lower() == START:
+        return play.start(game, jax.random.key(seed)), words[1:]
+    if len(words) < 2 or words[1] not in [str(seat) for seat in range(game.players)]:
+        raise UsageError(f"{text[:60]!r} does not say which seat moves; write it as in {example(game)!r}")
+    return play.resume(game, game.place(_codes(game, words[0]), int(words[1]))), words[2:]
+
+
+@functools.cache
+def example(game: Game[Any]) -> str:
+    """The start of a game as text."""
+    return drawing(game, play.start(game, jax.random.key(0)).state)
+
+
+def _codes(game: Game[Any], rows: str) -> np.ndarray:
+    height, width = game.picture
+    lines = rows.split("/")
+    if len(lines) != height:
+        raise UsageError(f"{rows[:60]!r} has {len(lines)} rows, and this board has {height}")
+    known = {sign: code for code, sign in enumerate(symbols(game))}
+    codes = []
+    for number, line in enumerate(lines, 1):
+        signs = _signs(line)
+        if len(signs) != width:
+            raise UsageError(f"row {number} of the position, {line[:60]!r}, has {len(signs)} cells instead of {width}")
+        for sign in signs:
+            if sign not in known:
+                raise UsageError(f"row {number} of the position has {sign!r}; cells here are {' '.join(known)}")
+            codes.append(known[sign])
+    return np.array(codes, np.int8)
+
+
+def _signs(line: str) -> list[str]:
+    """A row as one text for each cell."""
+    out: list[str] = []
+    for letter in line:
+        if letter == "'" and out:
+            out[-1] += letter
+        else:
+            out.append(letter)
+    return out

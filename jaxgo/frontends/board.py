@@ -1,0 +1,188 @@
+"""The game on the table, on the host: what was played, what may be played, what came of it; undo and redo.
+
+A `Board` never changes: a move makes another. So one thread can look at a board while another one plays on.
+"""
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int32
+
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
+from jaxgo.games.go.rules import Go
+
+NOTHING = -1  # the action that leaves a game as it is; in a history: the position was arranged by hand
+SHOWN = 8  # legal moves that a message names
+
+
+class View(NamedTuple):
+    """A position as people look at it; all but the position itself is on the host."""
+
+    position: Position
+    legal: np.ndarray  # bool[A]
+    over: bool
+    seat: int  # that moves
+    returns: tuple[float, ...]  # read only when over
+    cells: np.ndarray  # int8[cells]
+
+
+class Result(NamedTuple):
+    """How a game ended."""
+
+    returns: tuple[float, ...]
+    reason: str
+    text: str
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _look(game: Game[Any], position: Position, action: Int32[Array, ""]) -> tuple[Any, ...]:
+    """The game after an action, and what people want to know of it; `NOTHING` only looks."""
+    moved, _ = play.play(game, position, jnp.maximum(action, 0))
+    position = jax.tree.map(lambda new, old: jnp.where(action >= 0, new, old), moved, position)
+    over, seat, cells = play.over(game, position), position.state.to_play, game.cells(position.state)
+    return position, play.legal(game, position), over, seat, play.returns(game, position), cells
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _start(game: Game[Any], key: Array) -> Position:
+    return play.start(game, key)
+
+
+def look(game: Game[Any], position: Position, action: int = NOTHING) -> View:
+    """The position after an action, seen from the host."""
+    position, legal, over, seat, returns, cells = _look(game, position, jnp.int32(action))
+    gains = tuple(float(value) for value in np.asarray(returns))
+    return View(position, np.asarray(legal), bool(over), int(seat), gains, np.asarray(cells))
+
+
+@dataclasses.dataclass(frozen=True)
+class Board:
+    """A game with its past, and what was taken back of it."""
+
+    game: Game[Any]
+    views: tuple[View, ...]  # of all positions so far, the start first
+    actions: tuple[int, ...] = ()  # that led from each to the next
+    undone: tuple[tuple[int, View], ...] = ()  # the last one taken back comes last
+    resigned: int | None = None  # the seat that gave up
+
+    @property
+    def now(self) -> View:
+        return self.views[-1]
+
+    @property
+    def over(self) -> bool:
+        return self.now.over or self.resigned is not None
+
+    def legal(self) -> list[int]:
+        """The actions that may be played."""
+        return [] if self.over else np.flatnonzero(self.now.legal).tolist()
+
+    def read(self, move: int | str) -> int:
+        """The action of a move that is legal now; a UsageError names others where it is not."""
+        action = self.game.parse_action(move) if isinstance(move, str) else move
+        if action not in self.legal():
+            called = move if isinstance(move, str) else self._name(move)
+            raise UsageError(f"{called!r} is not legal; legal moves are: {self._some()}")
+        return action
+
+    def play(self, action: int) -> "Board":
+        """The board after a legal action. What was taken back is kept only where the move is the same again."""
+        undone = self.undone[:-1] if self.undone and self.undone[-1][0] == action else ()
+        return self._with(action, look(self.game, self.now.position, action), undone)
+
+    def arrange(self, position: Position) -> "Board":
+        """The board with another position on it, which undo takes off again."""
+        return self._with(NOTHING, look(self.game, position), ())
+
+    def undo(self, count: int = 1) -> "Board":
+        if count > len(self.actions):
+            raise UsageError(f"cannot take back {_moves(count)}; {_moves(len(self.actions))} can be")
+        if count < 1:
+            return self
+        back = tuple(zip(self.actions[-count:], self.views[-count:], strict=True))[::-1]
+        return Board(self.game, self.views[:-count], self.actions[:-count], self.undone + back)
+
+    def redo(self, count: int = 1) -> "Board":
+        if count > len(self.undone):
+            raise UsageError(f"cannot play {_moves(count)} again; {_moves(len(self.undone))} can be")
+        board = self
+        for _ in range(count):
+            action, view = board.undone[-1]
+            board = board._with(action, view, board.undone[:-1])
+        return board
+
+    def resign(self, seat: int) -> "Board":
+        if self.over:
+            raise UsageError("the game is over; start another one")
+        if self.game.players < 2:
+            raise UsageError("nobody can resign in a game of one player")
+        return dataclasses.replace(self, resigned=seat)
+
+    def result(self) -> Result | None:
+        """None while the game goes on."""
+        if self.resigned is not None:
+            returns = tuple(-1.0 if seat == self.resigned else 1.0 for seat in range(2))
+            return Result(returns, "resigned", f"seat {1 - self.resigned} wins: seat {self.resigned} resigned")
+        if not self.now.over:
+            return None
+        reason = self._reason()
+        return Result(self.now.returns, reason, f"{_said(self.now.returns)}{self._score()}: {reason}")
+
+    def _with(self, action: int, view: View, undone: tuple[tuple[int, View], ...]) -> "Board":
+        return Board(self.game, (*self.views, view), (*self.actions, action), undone)
+
+    def _name(self, action: int) -> str:
+        return self.game.action_name(action) if 0 <= action < self.game.num_actions else str(action)
+
+    def _some(self) -> str:
+        legal = self.legal()
+        return ", ".join(map(self.game.action_name, legal[:SHOWN])) or "none: the game is over"
+
+    def _reason(self) -> str:
+        state, history = self.now.position
+        if self.game.repetition not in ("none", "forbidden") and int(history.verdict):
+            return "the position came back"
+        if int(state.ply) >= self.game.max_plies:
+            return "no more moves are allowed"
+        if isinstance(self.game, Go):
+            return "both passed"
+        return "by the rules"
+
+    def _score(self) -> str:
+        return f" ({go_score(self.game, self.now)})" if isinstance(self.game, Go) else ""
+
+
+def begin(game: Game[Any], position: Position | None = None, seed: int = 0) -> Board:
+    """A board at the start of a game, or at a position."""
+    position = _start(game, jax.random.key(seed)) if position is None else position
+    return Board(game, (look(game, position),))
+
+
+def go_score(game: Go, view: View) -> str:
+    """Black's area less White's and komi, as `B+3.5`, `W+0.5` or `0`."""
+    lead = int(_go_score(game, view.position.state)) - game.komi
+    return "0" if lead == 0 else f"{'B' if lead > 0 else 'W'}+{abs(lead):g}"
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _go_score(game: Go, state: Any) -> Int32[Array, ""]:
+    return game.score(state)
+
+
+def _said(returns: tuple[float, ...]) -> str:
+    if len(returns) == 1:
+        return "solved" if returns[0] > 0 else "not solved"
+    if returns[0] == returns[1]:
+        return "a draw"
+    return f"seat {int(returns[1] > returns[0])} wins"
+
+
+def _moves(count: int) -> str:
+    return "1 move" if count == 1 else f"{count} moves"

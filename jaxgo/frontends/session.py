@@ -1,0 +1,337 @@
+"""A game that is being played and thought about: the one object with a state behind every way in.
+
+It never keeps its caller waiting for a search. Rules are answered at once, in the caller's thread; searches run one
+after another in a thread of the session's own, on boards that do not change. A search of a position that is gone by
+the time it answers harms nobody: every thought carries the number of its position.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from jaxgo.agents import Agent, load_agent
+from jaxgo.core import position_text
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
+from jaxgo.frontends import board as boards
+from jaxgo.frontends.board import NOTHING, Board, Result, View
+from jaxgo.frontends.thinking import ROOM_BYTES, Mind, OnSnapshot, Thinking, Thought
+from jaxgo.search.think import Limit
+
+ADVISER = "uct:400"  # who gives hints where no player sits at the board
+ASIDE = -1  # the adviser's seat
+
+
+class Session:
+    """One board and its players. All methods may be called from any thread."""
+
+    def __init__(self, game: Game[Any], name: str, *, seed: int = 0, room_bytes: int = ROOM_BYTES) -> None:
+        """Compiles the rules, which may take seconds; players are compiled in the session's own thread."""
+        self.name = name
+        self._seed, self._room_bytes = seed, room_bytes
+        self._lock = threading.RLock()
+        self._board = boards.begin(game, seed=seed)
+        self._number = 0
+        self._seats: list[Agent | None] = [None] * game.players
+        self._adviser: Agent | None = None
+        self._minds: dict[int, Mind] = {}  # of each seat, and the adviser's
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._open: list[Thinking] = []
+        self._state = "idle"
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    # -- the board ---------------------------------------------------------------------------------------------
+    @property
+    def game(self) -> Game[Any]:
+        return self._board.game
+
+    @property
+    def board(self) -> Board:
+        """The board as it is now; it will not change."""
+        return self._board
+
+    @property
+    def view(self) -> View:
+        return self._board.now
+
+    @property
+    def number(self) -> int:
+        """Of the position: another one whenever anything about the board changes."""
+        return self._number
+
+    @property
+    def position(self) -> Position:
+        return self._board.now.position
+
+    @property
+    def history(self) -> list[int]:
+        """The actions so far; -1 where a position was arranged by hand."""
+        return list(self._board.actions)
+
+    @property
+    def moves(self) -> list[str]:
+        """The names of the moves so far."""
+        return [self.game.action_name(action) for action in self._board.actions if action != NOTHING]
+
+    @property
+    def text(self) -> str:
+        """The position as text, which `setup` reads."""
+        board = self._board
+        return position_text.write(board.game, board.now.position.state, self.moves)
+
+    def legal(self) -> list[tuple[int, str]]:
+        board = self._board
+        return [(action, board.game.action_name(action)) for action in board.legal()]
+
+    def result(self) -> Result | None:
+        """How the game ended; None while it goes on."""
+        return self._board.result()
+
+    def play(self, move: int | str) -> int:
+        """Plays a move, and returns its action; an illegal one is a UsageError and changes nothing."""
+        with self._lock:
+            action = self._board.read(move)
+            self._put(self._board.play(action))
+            return action
+
+    def undo(self, count: int = 1) -> None:
+        with self._lock:
+            self._put(self._board.undo(count))
+
+    def redo(self, count: int = 1) -> None:
+        with self._lock:
+            self._put(self._board.redo(count))
+
+    def resign(self, seat: int) -> None:
+        with self._lock:
+            self._put(self._board.resign(seat))
+
+    def new_game(self, game: Game[Any] | None = None, name: str | None = None) -> None:
+        """Starts again; with another game the players change over to it, or leave where they cannot play it."""
+        with self._lock:
+            game = self.game if game is None else game
+            self._seed += 1  # puzzles are drawn anew
+            if game != self.game:
+                fresh = boards.begin(game, seed=self._seed)
+                self._change_over(game)
+                self.name = name or self.name
+                self._put(fresh)
+            else:
+                self._put(boards.begin(game, seed=self._seed))
+
+    def setup(self, text: str) -> None:
+        """Starts from a position: a drawing such as `X.O/.X./..O 0`, or `start`, and moves from there."""
+        with self._lock:
+            self._put(from_text(self.game, text))
+
+    def arrange(self, position: Position) -> None:
+        """Puts another position of this game on the board, as one step that can be taken back."""
+        with self._lock:
+            self._put(self._board.arrange(position))
+
+    def restore(self, board: Board) -> None:
+        """Goes on with a whole game."""
+        with self._lock:
+            if board.game != self.game:
+                self._change_over(board.game)
+            self._put(board)
+
+    # -- players -----------------------------------------------------------------------------------------------
+    @property
+    def seats(self) -> list[Agent | None]:
+        """Who plays each seat; None is a human."""
+        return list(self._seats)
+
+    @property
+    def state(self) -> str:
+        """`idle`, `warming up` (compiling, before any clock starts) or `thinking`."""
+        return self._state
+
+    def set_player(self, seat: int, player: str | Agent | None) -> Thinking | None:
+        """Gives a seat to a player (a spec is read), or to a human; the player is warmed up in the background."""
+        with self._lock:
+            if not 0 <= seat < len(self._seats):
+                raise UsageError(f"there is no seat {seat}; seats are {', '.join(map(str, range(len(self._seats))))}")
+            found = load_agent(player, self.game) if isinstance(player, str) else player
+            self._seats[seat] = found
+            return None if found is None else self._warm_up(seat, found)
+
+    def set_adviser(self, player: str | Agent) -> Thinking:
+        """Who gives hints and analyses for seats of humans."""
+        with self._lock:
+            self._adviser = load_agent(player, self.game) if isinstance(player, str) else player
+            return self._warm_up(ASIDE, self._adviser)
+
+    def player_of(self, seat: int) -> Agent:
+        """Who thinks for a seat: its player, or the adviser, or a player like that of another seat."""
+        with self._lock:
+            found = self._seats[seat] or self._adviser or next((p for p in self._seats if p), None)
+            if found is None:
+                found = self._adviser = load_agent(ADVISER, self.game)
+            return found
+
+    # -- thinking ----------------------------------------------------------------------------------------------
+    def think(
+        self,
+        limit: Limit | None = None,
+        seat: int | None = None,
+        on_snapshot: OnSnapshot | None = None,
+        *,
+        detail: bool = True,
+    ) -> Thinking:
+        """Asks a player for a move, up to a limit (None: the player's own simulations); nothing is played.
+
+        `seat` says whose player thinks, if not that of the seat to move. Without `detail` moves carry no lines.
+        """
+        return self._ask(limit, seat, on_snapshot, detail, own_budget=True)
+
+    def genmove(self, limit: Limit | None = None, on_snapshot: OnSnapshot | None = None) -> Thinking:
+        """The same, and plays the move, unless the position is another by then."""
+
+        def play(thought: Thought) -> None:
+            with self._lock:
+                if thought.number == self._number:
+                    self.play(thought.action)
+
+        return self._ask(limit, None, on_snapshot, True, own_budget=True, after=play)
+
+    def analyse(self, limit: Limit | None = None, on_snapshot: OnSnapshot | None = None) -> Thinking:
+        """Searches the position until it is stopped, or up to a limit, and tells what it sees meanwhile."""
+        return self._ask(limit, None, on_snapshot, True, own_budget=False)
+
+    def stop(self) -> None:
+        """Ends all searches that were asked for."""
+        with self._lock:
+            for thinking in self._open:
+                thinking.stop()
+
+    def close(self) -> None:
+        """Ends all searches, and the thread."""
+        with self._lock:
+            self._closed = True
+            self.stop()
+            thread = self._thread
+            self._jobs.put(None)
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    # -- inside ------------------------------------------------------------------------------------------------
+    def _put(self, board: Board) -> None:
+        self._board = board
+        self._number += 1
+        self.stop()
+
+    def _change_over(self, game: Game[Any]) -> None:
+        old, adviser = [p.name if p else None for p in self._seats], self._adviser
+        self._minds = {}
+        self._seats = [_try(spec, game) for spec in (*old, None)[: game.players]]
+        self._adviser = _try(adviser.name if adviser else None, game)
+        start = boards.begin(game, seed=self._seed)
+        for seat, player in [*enumerate(self._seats), (ASIDE, self._adviser)]:
+            if player is not None:
+                self._warm_up(seat, player, start)
+
+    def _mind(self, seat: int, player: Agent) -> Mind:
+        known = self._minds.get(seat)
+        if known is None or known.player is not player:
+            known = self._minds[seat] = Mind(player, self._room_bytes)
+        return known
+
+    def _warm_up(self, seat: int, player: Agent, board: Board | None = None) -> Thinking:
+        mind, thinking = self._mind(seat, player), Thinking(self._number)
+        board = board or self._board
+
+        def work() -> None:
+            self._heat(mind, board)
+
+        self._submit(thinking, work)
+        return thinking
+
+    def _heat(self, mind: Mind, board: Board) -> None:
+        if not mind.ready:
+            self._state = "warming up"
+            mind.warm(board if not board.over else boards.begin(board.game, seed=self._seed))
+
+    def _ask(
+        self,
+        limit: Limit | None,
+        seat: int | None,
+        on_snapshot: OnSnapshot | None,
+        detail: bool,
+        own_budget: bool,
+        after: Callable[[Thought], None] | None = None,
+    ) -> Thinking:
+        with self._lock:
+            board, number = self._board, self._number
+            if board.over:
+                raise UsageError("the game is over; take a move back or start another game")
+            seat = board.now.seat if seat is None else seat
+            player = self.player_of(seat)
+            mind, thinking = self._mind(seat if self._seats[seat] else ASIDE, player), Thinking(number)
+            if limit is None and (own_budget or player.search.budget == 0):
+                limit = Limit(simulations=max(1, player.search.budget))
+
+        def work() -> Thought:
+            self._heat(mind, board)
+            self._state = "thinking"
+            thought = mind.think(thinking, board, limit, on_snapshot, detail)
+            if after is not None:
+                after(thought)
+            return thought
+
+        self._submit(thinking, work)
+        return thinking
+
+    def _submit(self, thinking: Thinking, work: Callable[[], Any]) -> None:
+        def job() -> None:
+            try:
+                answer = work()
+            except BaseException as error:  # whoever waits for the answer gets it
+                thinking.future.set_exception(error)
+            else:
+                thinking.future.set_result(answer)
+            finally:
+                with self._lock:
+                    self._open.remove(thinking)
+                    self._state = "idle"
+
+        with self._lock:
+            if self._closed:
+                raise UsageError("this session is closed; open another one")
+            self._open.append(thinking)
+            self._jobs.put(job)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="search", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+
+def from_text(game: Game[Any], text: str) -> Board:
+    """The board that a text tells of, its moves played."""
+    position, moves = position_text.read(game, text)
+    board = boards.begin(game, position)
+    for number, move in enumerate(moves, 1):
+        board = board.play(_read(board, number, move))
+    return board
+
+
+def _read(board: Board, number: int, move: str) -> int:
+    try:
+        return board.read(move)
+    except UsageError as error:
+        raise UsageError(f"move {number}: {error}") from None
+
+
+def _try(spec: str | None, game: Game[Any]) -> Agent | None:
+    if spec is None:
+        return None
+    try:
+        return load_agent(spec, game)
+    except UsageError:
+        return None

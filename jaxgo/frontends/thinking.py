@@ -1,0 +1,176 @@
+"""Thoughts of players about a board: what is asked for, what comes back, and the tree that a player keeps meanwhile.
+
+A `Mind` is used by one thread, that of the session; everything else here is a value.
+"""
+
+import contextlib
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgo.agents import Agent
+from jaxgo.core.game import Game, state_bytes
+from jaxgo.core.play import Position
+from jaxgo.frontends.board import Board, look
+from jaxgo.search import analysis
+from jaxgo.search.base import Search
+from jaxgo.search.think import Limit, Snapshot, Thinker
+
+CHUNK_SECONDS = 0.08  # between looks at the clock and at the stop flag
+ROOM_BYTES = 2**26  # of a tree, where the player's own simulations need no more
+MOST_NODES = 2**16
+MOST_BYTES = 2**31
+SHOW_EVERY = 0.1  # seconds between snapshots, or more where they are dear
+SHARE = 5  # a snapshot may take one part in so many of the time
+
+
+@dataclasses.dataclass(frozen=True)
+class Thought:
+    """What a player thinks of the position `number`; the last one of a search is its answer."""
+
+    number: int  # of the position, see `Session.number`
+    seat: int  # that moves there, and that values are for
+    action: int
+    name: str
+    value: float
+    solved: bool  # the value is exact
+    moves: list[analysis.Move]
+    variation: tuple[str, ...]
+    simulations: int
+    seconds: float
+    decided_by: str
+    final: bool
+
+
+OnSnapshot = Callable[[Thought], None]
+
+
+class Thinking:
+    """A search that was asked for: wait for its answer, or end it early."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number  # of the position
+        self.stopped = threading.Event()
+        self.future: Future[Any] = Future()
+
+    def stop(self) -> None:
+        """Ends the search soon; it answers with what it has found."""
+        self.stopped.set()
+
+    def done(self) -> bool:
+        return self.future.done()
+
+    def result(self, timeout: float | None = None) -> Any:
+        """The answer, a `Thought`; waits for it."""
+        return self.future.result(timeout)
+
+
+class Mind:
+    """A player at work on one session's boards: keeps its tree from move to move while the game just goes on."""
+
+    def __init__(self, player: Agent, room_bytes: int = ROOM_BYTES) -> None:
+        self.player = player
+        self._thinker = Thinker(
+            with_room(player.search, player.model.game, room_bytes),
+            player.model,
+            player.params,
+            jax.random.key(0),
+            chunk_seconds=CHUNK_SECONDS,
+        )
+        self._board: Board | None = None  # where its tree stands
+        self.ready = False  # compiled
+
+    def warm(self, board: Board) -> None:
+        """Compiles all that a game needs, and takes the speed: no clock runs yet."""
+        thinker, game, view = self._thinker, board.game, board.now
+        thinker.begin(_batch(view.position))
+        thinker.warm(None)
+        thinker.think(Limit(simulations=2 * max(1, getattr(thinker.search, "leaves", 1))))
+        action = int(np.flatnonzero(view.legal)[0])
+        after = look(game, view.position, action)
+        if not after.over:
+            thinker.follow(np.array([action], np.int32), _batch(after.position))
+            thinker.warm(None)
+        self._board, self.ready = None, True
+
+    def think(
+        self, job: Thinking, board: Board, limit: Limit | None, on_snapshot: OnSnapshot | None, detail: bool
+    ) -> Thought:
+        """Searches a live position until the limit, or until it is stopped."""
+        self._take_up(board)
+        due, began = 0.0, time.monotonic()
+        snapshot: Snapshot | None = None
+        search: Any = self._thinker.watch(limit)
+        with contextlib.closing(search) as watching:
+            for snapshot in watching:
+                if job.stopped.is_set():
+                    break
+                now = time.monotonic()
+                if on_snapshot and now - began >= due:
+                    on_snapshot(self._thought(job, board, snapshot, detail, final=False))
+                    cost = time.monotonic() - now
+                    due = time.monotonic() - began + max(SHOW_EVERY, SHARE * cost)
+        if snapshot is None:
+            raise AssertionError("a search without a chunk")
+        return self._thought(job, board, snapshot, detail, final=True)
+
+    def _take_up(self, board: Board) -> None:
+        """The thinker stands at this board: by following the game where it went on from where it stood."""
+        known, thinker = self._board, self._thinker
+        self._board = None  # should something go wrong
+        if known is None or not _goes_on(known, board):
+            thinker.begin(_batch(board.now.position))
+        else:
+            for ply in range(len(known.actions), len(board.actions)):
+                action = np.array([board.actions[ply]], np.int32)
+                thinker.follow(action, _batch(board.views[ply + 1].position))
+        self._board = board
+
+    def _thought(self, job: Thinking, board: Board, snapshot: Snapshot, detail: bool, final: bool) -> Thought:
+        result, name = snapshot.result, board.game.action_name
+        tree = analysis.of_state(self._thinker.state) if detail else None
+        moves = analysis.table(result, name, tree)
+        best = moves[0]
+        return Thought(
+            number=job.number,
+            seat=board.now.seat,
+            action=best.action,
+            name=best.name,
+            value=float(result.value[0]),
+            solved=bool(result.solved[0]),
+            moves=moves,
+            variation=best.variation,
+            simulations=int(snapshot.simulations[0]),
+            seconds=snapshot.seconds,
+            decided_by=self.player.name,
+            final=final,
+        )
+
+
+def with_room(search: Search, game: Game[Any], room_bytes: int) -> Search:
+    """The search with a tree of one fixed size: growing would compile, while a clock runs."""
+    if getattr(search, "nodes", 1) != 0:
+        return search
+    node = state_bytes(game) + 8 * game.num_actions + 64
+    room = min(room_bytes // node, MOST_NODES)
+    wanted = max(room, 2 * search.budget + 2, 64)  # a kept tree and a whole search, whatever it takes
+    fixed: Any = search
+    return dataclasses.replace(fixed, nodes=min(wanted, max(64, MOST_BYTES // node)))
+
+
+def _goes_on(known: Board, board: Board) -> bool:
+    """Whether a game only went on by moves; a position that is the same object was not arranged anew."""
+    plies = len(known.actions)
+    same = len(board.actions) >= plies and board.views[plies] is known.now
+    return same and all(action >= 0 for action in board.actions[plies:])
+
+
+def _batch(position: Position) -> Position:
+    return jax.tree.map(lambda x: jnp.asarray(x)[None], position)

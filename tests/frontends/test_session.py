@@ -1,0 +1,237 @@
+"""The session: rules, undo and redo, searches beside a board that goes on, trees that are kept and thrown away."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends.session import Session
+from jaxgo.games import make
+from jaxgo.search.think import Limit
+
+GAME = make("tictactoe")
+WAIT = 60.0
+
+
+@pytest.fixture(scope="module")
+def session():
+    opened = Session(GAME, "tictactoe")
+    opened.set_player(0, "uct:40,evaluator=uniform,solver=no").result(WAIT)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(autouse=True)
+def _fresh(session):
+    session.new_game()
+
+
+def drawn(session):
+    return session.text.split()[0]
+
+
+# -- the board -------------------------------------------------------------------------------------------------------
+def test_moves_are_played_taken_back_and_played_again(session):
+    assert session.play("b2") == 4
+    assert session.play(0) == 0
+    assert (session.history, session.moves, drawn(session)) == ([4, 0], ["b2", "a3"], "O../.X./...")
+    session.undo(2)
+    assert (session.history, drawn(session), len(session.legal())) == ([], ".../.../...", 9)
+    session.redo()
+    session.redo()
+    assert drawn(session) == "O../.X./..."
+    session.undo()
+    session.play("c1")  # another move: the old one cannot be played again
+    with pytest.raises(UsageError, match="0 moves can be"):
+        session.redo()
+
+
+@pytest.mark.parametrize("move", ["b2", 4, 9, -1, "z9", ""])
+def test_what_is_refused_changes_nothing(session, move):
+    session.play("b2")
+    before = session.number, session.history, session.text
+    with pytest.raises(UsageError):
+        session.play(move)
+    with pytest.raises(UsageError, match="1 move can be"):
+        session.undo(2)
+    with pytest.raises(UsageError):
+        session.setup("X../... 0")
+    assert (session.number, session.history, session.text) == before
+
+
+def test_a_game_ends_with_a_reason(session):
+    for move in ("b2", "a3", "a2", "b3"):
+        session.play(move)
+    assert session.result() is None
+    session.play("c2")
+    result = session.result()
+    assert (result.returns, result.reason) == ((1.0, -1.0), "by the rules")
+    assert result.text == "seat 0 wins: by the rules"
+    assert session.legal() == []
+    with pytest.raises(UsageError, match="the game is over"):
+        session.think()
+    session.undo()
+    session.resign(0)
+    assert session.result().returns == (-1.0, 1.0)
+    with pytest.raises(UsageError, match="game is over"):
+        session.play("c2")
+    session.undo()
+    assert session.result() is None
+
+
+def test_positions_are_set_up_from_text(session):
+    session.setup("XO./.X./..O 0 c3")
+    assert session.history == [2]
+    assert session.text == "XOX/.X./..O 1"
+    session.setup("start b2 a3")
+    assert session.moves == ["b2", "a3"]
+    with pytest.raises(UsageError, match="move 2: 'b2' is not legal"):
+        session.setup("start b2 b2")
+    with pytest.raises(UsageError, match="which seat moves"):
+        session.setup("XO./.X./..O")
+    with pytest.raises(UsageError, match="row 2 of the position has '#'"):
+        session.setup("XO./.#./..O 0")
+
+
+# -- searches --------------------------------------------------------------------------------------------------------
+def test_a_thought_names_a_legal_move_and_plays_nothing(session):
+    number = session.number
+    thought = session.think(Limit(simulations=30)).result(WAIT)
+    assert session.history == []
+    assert (thought.number, thought.seat, thought.simulations, thought.final) == (number, 0, 30, True)
+    assert thought.name in [name for _, name in session.legal()]
+    assert thought.moves[0].best
+    assert thought.variation[0] == thought.name
+    assert sum(move.visits for move in thought.moves) == 30
+
+
+def test_a_generated_move_is_played(session):
+    thought = session.genmove().result(WAIT)
+    assert session.history == [thought.action]
+    assert thought.simulations == 40
+
+
+def test_a_win_at_hand_is_found(session):
+    session.setup("XX./OO./... 0")
+    assert session.genmove().result(WAIT).name == "c3"
+    assert session.result().returns == (1.0, -1.0)
+
+
+def test_the_tree_is_kept_while_the_game_goes_on_and_not_after_undo(session):
+    first = session.genmove(Limit(simulations=200)).result(WAIT)
+    reply = first.variation[1]
+    session.play(reply)
+    kept = session.think(Limit(simulations=1), seat=0).result(WAIT)
+    assert sum(move.visits for move in kept.moves) > 1
+    session.undo(2)
+    session.play(first.action)
+    session.play(next(name for _, name in session.legal() if name != reply))
+    other = session.think(Limit(simulations=1), seat=0).result(WAIT)
+    assert sum(move.visits for move in other.moves) == 1
+
+
+def test_snapshots_come_while_it_thinks_and_carry_the_number_of_their_position(session):
+    seen, enough = [], threading.Event()
+
+    def look(thought):
+        seen.append(thought)
+        if len(seen) == 3:
+            enough.set()
+
+    thinking = session.analyse(None, look)
+    assert enough.wait(WAIT)
+    assert session.state == "thinking"
+    number = session.number
+    session.play("b2")  # is on the board at once, and ends the search
+    assert session.number > number
+    last = thinking.result(WAIT)
+    assert {thought.number for thought in [*seen, last]} == {number}
+    assert [thought.final for thought in seen] == [False] * len(seen)
+    counts = [thought.simulations for thought in seen]
+    assert counts == sorted(counts)
+    assert session.moves == ["b2"]
+
+
+def test_a_move_found_for_a_position_that_is_gone_is_not_played(session):
+    began = threading.Event()
+    thinking = session.genmove(Limit(seconds=100.0), lambda _: began.set())
+    assert began.wait(WAIT)
+    session.play("a1")
+    thinking.result(WAIT)
+    assert session.moves == ["a1"]
+
+
+def test_stop_ends_a_search_soon(session):
+    began = threading.Event()
+    thinking = session.analyse(None, lambda _: began.set())
+    assert began.wait(WAIT)
+    thinking.stop()
+    start = time.monotonic()
+    assert thinking.result(WAIT).simulations > 0
+    assert time.monotonic() - start < 10.0  # 0.2 s on a machine of its own
+
+
+def test_searches_wait_for_each_other(session):
+    thoughts = [session.think(Limit(simulations=20)) for _ in range(5)]
+    assert [thinking.result(WAIT).simulations for thinking in thoughts] == [20] * 5
+    assert session.state == "idle"
+
+
+def test_human_seats_get_hints_from_somebody(session):
+    session.play("b2")
+    assert session.seats[1] is None
+    assert session.player_of(1) is session.seats[0]
+    assert session.think(Limit(simulations=20)).result(WAIT).seat == 1
+
+
+def test_a_failing_listener_ends_only_its_search(session):
+    def fail(_):
+        raise RuntimeError("no screen")
+
+    with pytest.raises(RuntimeError, match="no screen"):
+        session.analyse(None, fail).result(WAIT)
+    assert session.think(Limit(simulations=5)).result(WAIT).simulations == 5
+
+
+def test_moves_from_many_threads_are_played_once(session):
+    played = []
+
+    def hand():
+        for action in range(9):
+            try:
+                session.play(action)
+                played.append(action)
+            except UsageError:
+                pass
+
+    hands = [threading.Thread(target=hand) for _ in range(4)]
+    for thread in hands:
+        thread.start()
+    for thread in hands:
+        thread.join()
+    assert session.history == played
+    assert len(set(played)) == len(played)
+    assert session.result() is not None or len(played) == 9
+
+
+def test_another_game_takes_the_players_along():
+    session = Session(GAME, "tictactoe")
+    session.set_player(0, "random")
+    session.new_game(make("hughe"), "hughe")
+    assert [player.name for player in session.seats] == ["random"]
+    session.genmove().result(WAIT)
+    assert len(session.history) == 1
+    session.close()
+    with pytest.raises(UsageError, match="closed"):
+        session.think()
+
+
+def test_unknown_players_and_seats_are_refused(session):
+    with pytest.raises(UsageError, match="search"):
+        session.set_player(0, "nobody")
+    with pytest.raises(UsageError, match="no seat 2"):
+        session.set_player(2, "random")
+    assert session.seats[0].name.startswith("uct:40")
+    assert np.asarray(session.view.legal).all()
