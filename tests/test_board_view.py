@@ -10,7 +10,7 @@ import pytest
 
 import jaxgo
 from jaxgo.games import GAMES
-from jaxgo.ui import board_view
+from jaxgo.ui import board_shape, board_view
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -39,17 +39,17 @@ def test_every_game_has_both_views(name):
     game, state = GAMES[name], start(name)
     codes = np.asarray(game.cells(state))
     rows = board_view.text(game, state).splitlines()
-    assert len(rows) == game.picture[0] + bool(board_view.names(game))
+    assert len(rows) == game.picture[0] + bool(board_shape.edges(game)[0])
     picture = ElementTree.fromstring(board_view.svg(game, state, last=0))
     if game.grid == "blocks":
         assert {text.text for text in picture.iter(f"{SVG}text")} >= {game.pieces[c].label for c in codes.tolist() if c}
         return
-    seats = [shape.get("class") for shape in picture.iter(f"{SVG}circle")]
-    for seat, word in board_view.SEATS.items():
+    seats = [shape.get("class", "").split()[0] for tag in ("circle", "path") for shape in picture.iter(f"{SVG}{tag}")]
+    for seat, word in board_shape.SEATS.items():
         wanted = sum(game.pieces[c].seat == seat and game.pieces[c].glyph.strip() != "" for c in codes.tolist() if c)
         assert seats.count(word) == wanted
     voids = sum(not game.pieces[c].glyph.strip() for c in codes.tolist())
-    assert sum(r.get("class").startswith("board") for r in picture.iter(f"{SVG}rect")) == codes.size - voids
+    assert sum(r.get("class").startswith(("board", "tint")) for r in picture.iter(f"{SVG}rect")) == codes.size - voids
 
 
 def test_the_last_move_is_ringed():
@@ -69,7 +69,7 @@ def test_a_block_is_one_piece():
     """The donkey of Klotski is four cells; the part that starts at its first cell covers all of them."""
     picture = ElementTree.fromstring(board_view.svg(GAMES["klotski"], start("klotski")))
     donkey = next(shape for shape in picture.iter(f"{SVG}rect") if shape.get("class") == "zero")
-    assert float(donkey.get("width")) == float(donkey.get("height")) > board_view.CELL * 1.5
+    assert float(donkey.get("width")) == float(donkey.get("height")) > board_shape.CELL * 1.5
 
 
 def test_labels_are_text_and_not_markup(monkeypatch):
@@ -98,4 +98,41 @@ def test_the_ring_goes_around_a_label():
     action = game.parse_action("a2-a4")
     picture = ElementTree.fromstring(board_view.svg(game, game.step(start("maharajah"), jnp.int32(action)), action))
     rings = [float(c.get("r")) for c in picture.iter(f"{SVG}circle") if c.get("class") == "last"]
-    assert rings == [board_view.CELL * 0.42, board_view.CELL * 0.2]  # the pawn on a4, the empty a2
+    assert rings == [board_shape.CELL * 0.42, board_shape.CELL * 0.2]  # the pawn on a4, the empty a2
+
+
+def test_columns_are_labelled_where_moves_are_columns():
+    def columns(name):
+        return [mark.text for mark in board_shape.board(GAMES[name], [0] * int(np.prod(GAMES[name].picture)))[-99:]]
+
+    assert [text for text in columns("connect4") if text] == list("1234567")
+    assert [text for text in columns("scorefour") if text] == list("abcd") * 4 + list("4321")
+    assert board_view.text(GAMES["connect3d"], start("connect3d")).splitlines()[0].startswith("0     . .")
+
+
+def test_text_and_picture_call_a_block_the_same():
+    game, state = GAMES["slide15"], start("slide15")
+    drawn = {text.text for text in ElementTree.fromstring(board_view.svg(game, state)).iter(f"{SVG}text")}
+    assert set(board_view.text(game, state).split()) == drawn | {"."}
+
+
+def test_squares_of_kamisado_have_their_colours():
+    picture = ElementTree.fromstring(board_view.svg(GAMES["kamisado"], start("kamisado")))
+    colours = [shape.get("fill") for shape in picture.iter(f"{SVG}rect") if "tint" in shape.get("class")]
+    assert len(colours) == 64
+    assert len(set(colours)) == 8
+    discs = [shape.get("fill") for shape in picture.iter(f"{SVG}circle") if shape.get("class") == "tint"]
+    assert discs[8:] == colours[-8:], "each tower starts on its own colour"
+    assert discs[:8] == colours[:8]
+
+
+def test_names_with_the_rank_as_a_letter_label_the_other_way(monkeypatch):
+    game = GAMES["tictactoe"]
+    monkeypatch.setattr(type(game), "action_name", lambda self, cell: f"{'abc'[cell // 3]}{cell % 3 + 1}")
+    for cached in (board_shape.names, board_shape.edges):
+        cached.cache_clear()
+    try:
+        assert board_view.text(game, start("tictactoe")).splitlines() == ["a . . .", "b . . .", "c . . .", "  1 2 3"]
+    finally:
+        for cached in (board_shape.names, board_shape.edges):
+            cached.cache_clear()

@@ -42,6 +42,8 @@ class Piece(NamedTuple):
     glyph: str
     seat: int  # 0 or 1: whose it is; -1: nobody's
     label: str = ""  # drawn on the piece in pictures
+    colour: str = ""  # of its own, as #rrggbb, beside that of its seat
+    figure: str = ""  # of chess and its relatives: pawn, knight, bishop, rook, queen, king, maharajah
 
 
 EMPTY = Piece(".", -1)
@@ -72,6 +74,7 @@ class Game(abc.ABC, Generic[S]):
     pieces: ClassVar[tuple[Piece, ...]]  # the look of each code of `cells`; code 0 is the empty cell
     grid: ClassVar[Literal["squares", "points", "blocks"]] = "squares"  # or on crossings; or cells of a code are one
     notation: ClassVar[str] = "the number of the action: `0`"  # how `action_name` writes moves, with an example
+    levels: ClassVar[int] = 1  # boards of a space that the picture has side by side, a column between two of them
 
     # -- sizes -------------------------------------------------------------------------------------------------
     @property
@@ -184,6 +187,15 @@ class Game(abc.ABC, Generic[S]):
         Starts from -1. The fewer harmless actions it names the better; illegal ones do no harm.
         """
         return action + 1
+
+    # -- looks -------------------------------------------------------------------------------------------------
+    def square_colours(self) -> tuple[str, ...]:
+        """A colour as #rrggbb for each cell of the picture, where the rules colour them."""
+        return ()
+
+    def edges(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Labels of the picture's columns and rows, where no cell is called like d4; "" leaves one out."""
+        return (), ()
 
     # -- names -------------------------------------------------------------------------------------------------
     def action_name(self, action: int) -> str:

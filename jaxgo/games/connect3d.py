@@ -88,6 +88,7 @@ class Connect3D(Game[Connect3DState]):
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1), VOID)
     notation = "row and column of the stack on its 6 x 6 square, both from 0: `23`"
+    levels = LEVELS
 
     def __post_init__(self) -> None:
         if not 0 <= self.prior < float("inf"):
@@ -213,6 +214,11 @@ class Connect3D(Game[Connect3DState]):
             jnp.int8(to_play),
             jnp.int16(int((codes > 0).sum())),
         )
+
+    def edges(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Rows are the first number of a stack's name, columns the second."""
+        numbers = tuple(str(i) for i in range(SIDE))
+        return (*((*numbers, "") * (LEVELS - 1)), *numbers), numbers
 
     def action_name(self, action: int) -> str:
         x, y = FOOTPRINT[action]

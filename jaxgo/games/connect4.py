@@ -130,5 +130,8 @@ class ConnectFour(Game[ConnectFourState]):
         stones = jnp.asarray(self.columns.place(codes, to_play))
         return ConnectFourState(stones, jnp.int8(to_play), jnp.int16(int((codes > 0).sum())), jnp.int8(0))
 
+    def edges(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return tuple(str(column + 1) for column in range(self.width)), ()
+
     def action_name(self, action: int) -> str:
         return str(action + 1)

@@ -112,5 +112,8 @@ class MineRace(Game[MineRaceState]):
             raise UsageError(f"a position of the mine race has one token '@', not {len(token)}; draw exactly one")
         return MineRaceState(jnp.int16(token[0]), jnp.int8(to_play), jnp.int16(0))
 
+    def edges(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return tuple(str(cell) for cell in range(len(self.board))), ()
+
     def action_name(self, action: int) -> str:
         return str(action + 1)

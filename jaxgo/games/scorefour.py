@@ -47,6 +47,7 @@ class ScoreFour(Game[ScoreFourState]):
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1), VOID)
     notation = "the peg on the 4 x 4 square, letter and row from the bottom: `b2`"
+    levels = SIDE
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -107,6 +108,9 @@ class ScoreFour(Game[ScoreFourState]):
         codes = stacks.from_side_by_side(cells, SIDE, SIDE).reshape(SIDE, -1).T
         stones = jnp.asarray(PEGS.place(codes, to_play))
         return ScoreFourState(stones, jnp.int8(to_play), jnp.int16(int((codes > 0).sum())), jnp.int8(0))
+
+    def edges(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return ("a", "b", "c", "d", "") * (SIDE - 1) + ("a", "b", "c", "d"), ("4", "3", "2", "1")
 
     def action_name(self, action: int) -> str:
         return board.square_name(action, SIDE, SIDE)

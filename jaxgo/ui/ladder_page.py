@@ -28,7 +28,7 @@ from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 from jaxgo.games.names import read_game
 from jaxgo.system.files import write_whole
-from jaxgo.ui import board_view
+from jaxgo.ui import board_shape, board_view
 from jaxgo.ui import tables as report
 from jaxgo.ui.page import page
 
@@ -245,7 +245,7 @@ def render(
         parts.append(f"<h2>Who scored how much against whom</h2>{_cross(table)}")
     parts += [_games(samples), _origin(results)]
     # nested, so that the colours of the boards are theirs alone
-    return page(f"ratings of {name}", parts, STYLE + f".diagram{{{board_view.STYLE}}}\n")
+    return page(f"ratings of {name}", parts, STYLE + f".diagram{{{board_shape.STYLE}}}\n")
 
 
 def _cells(kind: str, *texts: str) -> str:

@@ -43,6 +43,7 @@ from jaxgo.games.kamisado.towers import (
 TARGETS = (1, 3, 7, 15)
 NAMES = ("orange", "blue", "purple", "pink", "yellow", "red", "green", "brown")
 LETTERS = "OBUIYRGW"
+SHADES = ("#f08a24", "#3f73c4", "#8155a8", "#ef86b4", "#f2d13c", "#d8433b", "#4ca65a", "#8a5a3a")
 WAYS = ("ahead", "a-side", "h-side")
 
 
@@ -56,10 +57,10 @@ class Kamisado(Game[KamisadoState]):
     pieces = (
         EMPTY,
         *(
-            Piece(letter if seat == 0 else letter.lower(), seat, letter + (str(rings) if rings else ""))
+            Piece(letter if seat == 0 else letter.lower(), seat, letter + (str(rings) if rings else ""), shade)
             for rings in range(MOST_RINGS + 1)
             for seat in range(2)
-            for letter in LETTERS
+            for letter, shade in zip(LETTERS, SHADES, strict=True)
         ),
     )
     notation = (
@@ -221,6 +222,12 @@ class Kamisado(Game[KamisadoState]):
         if not ((np.asarray(can.far) > 0).any() or np.asarray(can.push).any()):
             raise UsageError("in this Kamisado position the mover cannot move any tower")
         return state
+
+    def square_colours(self) -> tuple[str, ...]:
+        return tuple(SHADES[colour] for colour in colours().tolist())
+
+    def edges(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return tuple("abcdefgh"), tuple("87654321")
 
     def action_name(self, action: int) -> str:
         """`orange-ahead-3`, `orange-a-side-2` (diagonally towards file a), `orange-h-side-2`; `pass`, `fill-left`."""

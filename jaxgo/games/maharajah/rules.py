@@ -20,6 +20,7 @@ from jaxgo.games.boards.nibbles import any_square, equal, unpack, widen
 from jaxgo.games.maharajah.moves import ALL, GLYPHS, KING, LONG, MAHARAJA, ROOK, SHORT, MoveRules, Moves, by_kind
 
 WORTH = np.array([0, 1, 3, 3, 5, 9, 0, 0], np.float32)  # a full army is worth 39
+FIGURES = dict(zip(GLYPHS[1:], ("pawn", "knight", "bishop", "rook", "queen", "king", "maharajah"), strict=True))
 RUNNING, WON_BY_0, WON_BY_1, DRAWN = range(4)
 
 
@@ -77,7 +78,7 @@ class Maharajah(Game[MaharajahState]):
 
     @property
     def pieces(self) -> tuple[Piece, ...]:  # type: ignore[override]  # whose they are depends on the layout
-        return (EMPTY, *(Piece(g, 1 - self.army if g == "M" else self.army, g) for g in GLYPHS[1:]))
+        return (EMPTY, *(Piece(g, 1 - self.army if g == "M" else self.army, g, "", FIGURES[g]) for g in GLYPHS[1:]))
 
     @property
     def _rules(self) -> MoveRules:
