@@ -13,6 +13,7 @@ from jaxgo.agents import load_agent
 from jaxgo.arena import elo, records
 from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.cli.train_words import Job, list_presets, parse
+from jaxgo.core.errors import UsageError
 from jaxgo.system import devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
@@ -88,7 +89,7 @@ class Recorder:
 
 
 def run(job: Job, console: Console | None = None) -> int:
-    """Trains, shows, judges and reports; 0 also when it was asked to stop."""
+    """Trains, shows, judges and reports. The exit status: 0, or that of the signal that asked it to stop."""
     devices.join_hosts()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     config, console = job.config, console or Console(force_terminal=False if job.plain else None, emoji=False)
@@ -112,13 +113,16 @@ def run(job: Job, console: Console | None = None) -> int:
         folder.wait()
         if stop():
             console.print(f"stopped and saved in {place}; go on with: {job.again}", soft_wrap=True, highlight=False)
-            return 0
+            return stop.status
         _finish(console, job)
     return 0
 
 
 def check(config: TrainConfig) -> None:
     """A UsageError where a run could not begin, or would fail at its first judgement."""
+    if not config.search.budget:
+        name = type(config.search).__name__.lower()
+        raise UsageError(f"search {name} makes no simulations, so it teaches nothing; say --search gumbel")
     trainer = Trainer(config, devices.make_mesh())
     game, _, _ = trainer.game, trainer.heads, trainer.book
     for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final]):
@@ -134,7 +138,10 @@ def _sinks(job: Job, place: Path) -> list[Sink]:
 
 def _greet(console: Console, job: Job, resumed: bool) -> None:
     begun = "going on in" if resumed else "in"
-    minutes = f", {job.config.budget.seconds / 60:.3g} minutes" if job.config.budget.seconds else ""
+    budget = job.config.budget
+    minutes = f", {budget.seconds / 60:.3g} minutes" if budget.seconds else ""
+    if not (budget.seconds or budget.iterations):
+        minutes = ", without an end until Ctrl-C"
     words = (
         f"{job.preset}: {job.config.game} on {devices.describe()}{minutes}, {begun} {job.run} (jax {jax.__version__})"
     )
@@ -166,4 +173,5 @@ def _finish(console: Console, job: Job) -> None:
         ("a match", f"uv run eval.py {game}{options} --agents {search}@{job.run} uct:400"),
         ("train on", f"{job.again} --budget.seconds {further}"),
     ):
-        console.print(f"{what + ':':<13} {words}", soft_wrap=True, highlight=False)
+        # the command alone on its line, so that it can be copied
+        console.print(f"{what}:\n  {words}", soft_wrap=True, highlight=False)

@@ -14,6 +14,7 @@ class Stop:
 
     def __init__(self, told: Callable[[], None] | None = None) -> None:
         self._asked = threading.Event()
+        self._signal: int = signal.SIGINT
         self._told = told
         self._before: dict[signal.Signals, Any] = {}
 
@@ -21,13 +22,16 @@ class Stop:
         """Whether to stop."""
         return self._asked.is_set()
 
-    def ask(self) -> None:
-        self._asked.set()
+    @property
+    def status(self) -> int:
+        """The exit status of a program that was asked to stop, as shells count: 130 after Ctrl-C."""
+        return 128 + self._signal
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         if self._asked.is_set():
             self._restore()
             raise KeyboardInterrupt
+        self._signal = number
         self._asked.set()
         if self._told is not None:
             self._told()

@@ -4,7 +4,7 @@ import dataclasses
 import typing
 from typing import Any, cast
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, check_finite, choose
 from jaxgo.core.game import Game
 from jaxgo.games import make
 from jaxgo.nets import NETS, Net, ResNet
@@ -18,6 +18,8 @@ from jaxgo.training.learner import LearnerConfig
 from jaxgo.training.replay import ReplayConfig
 from jaxgo.training.targets import TargetsConfig
 
+MOST_SEEDS = 2**31 - 1  # the gate takes the one after
+
 __all__ = ["Budget", "JudgeConfig", "LearnerConfig", "ReplayConfig", "SelfplayConfig", "TargetsConfig", "TrainConfig"]
 
 
@@ -29,6 +31,7 @@ class Budget:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
+        check_finite("budget.", self)
         if self.iterations < 0 or not self.seconds >= 0:
             raise UsageError(f"a budget of {self.iterations} iterations and {self.seconds} seconds cannot be kept")
 
@@ -50,6 +53,18 @@ class TrainConfig:
     budget: Budget = Budget()
     save_every: float = 300.0  # seconds between checkpoints; there is always one at the end
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_finite("", self)
+        if not 0 <= self.seed < MOST_SEEDS:
+            raise UsageError(f"seed={self.seed} is not from 0 to {MOST_SEEDS - 1}")
+        if self.save_every < 0:
+            raise UsageError(f"save_every={self.save_every} is a number of seconds; 0 saves only at the end")
+        if self.learner.batch > self.replay.capacity:
+            raise UsageError(
+                f"learner.batch={self.learner.batch} is more than the samples of replay.capacity="
+                f"{self.replay.capacity}; lower it"
+            )
 
     def make_game(self) -> Game[Any]:
         """The game of the run."""

@@ -12,7 +12,7 @@ from jaxgo.arena import records
 from jaxgo.arena.openings import Openings, random_openings
 from jaxgo.arena.sprt import Sprt, Verdict
 from jaxgo.arena.tally import five
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_finite
 from jaxgo.core.game import Game
 from jaxgo.training.judge import Judge
 
@@ -29,6 +29,7 @@ class GateConfig:
     pairs: int = 200  # of games at most; where they do not decide, the old weights stay
 
     def __post_init__(self) -> None:
+        check_finite("gate.", self)
         if self.every < 0 or self.pairs < 1 or not self.elo > 0:
             raise UsageError("gate.every is at least 0, gate.pairs at least 1, and gate.elo is above 0")
 

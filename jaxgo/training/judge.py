@@ -17,7 +17,7 @@ from jaxgo.agents import Agent, load_agent
 from jaxgo.arena import elo, games_file, records
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings, random_openings
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_finite
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Params
 from jaxgo.system.players import load_player, player_steps
@@ -48,6 +48,7 @@ class JudgeConfig:
     slots: int = 0  # games of an agent side by side; 0: as many as there are pairs
 
     def __post_init__(self) -> None:
+        check_finite("judge.", self)
         if self.pairs < 1 or self.final_pairs < 1 or min(self.simulations, self.past, self.slots) < 0:
             raise UsageError("judge.pairs and final_pairs are at least 1; simulations, past and slots at least 0")
         if not self.every >= 0:

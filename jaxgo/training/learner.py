@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float32, Int32
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, check_finite, choose
 from jaxgo.evaluators.base import Params
 from jaxgo.nets.base import Head
 from jaxgo.training.augment import Batch
@@ -38,6 +38,7 @@ class LearnerConfig:
     patience: int = 20  # broken steps in a row before the run stops
 
     def __post_init__(self) -> None:
+        check_finite("learner.", self)
         if self.optimizer not in OPTIMIZERS:
             raise choose("learner.optimizer", self.optimizer, OPTIMIZERS)
         if self.batch < 1 or self.patience < 1 or self.warmup < 0 or self.decay_steps < 0:

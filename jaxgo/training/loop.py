@@ -33,7 +33,9 @@ WORD = 2**31  # a count that goes on for weeks does not fit into one number of a
 class Report(NamedTuple):
     """What a watcher hears, in plain Python numbers; it comes an iteration or two late, so that no device waits."""
 
-    phase: str  # "start" (twice: before compiling, and where it goes on from), "play", "gate", "judge", "save" or "end"
+    # "start" (twice: before compiling, and where it goes on from), "play", "gate", "judge", "save", and at last "end",
+    # or "stopped"
+    phase: str
     iteration: int
     seconds: float  # of training so far, earlier sittings included
     metrics: dict[str, Any]
@@ -78,7 +80,7 @@ class Loop:
     """A run under way on this host."""
 
     def __init__(self, trainer: Trainer, run: RunDir, watch: Watch, stop: Callable[[], bool] = lambda: False) -> None:
-        self.trainer, self.run, self._watch = trainer, run, watch
+        self.trainer, self.run, self._watch, self._stop = trainer, run, watch, stop
         self.config = trainer.config
         self._underway: list[_Underway] = []
         watch(Report("start", 0, 0.0, {}))
@@ -140,7 +142,7 @@ class Loop:
         if judge:
             self.judge(final=True)
         self.run.wait()
-        self._watch(Report("end", self.iteration, self.seconds, {}))
+        self._watch(Report("stopped" if self._stop() else "end", self.iteration, self.seconds, {}))
 
     def save(self) -> None:
         """Writes a checkpoint and the weights to play with; all that it knows has been told by then."""

@@ -1,16 +1,19 @@
 """How much memory a run takes, told from its config before it begins."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import state_bytes
 from jaxgo.system import devices
+from jaxgo.training.augment import Batch
 from jaxgo.training.trainer import Trainer
 
 GIB = 2**30
+BESIDE = 5  # of the weights, with their average, a gradient and what an optimiser keeps
 
 
 class Needs(NamedTuple):
@@ -28,7 +31,7 @@ class Needs(NamedTuple):
 
 
 def needs(trainer: Trainer) -> Needs:
-    """What a run takes at least; the network and what it computes come on top."""
+    """What a run takes at least; the `network` and what it computes come on top."""
     config, game = trainer.config, trainer.game
     state, actions = state_bytes(game), game.num_actions
     heads = {head.name: 2 * math.prod(head.shape(game)) for head in trainer.heads}
@@ -43,22 +46,55 @@ def needs(trainer: Trainer) -> Needs:
     )
 
 
+def network(trainer: Trainer) -> tuple[int, int]:
+    """Bytes of the weights with all that lies beside them, and of what a step of the learner keeps for its way back."""
+    params = jax.eval_shape(trainer.model.init, jax.random.key(0))
+    batch = blank_batch(trainer)
+    kept = jax.eval_shape(lambda p, b: jax.vjp(lambda p: trainer.learner.loss(p, b)[0], p)[1], params, batch)
+    return BESIDE * _size(params), _size((batch.planes, kept)) - _size(params)
+
+
+def blank_batch(trainer: Trainer) -> Batch:
+    """The shapes of a batch of the learner."""
+    game, count = trainer.game, trainer.config.learner.batch
+
+    def array(*shape: int, dtype: Any = jnp.float32) -> Any:
+        return jax.ShapeDtypeStruct((count, *shape), dtype)
+
+    planes = jax.eval_shape(lambda key: game.observe(game.init(key)), jax.random.key(0)).shape
+    heads = {head.name: array(*head.shape(game)) for head in trainer.heads}
+    policy, legal, one = array(game.num_actions), array(game.num_actions, dtype=jnp.bool_), array()
+    return Batch(array(*planes), legal, policy, one, one, one, heads, dict.fromkeys(heads, one))
+
+
+def _size(tree: Any) -> int:
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
+
+
 def check(trainer: Trainer) -> None:
     """A UsageError where there is less memory than a run takes."""
     needed = needs(trainer)
+    weights, step = network(trainer)
     apart = trainer.home not in (None, trainer.mesh)
-    _compare(needed, "the device has", needed.at_once + (0 if apart else needed.samples), devices.memory(), not apart)
+    parts = {
+        "samples": needed.samples,
+        "plies that wait": needed.waiting,
+        "trees": needed.trees,
+        "weights": weights,
+        "a step of the learner": step,
+    }
+    here = needed.at_once + weights + step + (0 if apart else needed.samples)
+    _compare(parts, "the device has", here, devices.memory(), not apart)
     if apart:
-        _compare(needed, "the host has", needed.samples, devices.host_memory() * jax.process_count(), False)
+        _compare(parts, "the host has", needed.samples, devices.host_memory() * jax.process_count(), False)
 
 
-def _compare(needed: Needs, what: str, wanted: int, there: int, movable: bool) -> None:
+def _compare(parts: dict[str, int], what: str, wanted: int, there: int, movable: bool) -> None:
     if not there or wanted <= there:
         return
-    parts = {"samples": needed.samples, "plies that wait": needed.waiting, "trees": needed.trees}
     shares = ", ".join(f"{name} {size / GIB:.1f}" for name, size in parts.items())
     advice = " or say replay.memory=host" if movable and jax.default_backend() != "cpu" else ""
     raise UsageError(
-        f"this run needs at least {wanted / GIB:.1f} GiB for its samples and trees ({shares}), and {what} "
-        f"{there / GIB:.1f}: lower replay.capacity, selfplay.games, selfplay.horizon or search.simulations{advice}"
+        f"this run needs at least {wanted / GIB:.1f} GiB ({shares}), and {what} {there / GIB:.1f}: lower "
+        f"replay.capacity, selfplay.games, selfplay.horizon, search.simulations, learner.batch or the net{advice}"
     )

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, check_finite, choose
 from jaxgo.training.targets import Sample
 
 MEMORIES = ("device", "host")
@@ -28,6 +28,7 @@ class ReplayConfig:
     memory: str = "device"  # or host, for a window that the accelerators have no room for
 
     def __post_init__(self) -> None:
+        check_finite("replay.", self)
         if self.memory not in MEMORIES:
             raise choose("replay.memory", self.memory, MEMORIES)
         if not 1 <= self.start <= self.capacity:

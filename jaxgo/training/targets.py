@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float16, Float32
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_finite
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import States
 from jaxgo.nets.base import Head
@@ -35,6 +35,7 @@ class TargetsConfig:
     horizons: tuple[float, ...] = (4.0, 12.0)  # plies over which `short` averages the root values to come
 
     def __post_init__(self) -> None:
+        check_finite("targets.", self)
         for name in ("trust", "tail", "cheap", "surprise"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise UsageError(f"targets.{name} is a share from 0 to 1, not {getattr(self, name)}")

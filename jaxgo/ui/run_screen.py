@@ -3,7 +3,9 @@
 A screen hears the loop's `Report`s and shows the numbers that come; those that do not come are left out.
 """
 
+import threading
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rich.console import Console, Group, RenderableType
@@ -18,7 +20,8 @@ from jaxgo.training.config import TrainConfig
 from jaxgo.training.loop import Report
 
 PHASES = {"start": "compiling", "play": "playing and learning", "gate": "testing the new weights"}
-PHASES |= {"judge": "judging", "save": "saving", "end": "done"}
+PHASES |= {"judge": "judging", "save": "saving", "end": "done", "stopped": "stopped"}
+OVER = ("end", "stopped")
 BLOCKS = "▁▂▃▄▅▆▇█"
 LINE_EVERY = 15.0  # seconds between two plain lines
 
@@ -33,9 +36,19 @@ class Rated(NamedTuple):
 
 
 class Screen:
-    """A listener of a run. Use it as a context; `limit` is the network's own speed, in evaluations a second."""
+    """A listener of a run. Use it as a context; `limit` is the network's own speed, in evaluations a second.
 
-    def __init__(self, name: str, config: TrainConfig, console: Console | None = None, limit: float = 0.0) -> None:
+    The clock goes on between two reports: what compiles or judges for minutes must not look hung.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        config: TrainConfig,
+        console: Console | None = None,
+        limit: float = 0.0,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.console = console or Console(emoji=False)
         self.limit = limit
         self._name, self._config = name, config
@@ -44,37 +57,47 @@ class Screen:
         self._rated: list[Rated] = []
         self._elo: dict[str, tuple[float, float]] = {}
         self._notes: list[str] = []
+        self._now = now
+        self._changed = self._heard = now()  # when this phase began, and when a report came
         self._spoke = -LINE_EVERY
         self._live: Live | None = None
+        self._left = threading.Event()
+        self._pulse: threading.Thread | None = None
 
     def __enter__(self) -> "Screen":
         if self.console.is_terminal:
-            self._live = Live(self.page(), console=self.console, refresh_per_second=4, transient=False)
+            self._live = Live(get_renderable=self.page, console=self.console, refresh_per_second=4, transient=False)
             self._live.start()
+        else:
+            self._pulse = threading.Thread(target=self._keep_speaking, daemon=True)
+            self._pulse.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._left.set()
+        if self._pulse is not None:
+            self._pulse.join()
+            self._pulse = None
         if self._live is not None:
-            self._live.update(self.page())
             self._live.stop()
             self._live = None
 
     def __call__(self, report: Report) -> None:
         """Takes a report in and shows it."""
         changed = self._last is None or self._last.phase != report.phase
+        self._heard = self._now()
+        if changed:
+            self._changed = self._heard
         self._last = report
-        self._seen |= {name: value for name, value in report.metrics.items() if name != "elo"}
+        self._seen = self._seen | {name: value for name, value in report.metrics.items() if name != "elo"}
         self._take_ratings(report)
         if self._live is not None:
-            self._live.update(self.page())
+            self._live.refresh()
         elif (
-            (changed and report.phase in ("start", "judge", "end"))
+            (changed and report.phase in ("start", "judge", *OVER))
             or "elo" in report.metrics
             or "gate" in report.metrics
-        ):
-            self._speak(report)
-        elif report.phase == "play" and time.monotonic() - self._spoke >= LINE_EVERY:
-            self._spoke = time.monotonic()
+        ) or (report.phase == "play" and self._heard - self._spoke >= LINE_EVERY):
             self._speak(report)
 
     def say(self, sentence: str) -> None:
@@ -82,8 +105,6 @@ class Screen:
         self._notes = [*self._notes[-2:], sentence]
         if self._live is None:
             self.console.print(escape(sentence), soft_wrap=True)
-        else:
-            self._live.update(self.page())
 
     def _take_ratings(self, report: Report) -> None:
         ratings = report.metrics.get("elo")
@@ -96,11 +117,35 @@ class Screen:
 
     # -- plain lines -----------------------------------------------------------------------------------------
     def _speak(self, report: Report) -> None:
+        self._spoke = self._now()
         self.console.print(Text(self.line(report)), soft_wrap=True)
+
+    def _keep_speaking(self) -> None:
+        while not self._left.wait(1.0):
+            self.pulse()
+
+    def pulse(self) -> None:
+        """A line where nothing was said for long: what goes on, and for how long already."""
+        last = self._last
+        if last is None or last.phase in OVER or self._now() - max(self._spoke, self._heard) < LINE_EVERY:
+            return
+        self._spoke = self._now()
+        words = f"{self._head(last)} | {PHASES.get(last.phase, last.phase)} for {_clock(self._now() - self._changed)}"
+        self.console.print(Text(words), soft_wrap=True)
+
+    def _seconds(self) -> float:
+        """Of training, by now: the clock of the run stands while it compiles, and at its end."""
+        if self._last is None:
+            return 0.0
+        goes = self._last.phase not in ("start", *OVER)
+        return self._last.seconds + (self._now() - self._heard if goes else 0.0)
+
+    def _head(self, report: Report) -> str:
+        return f"{_clock(self._seconds())} {report.phase:<5} {report.iteration:>6}"
 
     def line(self, report: Report) -> str:
         """A report in one line."""
-        parts = [f"{_clock(report.seconds)} {report.phase:<5} {report.iteration:>6}"]
+        parts = [self._head(report)]
         if report.phase == "play":
             parts += [f"{name} {value}" for name, value in self._rates()]
             parts += [f"loss {value:.3f}" if name == "total" else f"{name} {value:.3f}" for name, value in self._loss()]
@@ -115,25 +160,29 @@ class Screen:
     # -- the page --------------------------------------------------------------------------------------------
     def page(self) -> RenderableType:
         """Everything at once."""
-        seconds = self._last.seconds if self._last else 0.0
-        body: list[RenderableType] = [self._progress(seconds), self._numbers()]
+        body: list[RenderableType] = [self._progress(), self._numbers()]
         if self._elo:
             body.append(self._ladder())
         body += [Text(note, style="yellow") for note in self._notes]
         config = self._config
         title = f"jaxgo · {self._name} · {config.game} · {type(config.search).__name__.lower()}"
-        return Panel(Group(*body), title=escape(title), title_align="left", border_style="dim")
+        panel = Panel(Group(*body), title=escape(title), title_align="left", border_style="dim")
+        # the cursor rests on an empty line: a ^C that the terminal writes at the end of a full one moves the page
+        return Group(panel, Text(""))
 
-    def _progress(self, seconds: float) -> RenderableType:
-        phase = PHASES.get(self._last.phase, self._last.phase) if self._last else "starting"
+    def _progress(self) -> RenderableType:
+        phase, seconds = self._last.phase if self._last else "start", self._seconds()
         row = Table.grid(padding=(0, 2), expand=True)
         for ratio in (None, 1, None):
             row.add_column(ratio=ratio)
         done = self._share()
-        eta = f"{_clock(seconds * (1 - done) / done)} to go" if 0.01 < done < 1 else ""
+        eta = f"{_clock(seconds * (1 - done) / done)} to go" if 0.01 < done < 1 and phase not in OVER else ""
         if eta and self._config.judge.final:
             eta += ", then the last judgement"
-        row.add_row(f"[bold]{escape(phase)}[/]", ProgressBar(total=1.0, completed=done), f"{_clock(seconds)}  {eta}")
+        if phase in ("start", "judge", "gate"):
+            eta = f"{PHASES[phase]} for {_clock(self._now() - self._changed)}  {eta}"
+        bar = ProgressBar(total=1.0, completed=done, pulse=phase == "start")
+        row.add_row(f"[bold]{escape(PHASES.get(phase, phase))}[/]", bar, f"{_clock(seconds)}  {eta}")
         return row
 
     def _share(self) -> float:
@@ -141,7 +190,7 @@ class Screen:
         budget, last = self._config.budget, self._last
         if last is None:
             return 0.0
-        shares = [last.seconds / budget.seconds] if budget.seconds else []
+        shares = [self._seconds() / budget.seconds] if budget.seconds else []
         shares += [last.iteration / budget.iterations] if budget.iterations else []
         return min(1.0, max(shares, default=0.0))
 

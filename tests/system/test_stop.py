@@ -17,6 +17,7 @@ def test_the_first_signal_asks_and_the_second_insists(which):
         os.kill(os.getpid(), which)
         assert stop()
         assert told == [1]
+        assert stop.status == {signal.SIGINT: 130, signal.SIGTERM: 143}[which]
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), which)
     assert signal.getsignal(which) is before

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import pytest
 
 from jaxgo.cli.train_words import settings
@@ -16,7 +15,6 @@ from jaxgo.nets import NETS, Mlp, ResNet
 from jaxgo.search import Greedy
 from jaxgo.system import devices
 from jaxgo.training import memory
-from jaxgo.training.augment import Batch
 from jaxgo.training.config import from_json, to_json
 from jaxgo.training.presets import LEARNING, PRESETS, default_preset, working
 from jaxgo.training.trainer import Trainer
@@ -74,15 +72,7 @@ def test_a_step_of_the_largest_preset_keeps_no_more_than_is_counted():
     config, net = preset.config, preset.config.net
     assert isinstance(net, ResNet)
     trainer, count = Trainer(config, devices.make_mesh()), config.learner.batch
-    planes = jax.eval_shape(lambda key: trainer.game.observe(trainer.game.init(key)), jax.random.key(0)).shape
-
-    def array(*shape: int, dtype: Any = jnp.float32) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct((count, *shape), dtype)
-
-    heads = {head.name: array(*head.shape(trainer.game)) for head in trainer.heads}
-    moves = trainer.game.num_actions
-    policy, legal, one = array(moves), array(moves, dtype=jnp.bool_), array()
-    batch = Batch(array(*planes), legal, policy, one, one, one, heads, dict.fromkeys(heads, one))
+    batch = memory.blank_batch(trainer)
     params = jax.eval_shape(trainer.learner.module.init, jax.random.key(0), batch.planes)
     loss = trainer.learner.loss
     kept = jax.eval_shape(lambda p, b: jax.vjp(lambda p: loss(p, b)[0], p)[1], params, batch)
@@ -93,10 +83,11 @@ def test_a_step_of_the_largest_preset_keeps_no_more_than_is_counted():
 def test_a_run_that_does_not_fit_is_refused_in_one_sentence(monkeypatch):
     trainer = Trainer(PRESETS["go5-cpu"].config, devices.make_mesh())
     needed = memory.needs(trainer)
-    monkeypatch.setattr(devices, "memory", lambda: needed.samples + needed.at_once)
+    whole = needed.samples + needed.at_once + sum(memory.network(trainer))
+    monkeypatch.setattr(devices, "memory", lambda: whole)
     memory.check(trainer)
-    monkeypatch.setattr(devices, "memory", lambda: needed.samples + needed.at_once - 1)
-    with pytest.raises(UsageError, match=r"this run needs at least 0\.0 GiB .*lower replay.capacity"):
+    monkeypatch.setattr(devices, "memory", lambda: whole - 1)
+    with pytest.raises(UsageError, match=r"this run needs at least 0\.\d GiB .*lower replay.capacity"):
         memory.check(trainer)
 
 

@@ -54,6 +54,43 @@ def test_nothing_is_shown_that_was_not_heard(terminal):
         assert word not in said
 
 
+def test_the_clock_goes_on_between_two_reports():
+    """Compiling and judging take minutes in which no report comes."""
+    time, out = [100.0], io.StringIO()
+    console = Console(file=out, force_terminal=False, width=120)
+    screen = Screen("connect4-cpu", CONFIG, console, now=lambda: time[0])
+
+    def after(seconds: float) -> str:
+        time[0] += seconds
+        out.truncate(out.seek(0))
+        screen.pulse()
+        console.print(screen.page())
+        return out.getvalue()
+
+    screen(Report("start", 0, 0.0, {}))
+    said = after(41.0)
+    assert "0:00 start      0 | compiling for 0:41" in said
+    assert said.count("compiling for 0:41") == 2, "in the line and on the page"
+    assert "| compiling" not in after(1.0), "once in a while"
+    screen(Report("judge", 7, 60.0, {}))
+    said = after(20.0)
+    assert "1:20 judge      7 | judging for 0:20" in said
+    assert "1:20  judging for 0:20" in said
+    screen(Report("stopped", 7, 61.0, {}))
+    said = after(100.0)
+    assert "stopped" in said
+    assert "1:01" in said
+    assert "to go" not in said
+
+
+def test_the_cursor_rests_on_an_empty_line():
+    """Behind a full line, a terminal that shows ^C would begin another one, and the page be drawn one line too low."""
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=80)
+    console.print(Screen("connect4-cpu", CONFIG, console).page())
+    assert out.getvalue().endswith("\n\n")
+
+
 def test_lines_are_not_repeated_for_every_iteration():
     said = shown(False, *(Report("play", i, float(i), PLAY) for i in range(50)))
     assert said.count("games/s") == 1

@@ -1,5 +1,6 @@
 """`train.py` from outside: a job of seconds, killed and resumed, and every mistake in one sentence."""
 
+import io
 import json
 import os
 import re
@@ -14,7 +15,9 @@ import jax
 import numpy as np
 import pytest
 import quick
+from rich.console import Console
 
+from jaxgo.cli import train_job
 from jaxgo.cli import train_words as command
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
@@ -41,9 +44,9 @@ def job(run: Path, *more: str) -> subprocess.Popen[str]:
     )
 
 
-def finish(child: subprocess.Popen[str]) -> str:
+def finish(child: subprocess.Popen[str], status: int = 0) -> str:
     out, _ = child.communicate(timeout=240)
-    assert child.returncode == 0, out
+    assert child.returncode == status, out
     return out
 
 
@@ -95,7 +98,7 @@ def test_a_run_ends_with_a_table_a_report_and_what_to_do(whole):
     run, said = whole
     assert re.search(r"random +\│ +\+0 ± 0 \(anchor\) +│ +4 │", said), said
     assert re.search(r"[+-]\d+ ± \d+ +│ +4 │", said), said
-    assert f"uv run jaxgo analyse tictactoe --agent gumbel:64@{run}" in said
+    assert f"\n  uv run jaxgo analyse tictactoe --agent gumbel:64@{run}\n" in said
     assert "Traceback" not in said
     page = (run / "report.html").read_text()
     for words in ("<h2>Ratings", "<h2>Openings", "What the network thinks", "<h2>Games", "search.simulations", "<svg"):
@@ -125,7 +128,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     child = job(run, "--budget.iterations", "100000", "--save-every", "1000")
     wait_for(run, "metrics.jsonl", child)
     os.kill(child.pid, signal.SIGINT)
-    said = finish(child)
+    said = finish(child, 130)
     assert "stopping: saving first" in said
     assert f"stopped and saved in {run}; go on with: uv run train.py tictactoe-smoke --run {run}" in said
     (step,) = (int(path.parent.name) for path in (run / "checkpoints").glob("*/MANIFEST.json"))
@@ -189,7 +192,13 @@ def test_a_mistake_is_one_sentence(words, sentence, capsys):
         ("--option kk=3", "unknown option of tictactoe 'kk'; choose one of: height, width, k"),
         ("--game chess", "unknown game 'chess'"),
         ("--targets.heads ownership", "which this game does not teach"),
-        ("--search.simulations 1000000000", "GiB for its samples and trees (samples 0.0, plies that wait 0.0, trees "),
+        ("--search.simulations 1000000000", "GiB (samples 0.0, plies that wait 0.0, trees "),
+        ("--net.width 1000000000", "GiB (samples 0.0, plies that wait 0.0, trees 0.0, weights 37252"),
+        ("--learner.batch 100000000 --replay.capacity 100000000", "a step of the learner "),
+        ("--learner.batch 512", "learner.batch=512 is more than the samples of replay.capacity=256; lower it"),
+        ("--learner.rate inf", "learner.rate=inf is not a finite number"),
+        ("--save-every nan", "save_every=nan is not a finite number"),
+        ("--seed 99999999999999999999", "seed=99999999999999999999 is not from 0 to 2147483646"),
         (
             "--selfplay.book nowhere.txt",
             "selfplay.book=nowhere.txt: no such file; name one with an opening in each line",
@@ -204,6 +213,25 @@ def test_an_impossible_run_is_refused_before_it_leaves_a_trace(words, sentence, 
     assert sentence in error
     assert error.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_a_wrong_value_is_told_before_the_folder_that_has_another(whole, capsys):
+    assert main(["train", *TINY, "--run", str(whole[0]), "--learner.rate", "inf"]) == 2
+    assert "learner.rate=inf is not a finite number" in capsys.readouterr().err
+
+
+def test_a_search_without_simulations_cannot_teach():
+    with pytest.raises(
+        UsageError, match="search random makes no simulations, so it teaches nothing; say --search"
+    ):
+        train_job.check(command.parse(["tictactoe-smoke", "--search", "random"]).config)
+
+
+def test_a_run_without_an_end_says_so():
+    out = io.StringIO()
+    job = command.parse(shlex.split("tictactoe-smoke --budget.seconds 0 --budget.iterations 0"))
+    train_job._greet(Console(file=out, width=200), job, resumed=False)
+    assert "without an end until Ctrl-C" in out.getvalue()
 
 
 def test_a_run_is_not_resumed_with_other_settings(whole, capsys):
