@@ -221,9 +221,7 @@ def test_a_wrong_value_is_told_before_the_folder_that_has_another(whole, capsys)
 
 
 def test_a_search_without_simulations_cannot_teach():
-    with pytest.raises(
-        UsageError, match="search random makes no simulations, so it teaches nothing; say --search"
-    ):
+    with pytest.raises(UsageError, match="search random makes no simulations, so it teaches nothing; say --search"):
         train_job.check(command.parse(["tictactoe-smoke", "--search", "random"]).config)
 
 
