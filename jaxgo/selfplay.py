@@ -155,7 +155,8 @@ class Selfplay:
 
     def _nothing(self, params: Params, position: Position) -> Memory | None:
         """A memory before the first search, if the judge is worth one."""
-        if not self.model.evaluator.lasting(params):
+        # elsewhere a part of a batch takes as long as the whole
+        if self.model.platform != "cpu" or not self.model.evaluator.lasting(params):
             return None
         q = jax.eval_shape(lambda: self.search.start(self.model, params, jax.random.key(0), position))
         if not hasattr(q, "tree"):
@@ -218,7 +219,7 @@ class Selfplay:
         heat = config.temperature(position.state.ply)
         model = self.model
         if memory is not None:
-            model, params = Model(model.game, Remembering(model.evaluator)), (params, memory)
+            model, params = dataclasses.replace(model, evaluator=Remembering(model.evaluator)), (params, memory)
         q = self.search.start(model, params, begin, position, budget)
         q = self.search.extend(model, params, search, position, q, budget)
         result = self.search.result(model, choose, position, q, heat)

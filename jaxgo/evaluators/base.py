@@ -25,6 +25,10 @@ class Evaluator(abc.ABC):
         """Fresh parameters; most evaluators have none."""
         return ()
 
+    def on(self, platform: str) -> "Evaluator":
+        """Hook: the same judgements by the program that is fastest on this platform: cpu, gpu or tpu."""
+        return self
+
     @abc.abstractmethod
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         """Judges a batch. The key is consumed."""

@@ -34,6 +34,9 @@ class Remembering(Evaluator):
 
     judge: Evaluator
 
+    def on(self, platform: str) -> "Remembering":
+        return Remembering(self.judge.on(platform))
+
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         return self.some(game, params, key, states, jnp.ones(len(jax.tree.leaves(states)[0]), bool))
 

@@ -25,6 +25,9 @@ class Mix(Evaluator):
         if not 0.0 <= self.weight <= 1.0:
             raise UsageError(f"the weight of a mix is a share from 0 to 1, not {self.weight}")
 
+    def on(self, platform: str) -> "Mix":
+        return dataclasses.replace(self, first=self.first.on(platform), second=self.second.on(platform))
+
     def init(self, game: Game[Any], key: Array) -> Params:
         first, second = jax.random.split(key)
         return self.first.init(game, first), self.second.init(game, second)

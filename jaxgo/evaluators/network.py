@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float32
 
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.nets.base import on_platform
 
 LEAST = 700  # cells in a chunk: smaller ones cost more each
 PARTS = 16  # of a batch, at most
@@ -37,6 +38,10 @@ class Network(Evaluator):
     """Judges what `observe` shows."""
 
     module: Module
+    in_chunks: bool = False  # where few of a batch are wanted
+
+    def on(self, platform: str) -> "Network":
+        return Network(on_platform(self.module, platform), in_chunks=platform == "cpu")
 
     def init(self, game: Game[Any], key: Array) -> Params:
         state = jax.eval_shape(game.init, key)
@@ -49,15 +54,15 @@ class Network(Evaluator):
         return Evaluation(logits.astype(jnp.float32), value.astype(jnp.float32))
 
     def lasting(self, params: Params) -> bool:
-        """On a processor, if it convolves: dense layers are so cheap that a look into a memory hardly costs less."""
-        return jax.default_backend() == "cpu" and any(leaf.ndim > 2 for leaf in jax.tree.leaves(params))
+        """If it convolves: dense layers are so cheap that a look into a memory hardly costs less."""
+        return any(leaf.ndim > 2 for leaf in jax.tree.leaves(params))
 
     def some(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
         lanes = wanted.shape[0]
         chunk = max(-(-LEAST // (game.shape[0] * game.shape[1])), -(-lanes // PARTS))
-        if lanes <= chunk or jax.default_backend() != "cpu":
+        if lanes <= chunk or not self.in_chunks:
             return self(game, params, key, states)
         lane = jnp.arange(lanes, dtype=jnp.int32)
         place = jnp.where(wanted, jnp.cumsum(wanted, dtype=jnp.int32) - 1, lanes)

@@ -74,6 +74,10 @@ class Judge(nn.Module):
     cells: int
     heads: tuple[Head, ...]
 
+    def on(self, platform: str) -> Any:
+        """The same network by the program that is fastest on this platform: cpu, gpu or tpu."""
+        return self
+
     def trunk(self, planes: Array) -> Any:
         raise NotImplementedError
 
@@ -108,6 +112,11 @@ class Judge(nn.Module):
     def __call__(self, planes: Float32[Array, "B H W C"]) -> tuple[Array, Array]:
         said = self.learn(planes, search=True)
         return said.logits, squash(said.value)
+
+
+def on_platform(module: Any, platform: str) -> Any:
+    """A module in the form that suits a platform, where it has several; modules of others are what they are."""
+    return module.on(platform) if isinstance(module, Judge) else module
 
 
 def count(params: Any) -> int:

@@ -38,6 +38,10 @@ class ResNetModule(Judge):
     pool_every: int
     precision: Precision
     by_cell: bool  # actions are cells
+    platform: str = ""
+
+    def on(self, platform: str) -> Any:
+        return self.clone(platform=platform)
 
     def trunk(self, planes: Array) -> Features:
         x = self._conv("stem")(planes.astype(self.precision))
@@ -61,7 +65,7 @@ class ResNetModule(Judge):
         return nn.relu(nn.LayerNorm(dtype=self.precision, name=name)(x))
 
     def _conv(self, name: str, init: Any = nn.initializers.he_normal()) -> Conv:  # noqa: B008
-        return Conv(self.channels, self.precision, init, name=name)
+        return Conv(self.channels, self.precision, init, self.platform, name=name)
 
     def policy(self, features: Features, name: str) -> Array:
         if not self.by_cell:

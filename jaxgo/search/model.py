@@ -39,10 +39,14 @@ class Leaves(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """What a search plans with: the rules and a judge of positions."""
+    """What a search plans with: the rules and a judge of positions.
+
+    Programs are made for one platform: that of this process, or the one that is named, whoever lowers them.
+    """
 
     game: Game[Any]
     evaluator: Evaluator
+    platform: str = dataclasses.field(default_factory=jax.default_backend)  # cpu, gpu or tpu
 
     def init(self, key: Array) -> Params:
         """Fresh parameters of the evaluator."""
@@ -73,9 +77,9 @@ class Model:
     ) -> Evaluation:
         """Judges live positions, or the `wanted` ones of them, with logits masked to `legal`."""
         if wanted is None:
-            logits, value = self.evaluator(self.game, params, key, states)
+            logits, value = self.evaluator.on(self.platform)(self.game, params, key, states)
         else:
-            logits, value = self.evaluator.some(self.game, params, key, states, wanted)
+            logits, value = self.evaluator.on(self.platform).some(self.game, params, key, states, wanted)
         return Evaluation(masked(logits.astype(jnp.float32), legal), value.astype(jnp.float32))
 
     def root(self, params: Params, key: Array, position: Position) -> Leaves:

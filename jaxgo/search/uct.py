@@ -59,7 +59,7 @@ class Uct(Bandit):
             return super().extend(model, params, key, root, q, budget)
         left = per_game(budget, q.done.shape[0], jnp.int32)
         blind = jnp.clip(self.delay - q.done, 0, left)
-        q = super().extend(Model(model.game, Uniform()), (), key, root, q, blind)
+        q = super().extend(dataclasses.replace(model, evaluator=Uniform()), (), key, root, q, blind)
         return super().extend(model, params, key, root, q, left - blind)
 
     def result(

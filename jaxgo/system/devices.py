@@ -66,6 +66,11 @@ def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
     return jax.make_mesh((len(chosen),), (AXIS,), axis_types=(AxisType.Auto,), devices=chosen)
 
 
+def platform(mesh: Mesh) -> str:
+    """What the devices of a mesh are: cpu, gpu or tpu. Programs are chosen by this, never by what else a host has."""
+    return str(mesh.devices.flat[0].platform)
+
+
 def beside(mesh: Mesh) -> Mesh:
     """A CPU device of the same host for each of these: what lies on them is in the memory of the hosts."""
     wanted = mesh.devices.flat

@@ -18,7 +18,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 from jaxgo.evaluators.network import Network
-from jaxgo.nets.base import Head
+from jaxgo.nets.base import Head, on_platform
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayState, Tally
 from jaxgo.system import devices
@@ -70,12 +70,13 @@ class Trainer:
 
     @functools.cached_property
     def learner(self) -> Learner:
-        return Learner(self.config.net.module(self.game, self.heads), self.heads, self.config.learner)
+        module = on_platform(self.config.net.module(self.game, self.heads), devices.platform(self.mesh))
+        return Learner(module, self.heads, self.config.learner)
 
     @functools.cached_property
     def model(self) -> Model:
         """What searches plan with; its parameters are the learner's average."""
-        return Model(self.game, Network(cast(Any, self.learner.module)))
+        return Model(self.game, Network(cast(Any, self.learner.module)), devices.platform(self.mesh))
 
     @functools.cached_property
     def selfplay(self) -> Selfplay:

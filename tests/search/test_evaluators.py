@@ -268,7 +268,7 @@ def test_a_network_judges_planes_and_takes_part_in_a_model():
 def test_a_network_judges_some_as_it_judges_all():
     """In chunks of those that are wanted: none, one chunk, a part of the next, all."""
     game, lanes = make("tictactoe"), 200
-    network = Network(TinyNet(9))
+    network = Network(TinyNet(9)).on("cpu")
     params = network.init(game, jax.random.key(0))
     moved, _ = jax.jit(Model(game, network).play)(
         Model(game, network).start(jax.random.key(1), lanes), jnp.arange(lanes, dtype=jnp.int32) % 9

@@ -49,7 +49,7 @@ def test_a_net_says_what_is_asked_in_float32(name, game):
 def test_a_convolution_is_the_one_of_flax(shape):
     """As products and as XLA's own, which large batches get; with its gradients; with the same parameters."""
     x = jax.random.normal(jax.random.key(0), shape)
-    ours = Conv(4, jnp.float32, nn.initializers.he_normal())
+    ours = Conv(4, jnp.float32, nn.initializers.he_normal(), "cpu")
     flax = nn.Conv(4, (3, 3), use_bias=False, kernel_init=nn.initializers.he_normal())
     params = ours.init(jax.random.key(1), x)
     jax.tree.map(np.testing.assert_array_equal, params, flax.init(jax.random.key(1), x))

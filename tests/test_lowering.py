@@ -1,0 +1,70 @@
+"""Programs for accelerators, made on this host: what is traced on a processor for another platform is the other's."""
+
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxgo.evaluators import Network
+from jaxgo.games import make
+from jaxgo.nets import ResNet
+from jaxgo.search import Gumbel, Model
+from jaxgo.selfplay import Selfplay, SelfplayConfig
+
+ROOT = Path(__file__).parents[1]
+TARGETS = {"cuda": "gpu", "tpu": "tpu", "cpu": "cpu"}  # what XLA lowers for, and what JAX calls such a device
+GAMES = 32  # few enough for products on a processor
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def program(request):
+    """The text of a ply of self-play, lowered for a target, and the target."""
+    game = make("tictactoe")
+    module = ResNet(channels=4, blocks=1).module(game)
+    model = Model(game, Network(module), TARGETS[request.param])
+    player = Selfplay(Gumbel(simulations=2), model, SelfplayConfig(games=GAMES, steps=1))
+
+    def play(params, key):
+        return player.collect(params, player.begin(key, GAMES), key)[1:]
+
+    params = jax.eval_shape(model.init, jax.random.key(0))
+    return jax.jit(play).trace(params, jax.random.key(0)).lower(
+        lowering_platforms=(request.param,)
+    ).as_text(), request.param
+
+
+def test_an_accelerator_gets_its_own_program(program):
+    """Convolutions of XLA there, matrix products here."""
+    text, target = program
+    assert ("stablehlo.convolution" in text) == (target != "cpu")
+
+
+def test_no_callback_no_wide_number_no_collective(program):
+    text, _ = program
+    for word in ("custom_call @xla_ffi_python", "callback", "all_reduce", "all_gather", "collective_permute"):
+        assert word not in text, word
+    assert not re.search(r"tensor<[^>]*f64>", text)
+
+
+def test_no_program_asks_which_backend_runs_it():
+    """A choice by the backend of the process would be wrong for whoever lowers a program for another machine."""
+    asked = {
+        str(path.relative_to(ROOT)): path.read_text().count("default_backend")
+        for path in (ROOT / "jaxgo").rglob("*.py")
+        if "default_backend" in path.read_text()
+    }
+    # the platform of a model that names none, the preset of a machine, and a hint about the memory of the host
+    assert set(asked) <= {"jaxgo/search/model.py", "jaxgo/training/presets.py", "jaxgo/training/memory.py"}
+
+
+def test_bfloat16_nets_convolve_in_bfloat16():
+    game = make("go5")
+    module = ResNet(channels=8, blocks=1, precision="bfloat16").module(game)
+    planes = jnp.zeros((4, 5, 5, game.observe(game.init(jax.random.key(0))).shape[-1]))
+    params = jax.eval_shape(module.init, jax.random.key(0), planes)
+    text = jax.jit(module.apply).trace(params, planes).lower(lowering_platforms=("cuda",)).as_text()
+    kinds = re.findall(r"stablehlo\.convolution.*?->\s*tensor<[^>]*x(\w+)>", text)
+    assert kinds
+    assert set(kinds) == {"bf16"}
