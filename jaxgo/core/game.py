@@ -51,12 +51,13 @@ VOID = Piece(" ", -1)  # a cell that is not part of the board
 
 
 class Threats(NamedTuple):
-    """What a placement would make, cell by cell, for the mover and for the other seat (see `Game.threats`)."""
+    """What a move would do, for the mover (row 0) and for the other seat if it were its move (row 1)."""
 
-    five: Bool[Array, "2 A"]  # completes a winning line
-    four: Bool[Array, "2 A"]  # leaves at least one cell that completes a winning line
-    open_four: Bool[Array, "2 A"]  # leaves at least two
-    three: Bool[Array, "2 A"]  # leaves a cell that makes an open four
+    win: Bool[Array, "2 A"]  # wins at once
+    force: Bool[Array, "2 A"]  # leaves a win at the next move, if it is not stopped
+    double: Bool[Array, "2 A"]  # leaves at least two such wins
+    build: Bool[Array, "2 A"]  # leaves a double at the next move, if it is not stopped
+    block: Bool[Array, " A"]  # may stop the other seat's wins: whoever neither wins nor moves here loses at once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,6 +151,7 @@ class Game(abc.ABC, Generic[S]):
         return {}
 
     def threats(self, state: S) -> Threats:
+        """Moves that win or force a reply, for searches that prove wins by them; legality for the mover included."""
         raise UsageError(f"{type(self).__name__} knows no threats; use a search that does not need them")
 
     def place(self, cells: np.ndarray, to_play: int) -> S:

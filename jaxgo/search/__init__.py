@@ -3,6 +3,7 @@
 The second group holds the settings of programs that people know; any option of theirs can still be changed.
 """
 
+from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.base import Search, SearchResult
 from jaxgo.search.flat import Flat
 from jaxgo.search.greedy import Greedy
@@ -19,6 +20,7 @@ SEARCHES: dict[str, Search] = {
     "uct": Uct(),
     "puct": Puct(),
     "gumbel": Gumbel(),
+    "alphabeta": AlphaBeta(),
     # AlphaZero as it plays matches (noise belongs to self-play): an unvisited move counts as even
     "alphazero": Puct(simulations=800, unvisited="even", alpha=0.03),
     # the Gobang bot for boardgame.io: q + 5 p sqrt(N) / (n + 1), eight leaves a round
@@ -34,4 +36,4 @@ SEARCHES: dict[str, Search] = {
     "wgomoku": Uct(simulations=10_000, c=1.4, delay=5_000),
 }
 
-__all__ = ["SEARCHES", "Flat", "Greedy", "Gumbel", "Model", "Puct", "Random", "Search", "SearchResult", "Uct"]
+__all__ = ["SEARCHES", "AlphaBeta", "Flat", "Greedy", "Gumbel", "Model", "Puct", "Random", "Search", "SearchResult", "Uct"]

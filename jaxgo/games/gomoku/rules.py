@@ -223,16 +223,26 @@ class Gomoku(Game[GomokuState]):
 
     # -- knowledge ---------------------------------------------------------------------------------------------
     def threats(self, state: GomokuState) -> Threats:
-        """Lines are judged one by one; renju's second stone of a three is not asked whether it is forbidden."""
+        """A win is a five, a force a four, a double an open four or two fours, and what builds is a three.
+
+        Lines are judged one by one; renju's second stone of a three is not asked whether it is forbidden. In caro a
+        five is also stopped by a stone at its end, so all cells near the fives count as blocks there.
+        """
         n = self.size
         free = lines.all_cells(n) & ~(state.stones[0] | state.stones[1])
         looks = [lines.look(state.stones[c]) for c in (BLACK, WHITE)]
         kinds = [self._threats_of(c, looks, lines.look(free), free, state) for c in (BLACK, WHITE)]
         black_first = self._colour(state) == BLACK
         rows = jnp.where(black_first, jnp.stack(kinds), jnp.stack(kinds[::-1]))  # [2, 4, n]
-        cells = lines.unpack(rows)
-        padded = jnp.pad(cells, ((0, 0), (0, 0), (0, self.num_actions - self.points)))
-        return Threats(*(padded[:, kind] for kind in range(4)))
+        block = rows[1, 0]
+        if self.rules in ("caro", "caro5"):
+            block = lines.around(block, lines.REACH) | block
+        if self.rules == "renju":  # what Black may not take stops nothing
+            block &= ~jnp.where(black_first, state.forbidden, 0)
+        cells = lines.unpack(jnp.concatenate([rows.reshape(-1, n), (block & free)[None]]).reshape(-1, n))
+        playing = state.phase == openings.PLAY
+        cells = jnp.pad(cells & playing, ((0, 0), (0, self.num_actions - self.points)))
+        return Threats(*cells[:8].reshape(2, 4, -1).swapaxes(0, 1), cells[8])
 
     def _threats_of(
         self, colour: int, looks: list[lines.Look], free_look: lines.Look, free: Rows, state: GomokuState

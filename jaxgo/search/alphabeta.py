@@ -1,0 +1,468 @@
+"""Alpha-beta: minimax to a depth, with principal variation search, iterative deepening, a table and move ordering.
+
+Thousands of positions are searched at once: every game has a stack of its own, and one step of the loop visits one
+node of every game. A budget counts these nodes, so a search can be cut and resumed anywhere.
+
+Values come from the evaluator at the horizon, squeezed into the open interval (-1, 1): only the rules give a win. A
+value is `final` where the rules alone decided it; that of the root is then solved, and deepening ends.
+
+The bargain of the table (`table.py`): a position counts as known where 64 bits of its key agree, whatever its stones.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float32, Int32, UInt32
+
+from jaxgo.core import keys
+from jaxgo.core.choice import first_max
+from jaxgo.core.errors import UsageError
+from jaxgo.core.play import Position
+from jaxgo.evaluators.base import Params
+from jaxgo.search import forcing, table
+from jaxgo.search.base import Budget, Search, SearchResult, Temperature, draw, per_game
+from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.tree import mover_sign
+
+BEYOND = 2.0  # no value is outside (-2, 2)
+GUESS = 1.0 - 2.0**-20  # the most that an evaluator's word counts
+NULL = 2.0**-20  # the width of a null window
+FIRST = 1e9  # the score of the move to try first
+
+
+class Frames(NamedTuple):
+    """The nodes from the root to the one that is searched: the stack of every game. K moves are tried of each."""
+
+    states: Any
+    moves: Int32[Array, "B D K"]
+    score: Float32[Array, "B D K"]  # the order of the moves; -inf: tried, or none
+    alpha: Float32[Array, "B D"]
+    beta: Float32[Array, "B D"]
+    low: Float32[Array, "B D"]  # alpha as it was at first
+    best: Float32[Array, "B D"]
+    move: Int32[Array, "B D"]  # the best one
+    sure: Bool[Array, "B D"]  # the value of the best move is final
+    all_sure: Bool[Array, "B D"]  # all legal moves are among the K, and those tried are final
+    slot: Int32[Array, "B D"]  # which of the K is searched now
+    null: Bool[Array, "B D"]  # ... with a null window
+    again: Bool[Array, "B D"]  # ... and must be searched again, with a full one
+    untried: Int32[Array, "B D"]
+    left: Int32[Array, "B D"]  # plies to the horizon; below 0 only forcing moves are tried
+    sign: Float32[Array, "B D"]  # -1 where the mover is another than at the node above
+    seat: Int32[Array, "B D"]
+    key: UInt32[Array, "B D 2"]
+
+
+class AlphaBetaState(NamedTuple):
+    frames: Frames
+    level: Int32[Array, " B"]  # the top of the stack
+    root_score: Float32[Array, "B K"]
+    whole: Bool[Array, " B"]  # whether all legal moves of the root are among the K, but for those lost at once
+    prior: Float32[Array, "B A"]  # root logits
+    table: UInt32[Array, "B T 4"]
+    history: Float32[Array, "B 2 A"]  # by seat: how often, and how far from the horizon, a move cut
+    action: Int32[Array, " B"]  # of the last depth that was searched to its end
+    value: Float32[Array, " B"]
+    depth: Int32[Array, " B"]  # that depth; 0: none yet
+    q: Float32[Array, "B A"]  # what the moves of the root came to; bounds, but for the best
+    seen: Float32[Array, "B A"]  # the same of the depth that is under way
+    visits: Int32[Array, "B A"]  # nodes below each move of the root
+    solved: Bool[Array, " B"]
+    ended: Bool[Array, " B"]  # nothing is left to search
+    done: Int32[Array, " B"]
+    calls: Int32[Array, ""]
+    healthy: Bool[Array, " B"]
+
+
+@dataclasses.dataclass(frozen=True)
+class AlphaBeta(Search):
+    """Depths 2, 4, ... `depth`, each as soon as the last is finished, until the nodes are spent.
+
+    Even depths compare positions in which the same side is to move; `odd` searches the others, too.
+    """
+
+    simulations: int = 200_000  # nodes
+    depth: int = 4
+    breadth: int = 0  # the likeliest moves of a node that are tried; 0: all
+    odd: bool = False
+    deepening: bool = True  # else only `depth`
+    pvs: bool = True  # all moves but the first are searched with a null window first
+    ordering: bool = True  # by weights, table and history; else in the order of their numbers
+    table: int = 12  # 2 ** table entries for each game; 0: no table
+    forced: bool = True  # where a game knows threats: take a win, else stop one, before all else
+    quiescence: int = 0  # plies of forcing moves beyond the horizon
+
+    def __post_init__(self) -> None:
+        if self.simulations < 1 or self.depth < 1:
+            raise UsageError("alphabeta needs simulations and depth of at least 1")
+        if min(self.breadth, self.table, self.quiescence) < 0 or self.table > 24 or self.depth > 100:
+            raise UsageError("alphabeta needs breadth, table and quiescence of at least 0, table up to 24")
+
+    @property
+    def budget(self) -> int:
+        return self.simulations
+
+    # -- the verbs ---------------------------------------------------------------------------------------------
+    def start(
+        self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
+    ) -> AlphaBetaState:
+        games = model.legal(root).shape[0]
+        return self._begin(
+            model, params, key, root, table.blank(games, self.table), jnp.zeros((games, 2, model.game.num_actions))
+        )
+
+    def follow(
+        self,
+        model: Model,
+        params: Params,
+        key: Array,
+        q: AlphaBetaState,
+        action: Int32[Array, " B"],
+        root: Position,
+        plan: Budget | None = None,
+    ) -> AlphaBetaState:
+        """The table stays: what it knows is true of positions, not of roots."""
+        return self._begin(model, params, key, root, q.table, q.history / 4)
+
+    def extend(
+        self, model: Model, params: Params, key: Array, root: Position, q: AlphaBetaState, budget: Budget
+    ) -> AlphaBetaState:
+        spent = q.done + per_game(budget, q.done.shape[0], jnp.int32)
+
+        def active(q: AlphaBetaState) -> Bool[Array, " B"]:
+            return ~q.ended & (q.done < spent)
+
+        def step(q: AlphaBetaState) -> AlphaBetaState:
+            q = self._return(q, active(q))
+            return self._visit(model, params, keys.of_step(key, q.calls, q.done), q, active(q))
+
+        return jax.lax.while_loop(lambda q: active(q).any(), step, q)
+
+    def result(
+        self, model: Model, key: Array, root: Position, q: AlphaBetaState, temperature: Temperature = 0.0
+    ) -> SearchResult:
+        games, actions = q.prior.shape
+        begun = (q.depth == 0) & (q.frames.best[:, 0] > -BEYOND)
+        action = jnp.where(begun, q.frames.move[:, 0], q.action)
+        value = jnp.where(begun, q.frames.best[:, 0], q.value)
+        values = jnp.where((q.depth == 0)[:, None], q.seen, q.q)
+        policy = jax.nn.one_hot(action, actions, dtype=jnp.float32)
+        heat = per_game(temperature, games, jnp.float32)
+        action = jnp.where(heat > 0, draw(key, policy, temperature), action).astype(jnp.int32)
+        known = values > -BEYOND
+        proven = jax.nn.one_hot(q.action, actions, dtype=bool) & q.solved[:, None]
+        return SearchResult(
+            action, policy, value, q.visits, jnp.where(known, values, 0.0), proven, q.solved, q.healthy
+        )
+
+    # -- the root ----------------------------------------------------------------------------------------------
+    def _begin(
+        self,
+        model: Model,
+        params: Params,
+        key: Array,
+        root: Position,
+        entries: UInt32[Array, "B T 4"],
+        history: Float32[Array, "B 2 A"],
+    ) -> AlphaBetaState:
+        leaves = model.root(params, key, root)
+        games, actions = leaves.logits.shape
+        levels = self.depth + self.quiescence + 1
+        seat = leaves.seat.astype(jnp.int32)
+        legal = leaves.logits > ILLEGAL
+        mask = forcing.narrowed(model.game, leaves.states, legal) if self._knows(model) and self.forced else legal
+        likely = history[jnp.arange(games), seat]
+        moves, score, whole = self._candidates(leaves.logits, mask, likely, jnp.full(games, -1))
+
+        def column(first: Array, dtype: Any = None) -> Array:
+            shape = (games, levels, *first.shape[1:])
+            return jnp.zeros(shape, dtype or first.dtype).at[:, 0].set(first)
+
+        def flat(value: float | bool | int, dtype: Any) -> Array:
+            return jnp.full((games, levels), value, dtype)
+
+        frames = Frames(
+            states=jax.tree.map(column, leaves.states),
+            moves=column(moves),
+            score=column(score),
+            alpha=flat(-BEYOND, jnp.float32),
+            beta=flat(BEYOND, jnp.float32),
+            low=flat(-BEYOND, jnp.float32),
+            best=flat(-BEYOND, jnp.float32),
+            move=flat(0, jnp.int32),
+            sure=flat(False, bool),
+            all_sure=column(whole),
+            slot=flat(0, jnp.int32),
+            null=flat(False, bool),
+            again=flat(False, bool),
+            untried=column((score > -jnp.inf).sum(axis=-1, dtype=jnp.int32)),
+            left=flat(min(self._step, self.depth) if self.deepening else self.depth, jnp.int32),
+            sign=flat(1.0, jnp.float32),
+            seat=column(seat),
+            key=jnp.zeros((games, levels, 2), jnp.uint32),
+        )
+        nothing = jnp.zeros(games, jnp.int32)
+        value = leaves.value * mover_sign(leaves.seat)
+        return AlphaBetaState(
+            frames=frames,
+            level=nothing,
+            root_score=score,
+            whole=whole,
+            prior=leaves.logits,
+            table=entries,
+            history=history,
+            action=first_max(leaves.logits),
+            value=value,
+            depth=nothing,
+            q=jnp.full((games, actions), -BEYOND),
+            seen=jnp.full((games, actions), -BEYOND),
+            visits=jnp.zeros((games, actions), jnp.int32),
+            solved=leaves.over,
+            ended=leaves.over,
+            done=nothing,
+            calls=jnp.int32(0),
+            healthy=leaves.healthy,
+        )
+
+    @property
+    def _step(self) -> int:
+        return 1 if self.odd else 2
+
+    # -- going up ----------------------------------------------------------------------------------------------
+    def _return(self, q: AlphaBetaState, active: Bool[Array, " B"]) -> AlphaBetaState:
+        """A node without anything left to try hands its value to the one above; a finished root goes deeper."""
+        f, rows = q.frames, jnp.arange(q.level.shape[0])
+        best, beta, low = (x[rows, q.level] for x in (f.best, f.beta, f.low))
+        finished = active & _finished(f, q.level)
+        up = finished & (q.level > 0)
+        sure, all_sure = f.sure[rows, q.level], f.all_sure[rows, q.level]
+        cut = best >= beta
+        final = jnp.where(cut | (best >= 1.0), sure, all_sure)
+        left, move = f.left[rows, q.level], f.move[rows, q.level]
+        entries, history = q.table, q.history
+        if self.table:
+            bound = jnp.where(cut, table.LOWER, jnp.where(best > low, table.EXACT, table.UPPER))
+            entry = table.Entry(f.key[rows, q.level], best, move, left, bound, final)
+            entries = table.store(entries, entry, up)
+        if self.ordering:
+            gain = jnp.where(up & cut & (left > 0), (left * left).astype(jnp.float32), 0.0)
+            history = history.at[rows, f.seat[rows, q.level], move].add(gain)
+        above = jnp.maximum(q.level - 1, 0)
+        value = best * f.sign[rows, q.level]
+        q = q._replace(table=entries, history=history, level=jnp.where(up, above, q.level))
+        q = self._learn(q, up, value, final)
+        return self._deepen(q, finished & ~up, final)
+
+    def _learn(
+        self, q: AlphaBetaState, on: Bool[Array, " B"], value: Float32[Array, " B"], final: Bool[Array, " B"]
+    ) -> AlphaBetaState:
+        """The move that the top of the stack searches is worth this, for who makes it."""
+        f, rows = q.frames, jnp.arange(q.level.shape[0])
+        alpha, beta, best = (x[rows, q.level] for x in (f.alpha, f.beta, f.best))
+        again = on & f.null[rows, q.level] & (value > alpha) & (value < beta)
+        known = on & ~again
+        better = known & (value > best)
+        move = f.moves[rows, q.level, f.slot[rows, q.level]]
+        here = jnp.arange(f.best.shape[1])[None] == q.level[:, None]
+
+        def put(column: Array, where: Array, new: Array) -> Array:
+            return jnp.where(here & where[:, None], new[:, None], column)
+
+        at_root = jnp.where(known & (q.level == 0), move, q.seen.shape[1])
+        return q._replace(
+            seen=q.seen.at[rows, at_root].set(value, mode="drop"),
+            frames=f._replace(
+                again=put(f.again, on, again),
+                best=put(f.best, better, value),
+                alpha=put(f.alpha, better, jnp.maximum(alpha, value)),
+                move=put(f.move, better, move),
+                sure=put(f.sure, better, final),
+                all_sure=put(f.all_sure, known & ~final, jnp.zeros_like(final)),
+            ),
+        )
+
+    def _deepen(
+        self, q: AlphaBetaState, on: Bool[Array, " B"], final: Bool[Array, " B"]
+    ) -> AlphaBetaState:
+        """Notes what a finished depth found, and begins the next."""
+        f = q.frames
+        depth, value = f.left[:, 0], f.best[:, 0]
+        # who is lost plays on as if he had not seen it: what looked best a depth before holds out longest
+        keep = on & ((value > -1.0) | (q.depth == 0))
+        solved = on & final
+        ended = solved | (on & ((depth >= self.depth) | (jnp.abs(value) >= 1.0)))
+        rest = on & ~ended
+        first = jnp.where(f.moves[:, 0] == f.move[:, :1], FIRST, 0.0)
+        score = jnp.where(rest[:, None], q.root_score + first, f.score[:, 0])
+        count = (q.root_score > -jnp.inf).sum(axis=-1, dtype=jnp.int32)
+
+        def root(column: Array, new: Array | float | bool) -> Array:
+            return column.at[:, 0].set(jnp.where(rest, new, column[:, 0]))
+
+        return q._replace(
+            action=jnp.where(keep, f.move[:, 0], q.action),
+            value=jnp.where(on, value, q.value),
+            depth=jnp.where(on, depth, q.depth),
+            q=jnp.where(on[:, None], q.seen, q.q),
+            seen=jnp.where(rest[:, None], -BEYOND, q.seen),
+            solved=q.solved | solved,
+            ended=q.ended | ended,
+            frames=f._replace(
+                score=f.score.at[:, 0].set(score),
+                alpha=root(f.alpha, -BEYOND),
+                best=root(f.best, -BEYOND),
+                sure=root(f.sure, False),
+                all_sure=root(f.all_sure, q.whole),
+                untried=root(f.untried, count),
+                left=root(f.left, jnp.minimum(depth + self._step, self.depth)),
+            ),
+        )
+
+    # -- going down --------------------------------------------------------------------------------------------
+    def _visit(
+        self, model: Model, params: Params, key: Array, q: AlphaBetaState, active: Bool[Array, " B"]
+    ) -> AlphaBetaState:
+        """Makes the next move of the node on top of the stack: its value is known at once, or it is the new top."""
+        f, rows, top = q.frames, jnp.arange(q.level.shape[0]), q.level
+        ready = active & ~_finished(f, top)
+        again = f.again[rows, top]
+        slot = jnp.where(again, f.slot[rows, top], first_max(f.score[rows, top]))
+        move = f.moves[rows, top, slot]
+        states = jax.tree.map(lambda x: x[rows, top], f.states)
+        leaves = model.expand(params, key, states, move, ready)
+        seat = leaves.seat.astype(jnp.int32)
+        sign = jnp.where(seat == f.seat[rows, top], 1.0, -1.0)
+        value = leaves.value * mover_sign(leaves.seat)
+        value = jnp.where(leaves.over, value, jnp.clip(value, -GUESS, GUESS))
+        alpha, beta, left = f.alpha[rows, top], f.beta[rows, top], f.left[rows, top] - 1
+        null = self.pvs & ~again & (f.best[rows, top] > -BEYOND)
+        beta = jnp.where(null, jnp.minimum(beta, alpha + NULL), beta)
+        low, high = jnp.where(sign > 0, alpha, -beta), jnp.where(sign > 0, beta, -alpha)
+
+        # what is below: the moves to try, if any, and what the node is worth if it is not searched
+        mask, stands = self._moves_below(model, leaves.states, leaves.logits > ILLEGAL, left)
+        leaf = leaves.over | ~mask.any(axis=-1)
+        words = _position_key(model, leaves.states)
+        entry = table.look_up(q.table, words) if self.table else None
+        hit = jnp.zeros_like(leaf)
+        final = leaves.over
+        if entry is not None:
+            usable = (entry.left >= left) | entry.final
+            tells = (entry.bound == table.EXACT) | ((entry.bound == table.LOWER) & (entry.value >= high))
+            hit = ~leaf & usable & (tells | ((entry.bound == table.UPPER) & (entry.value <= low)))
+            value, final = jnp.where(hit, entry.value, value), jnp.where(hit, entry.final, final)
+        enough = ~leaf & ~hit & stands & (value >= high)  # beyond the horizon nobody has to go on
+        push = ready & ~leaf & ~hit & ~enough
+
+        here = jnp.arange(f.best.shape[1])[None]
+        on_top = (here == top[:, None]) & ready[:, None]
+        visited = jnp.where(ready, jnp.where(top == 0, move, f.moves[rows, 0, f.slot[:, 0]]), q.visits.shape[1])
+        f = f._replace(
+            score=f.score.at[rows, jnp.where(ready, top, here.shape[1]), slot].set(-jnp.inf, mode="drop"),
+            slot=jnp.where(on_top, slot[:, None], f.slot),
+            null=jnp.where(on_top, null[:, None], f.null),
+            again=f.again & ~on_top,
+            untried=f.untried - (on_top & ~again[:, None]),
+        )
+        likely = q.history[rows, seat]
+        first = jnp.full_like(move, -1) if entry is None else jnp.where(entry.bound > 0, entry.move, -1)
+        moves, score, whole = self._candidates(leaves.logits, mask, likely, first)
+        if self.quiescence:
+            whole &= ~stands & (left > 0)
+        below = (here == (top + 1)[:, None]) & push[:, None]
+        target = jnp.where(push, top + 1, here.shape[1])
+
+        def put(column: Array, new: Array) -> Array:
+            return jnp.where(below, new[:, None], column)
+
+        def write(column: Array, new: Array) -> Array:
+            return column.at[rows, target].set(new.astype(column.dtype), mode="drop")
+
+        best = jnp.where(stands, value, -BEYOND)
+        f = f._replace(
+            states=jax.tree.map(write, f.states, leaves.states),
+            moves=write(f.moves, moves),
+            score=write(f.score, score),
+            alpha=put(f.alpha, jnp.maximum(low, best)),
+            beta=put(f.beta, high),
+            low=put(f.low, low),
+            best=put(f.best, best),
+            move=put(f.move, moves[:, 0]),
+            sure=put(f.sure, jnp.zeros_like(push)),
+            all_sure=put(f.all_sure, whole),
+            again=put(f.again, jnp.zeros_like(push)),
+            untried=put(f.untried, (score > -jnp.inf).sum(axis=-1, dtype=jnp.int32)),
+            left=put(f.left, left),
+            sign=put(f.sign, sign),
+            seat=put(f.seat, seat),
+            key=write(f.key, words),
+        )
+        q = q._replace(
+            frames=f,
+            visits=q.visits.at[rows, visited].add(1, mode="drop"),
+            done=q.done + ready,
+            calls=q.calls + 1,
+            healthy=q.healthy & (leaves.healthy | ~ready),
+        )
+        q = self._learn(q, ready & ~push, value * sign, final)
+        return q._replace(level=jnp.where(push, top + 1, top))
+
+    def _knows(self, model: Model) -> bool:
+        return (self.forced or self.quiescence > 0) and forcing.knows_threats(model.game)
+
+    def _moves_below(
+        self, model: Model, states: Any, legal: Bool[Array, "B A"], left: Int32[Array, " B"]
+    ) -> tuple[Bool[Array, "B A"], Bool[Array, " B"]]:
+        """The moves to try of a new node, and whether its mover may as well leave things as they stand."""
+        inside = left > 0
+        stands = jnp.zeros_like(inside)
+        if not self._knows(model):
+            return legal & inside[:, None], stands
+        threats = jax.vmap(model.game.threats)(states)
+        narrow = forcing.among(threats, legal)
+        mask = (narrow if self.forced else legal) & inside[:, None]
+        if self.quiescence == 0:
+            return mask, stands
+        must = forcing.must(threats, legal)
+        quiet = jnp.where(must[:, None], narrow, threats.force[:, 0] & legal) & (left > -self.quiescence)[:, None]
+        mask = jnp.where(inside[:, None], mask, quiet)
+        return mask, ~inside & ~must
+
+    def _candidates(
+        self,
+        logits: Float32[Array, "B A"],
+        mask: Bool[Array, "B A"],
+        history: Float32[Array, "B A"],
+        first: Int32[Array, " B"],
+    ) -> tuple[Int32[Array, "B K"], Float32[Array, "B K"], Bool[Array, " B"]]:
+        """The moves to try, their order, and whether they are all that count. `first` never adds a move."""
+        actions = logits.shape[1]
+        width = min(self.breadth, actions) or actions
+        score = jnp.where(mask, jnp.maximum(logits, ILLEGAL / 4), -jnp.inf)
+        if width < actions:
+            score, moves = jax.lax.top_k(score, width)
+        else:
+            moves = jnp.broadcast_to(jnp.arange(actions, dtype=jnp.int32)[None], score.shape)
+        there = score > -jnp.inf
+        if self.ordering:
+            bonus = 0.5 * jnp.log1p(jnp.take_along_axis(history, moves, axis=1))
+            score += bonus + jnp.where(moves == first[:, None], FIRST, 0.0)
+        else:
+            score = -moves.astype(jnp.float32)
+        score = jnp.where(there, score, -jnp.inf)
+        return moves, score, there.sum(axis=-1) >= mask.sum(axis=-1)
+
+
+def _finished(f: Frames, level: Int32[Array, " B"]) -> Bool[Array, " B"]:
+    rows = jnp.arange(level.shape[0])
+    spent = (f.untried[rows, level] == 0) | (f.best[rows, level] >= f.beta[rows, level])
+    return spent & ~f.again[rows, level]
+
+
+def _position_key(model: Model, states: Any) -> UInt32[Array, "B 2"]:
+    """The key of a position and its ply, because the limit of plies is part of what a position is worth."""
+    words = jax.vmap(model.game.hash)(states)
+    ply = states.ply.astype(jnp.uint32)
+    return words ^ jnp.stack([ply * jnp.uint32(0x9E3779B1), ply * jnp.uint32(0x85EBCA6B)], axis=-1)

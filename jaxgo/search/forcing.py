@@ -1,0 +1,32 @@
+"""Moves that leave no choice, as a game's threats name them: a win at once, and what stops the other seat's."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
+
+from jaxgo.core.game import Game, Threats
+
+
+def knows_threats(game: Game[Any]) -> bool:
+    """Whether a game names its threats at all."""
+    return type(game).threats is not Game.threats
+
+
+def must(threats: Threats, legal: Bool[Array, "B A"]) -> Bool[Array, " B"]:
+    """Whether the mover has no free choice: he wins at once, or the other seat would."""
+    return (threats.win[:, 0] & legal).any(axis=-1) | threats.win[:, 1].any(axis=-1)
+
+
+def among(threats: Threats, legal: Bool[Array, "B A"]) -> Bool[Array, "B A"]:
+    """The legal moves that count: a win; else what may stop the other seat's; else all. Any other loses at once."""
+    wins, blocks = threats.win[:, 0] & legal, threats.block & legal
+    in_danger = threats.win[:, 1].any(axis=-1) & blocks.any(axis=-1)
+    rest = jnp.where(in_danger[:, None], blocks, legal)
+    return jnp.where(wins.any(axis=-1)[:, None], wins, rest)
+
+
+def narrowed(game: Game[Any], states: Any, legal: Bool[Array, "B A"]) -> Bool[Array, "B A"]:
+    """The same for positions, of a game that knows threats."""
+    return among(jax.vmap(game.threats)(states), legal)

@@ -1,0 +1,140 @@
+"""Alpha-beta against plain minimax: the same values with and without each of its tricks, and fewer nodes."""
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from judges import Hashed, Road
+from plain import minimax
+from support import mostly_slow
+
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError
+from jaxgo.games import make
+from jaxgo.search import AlphaBeta, Model
+
+LANES = 8
+TICTACTOE = Model(make("tictactoe"), Hashed())
+PLAIN = AlphaBeta(depth=4, deepening=False, pvs=False, ordering=False, table=0, forced=False)
+
+
+class Found(NamedTuple):
+    result: Any
+    done: np.ndarray
+    depth: np.ndarray
+
+
+@functools.cache
+def programs(search: AlphaBeta, model: Model) -> Any:
+    start = jax.jit(lambda key, root: search.start(model, (), key, root))
+    extend = jax.jit(lambda key, root, state, budget: search.extend(model, (), key, root, state, budget))
+    result = jax.jit(lambda key, root, state: search.result(model, key, root, state))
+    return start, extend, result
+
+
+def run(search: AlphaBeta, model: Model, root: Any, *budgets: int) -> Found:
+    """A search in slices of these budgets; without any, to its end."""
+    start, extend, result = programs(search, model)
+    key = jax.random.key(0)
+    state = start(key, root)
+    for budget in budgets or (10**6,):
+        state = extend(key, root, state, jnp.int32(budget))
+    return Found(jax.device_get(result(key, root, state)), np.asarray(state.done), np.asarray(state.depth))
+
+
+@functools.cache
+def opened(model: Model, plies: int = 2, lanes: int = LANES) -> Any:
+    """Positions after some random moves, all alive."""
+
+    def walk(key: Any) -> Any:
+        position = model.start(key, lanes)
+        for ply in range(plies):
+            legal = model.legal(position)
+            action = jax.random.categorical(jax.random.fold_in(key, ply), jnp.where(legal, 0.0, -jnp.inf))
+            position = model.play(position, action.astype(jnp.int32))[0]
+        return position
+
+    return jax.jit(walk)(jax.random.key(1))
+
+
+TRICKS = {
+    "none": {},
+    "ordering": {"ordering": True},
+    "pvs": {"pvs": True},
+    "table": {"table": 10},
+    "small table": {"table": 2, "ordering": True},
+    "all": {"ordering": True, "pvs": True, "table": 10, "deepening": True},
+    "odd": {"ordering": True, "pvs": True, "table": 10, "deepening": True, "odd": True},
+}
+ALL = dataclasses.replace(PLAIN, **TRICKS["all"])
+
+
+@functools.cache
+def truth() -> Any:
+    return minimax(TICTACTOE, opened(TICTACTOE), 4)
+
+
+@pytest.mark.parametrize("tricks", mostly_slow(TRICKS, quick=("none", "table", "all")))
+def test_every_trick_leaves_the_value_as_it_is(tricks):
+    value, moves, nodes = truth()
+    result, done, depth = run(dataclasses.replace(PLAIN, **TRICKS[tricks]), TICTACTOE, opened(TICTACTOE))
+    np.testing.assert_allclose(result.value, value, atol=1e-6)
+    np.testing.assert_allclose(moves[np.arange(LANES), result.action], value, atol=1e-6)  # one of the best moves
+    assert depth.tolist() == [4] * LANES
+    assert done.sum() < nodes
+    assert (result.visits.sum(axis=1) == done).all()
+
+
+def test_a_cut_search_is_that_of_the_last_whole_depth_and_goes_on_as_if_never_cut():
+    root = opened(TICTACTOE)
+    whole = run(ALL, TICTACTOE, root)
+    shallow, _, _ = minimax(TICTACTOE, root, 2)
+    cut = run(ALL, TICTACTOE, root, 120)
+    assert (cut.done == 120).all()
+    assert cut.depth.tolist() == [2] * LANES
+    np.testing.assert_allclose(cut.result.value, shallow, atol=1e-6)
+    resumed = run(ALL, TICTACTOE, root, 120, 1, 10**6)
+    jax.tree.map(np.testing.assert_array_equal, resumed, whole)
+    first = run(ALL, TICTACTOE, root, 5)  # nothing is finished yet: a legal move all the same
+    legal = np.asarray(TICTACTOE.legal(root))
+    assert legal[np.arange(LANES), first.result.action].all()
+
+
+def test_ends_are_final_and_a_lost_side_holds_out():
+    """X threatens to win at 6 and at 8; O, to move, is lost, and must not hand over the game at once."""
+    game = TICTACTOE.game
+    boards = [[0, 2, 0, 0, 1, 0, 0, 0, 1], [1, 2, 1, 0, 1, 0, 0, 2, 0], [1, 2, 0, 2, 1, 0, 0, 0, 0]]
+    seats = [1, 1, 0]
+    places = [play.resume(game, game.place(np.array(b, np.int8), s)) for b, s in zip(boards, seats, strict=True)]
+    root = jax.tree.map(lambda *x: jnp.stack(x), *places, *[places[-1]] * (LANES - 3))
+    result, _, depth = run(ALL, TICTACTOE, root)
+    assert result.value[1:].tolist() == [-1.0] + [1.0] * (LANES - 2)
+    assert result.solved[1:].all()
+    assert result.proven[1:, :].any(axis=1).all()
+    assert depth[2] == 2  # a win in one needs no deeper look
+    assert result.action[2] == 8
+    assert result.action[1] in (6, 8)  # lost, but this stops one of the two threats
+
+
+def test_moves_that_keep_the_turn():
+    model = Model(Road(), Hashed())
+    root = jax.jit(lambda key: model.start(key, 1))(jax.random.key(0))
+    value, _, _ = minimax(model, root, 7)
+    found = run(AlphaBeta(depth=7, table=8), model, root)
+    np.testing.assert_allclose(found.result.value, value, atol=1e-6)
+
+
+def test_breadth_takes_the_likeliest():
+    value, _, _ = minimax(TICTACTOE, opened(TICTACTOE), 4, breadth=3)
+    found = run(dataclasses.replace(ALL, breadth=3), TICTACTOE, opened(TICTACTOE))
+    np.testing.assert_allclose(found.result.value, value, atol=1e-6)
+
+
+def test_wrong_settings():
+    for wrong in ({"depth": 0}, {"breadth": -1}, {"table": 30}):
+        with pytest.raises(UsageError, match="alphabeta needs"):
+            AlphaBeta(**wrong)
