@@ -36,4 +36,16 @@ SEARCHES: dict[str, Search] = {
     "wgomoku": Uct(simulations=10_000, c=1.4, delay=5_000),
 }
 
-__all__ = ["SEARCHES", "AlphaBeta", "Flat", "Greedy", "Gumbel", "Model", "Puct", "Random", "Search", "SearchResult", "Uct"]
+__all__ = [
+    "SEARCHES",
+    "AlphaBeta",
+    "Flat",
+    "Greedy",
+    "Gumbel",
+    "Model",
+    "Puct",
+    "Random",
+    "Search",
+    "SearchResult",
+    "Uct",
+]

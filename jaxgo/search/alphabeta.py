@@ -153,9 +153,7 @@ class AlphaBeta(Search):
         action = jnp.where(heat > 0, draw(key, policy, temperature), action).astype(jnp.int32)
         known = values > -BEYOND
         proven = jax.nn.one_hot(q.action, actions, dtype=bool) & q.solved[:, None]
-        return SearchResult(
-            action, policy, value, q.visits, jnp.where(known, values, 0.0), proven, q.solved, q.healthy
-        )
+        return SearchResult(action, policy, value, q.visits, jnp.where(known, values, 0.0), proven, q.solved, q.healthy)
 
     # -- the root ----------------------------------------------------------------------------------------------
     def _begin(
@@ -283,9 +281,7 @@ class AlphaBeta(Search):
             ),
         )
 
-    def _deepen(
-        self, q: AlphaBetaState, on: Bool[Array, " B"], final: Bool[Array, " B"]
-    ) -> AlphaBetaState:
+    def _deepen(self, q: AlphaBetaState, on: Bool[Array, " B"], final: Bool[Array, " B"]) -> AlphaBetaState:
         """Notes what a finished depth found, and begins the next."""
         f = q.frames
         depth, value = f.left[:, 0], f.best[:, 0]

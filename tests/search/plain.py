@@ -1,8 +1,7 @@
 """Minimax without any cleverness: the whole tree to a depth, level by level, folded back with numpy."""
 
-from typing import Any, NamedTuple
-
 import functools
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
