@@ -242,7 +242,8 @@ class Gomoku(Game[GomokuState]):
         cells = lines.unpack(jnp.concatenate([rows.reshape(-1, n), (block & free)[None]]).reshape(-1, n))
         playing = state.phase == openings.PLAY
         cells = jnp.pad(cells & playing, ((0, 0), (0, self.num_actions - self.points)))
-        return Threats(*cells[:8].reshape(2, 4, -1).swapaxes(0, 1), cells[8])
+        of = cells[:8].reshape(2, 4, -1)
+        return Threats(of[:, 0], of[:, 1], of[:, 2], of[:, 3], cells[8])
 
     def _threats_of(
         self, colour: int, looks: list[lines.Look], free_look: lines.Look, free: Rows, state: GomokuState
