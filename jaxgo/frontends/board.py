@@ -12,14 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int32
 
-from jaxgo.core import play
+from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
+from jaxgo.core.replay import some_legal
 from jaxgo.games.go.rules import Go
+from jaxgo.records.record import GameRecord
 
 NOTHING = -1  # the action that leaves a game as it is; in a history: the position was arranged by hand
-SHOWN = 8  # legal moves that a message names
+RESIGNED = "resigned"
 
 
 class View(NamedTuple):
@@ -89,7 +91,8 @@ class Board:
         action = self.game.parse_action(move) if isinstance(move, str) else move
         if action not in self.legal():
             called = move if isinstance(move, str) else self._name(move)
-            raise UsageError(f"{called!r} is not legal; legal moves are: {self._some()}")
+            mask = np.isin(np.arange(self.game.num_actions), self.legal())
+            raise UsageError(f"{called!r} is not legal; legal moves are: {some_legal(self.game, mask)}")
         return action
 
     def play(self, action: int) -> "Board":
@@ -129,7 +132,7 @@ class Board:
         """None while the game goes on."""
         if self.resigned is not None:
             returns = tuple(-1.0 if seat == self.resigned else 1.0 for seat in range(2))
-            return Result(returns, "resigned", f"seat {1 - self.resigned} wins: seat {self.resigned} resigned")
+            return Result(returns, RESIGNED, f"seat {1 - self.resigned} wins: seat {self.resigned} resigned")
         if not self.now.over:
             return None
         reason = self._reason()
@@ -140,10 +143,6 @@ class Board:
 
     def _name(self, action: int) -> str:
         return self.game.action_name(action) if 0 <= action < self.game.num_actions else str(action)
-
-    def _some(self) -> str:
-        legal = self.legal()
-        return ", ".join(map(self.game.action_name, legal[:SHOWN])) or "none: the game is over"
 
     def _reason(self) -> str:
         state, history = self.now.position
@@ -163,6 +162,53 @@ def begin(game: Game[Any], position: Position | None = None, seed: int = 0) -> B
     """A board at the start of a game, or at a position."""
     position = _start(game, jax.random.key(seed)) if position is None else position
     return Board(game, (look(game, position),))
+
+
+def of_record(record: GameRecord) -> Board:
+    """The board at the end of a game from a file; a UsageError names the first move that is not legal."""
+    board = from_text(record.game, record.start or position_text.START)
+    for number, action in enumerate(record.moves, 1):
+        try:
+            board = board.play(board.read(action))
+        except UsageError as error:
+            raise UsageError(f"{record.place(number)}, {error}") from None
+    gave_up = record.verdict.upper().endswith("+R") or record.reason == RESIGNED
+    if gave_up and record.returns and not board.over:
+        board = board.resign(int(record.returns[0] > record.returns[1]))
+    return board
+
+
+def to_record(board: Board, name: str, players: tuple[str, ...] = ()) -> GameRecord:
+    """The game on the board, since a position was last put there by hand."""
+    first = max((ply for ply, action in enumerate(board.actions, 1) if action == NOTHING), default=0)
+    drawn = position_text.drawing(board.game, board.views[first].position.state)
+    result, verdict = board.result(), ""
+    if result is not None and board.resigned is not None:
+        verdict = f"{'WB'[board.resigned]}+R"
+    elif result is not None and isinstance(board.game, Go):
+        verdict = go_score(board.game, board.now)
+    return GameRecord(
+        game=board.game,
+        name=name,
+        moves=board.actions[first:],
+        start="" if drawn == position_text.example(board.game) else drawn,
+        players=players,
+        returns=result.returns if result else None,
+        verdict=verdict,
+        reason=result.reason if result else "",
+    )
+
+
+def from_text(game: Game[Any], text: str) -> Board:
+    """The board that a text tells of, its moves played."""
+    position, moves = position_text.read(game, text)
+    board = begin(game, position)
+    for number, move in enumerate(moves, 1):
+        try:
+            board = board.play(board.read(move))
+        except UsageError as error:
+            raise UsageError(f"move {number}: {error}") from None
+    return board
 
 
 def go_score(game: Go, view: View) -> str:

@@ -18,6 +18,8 @@ from jaxgo.core.play import Position
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import NOTHING, Board, Result, View
 from jaxgo.frontends.thinking import ROOM_BYTES, Mind, OnSnapshot, Thinking, Thought
+from jaxgo.records import formats
+from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
 
 ADVISER = "uct:400"  # who gives hints where no player sits at the board
@@ -125,19 +127,39 @@ class Session:
     def setup(self, text: str) -> None:
         """Starts from a position: a drawing such as `X.O/.X./..O 0`, or `start`, and moves from there."""
         with self._lock:
-            self._put(from_text(self.game, text))
+            self._put(boards.from_text(self.game, text))
 
     def arrange(self, position: Position) -> None:
         """Puts another position of this game on the board, as one step that can be taken back."""
         with self._lock:
             self._put(self._board.arrange(position))
 
-    def restore(self, board: Board) -> None:
+    def restore(self, board: Board, name: str) -> None:
         """Goes on with a whole game."""
         with self._lock:
             if board.game != self.game:
                 self._change_over(board.game)
+                self.name = name
             self._put(board)
+
+    def record(self) -> GameRecord:
+        """The game so far, as files tell it."""
+        names = tuple(player.name if player else "human" for player in self._seats)
+        return boards.to_record(self._board, self.name, names)
+
+    def save(self, form: str) -> str:
+        """The game so far as the text of a file: `sgf`, `psq` or `json`."""
+        return formats.write(self.record(), form)
+
+    def load(self, text: str | bytes, upto: int | None = None) -> None:
+        """Goes on with the game of a file, as far as `upto` moves; it may be another game than the one here.
+
+        A UsageError tells the line and what is wrong there; then nothing has changed.
+        """
+        record = formats.read(text, None, upto)
+        board = boards.of_record(record)
+        with self._lock:
+            self.restore(board, record.name)
 
     # -- players -----------------------------------------------------------------------------------------------
     @property
@@ -310,22 +332,6 @@ class Session:
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
-
-
-def from_text(game: Game[Any], text: str) -> Board:
-    """The board that a text tells of, its moves played."""
-    position, moves = position_text.read(game, text)
-    board = boards.begin(game, position)
-    for number, move in enumerate(moves, 1):
-        board = board.play(_read(board, number, move))
-    return board
-
-
-def _read(board: Board, number: int, move: str) -> int:
-    try:
-        return board.read(move)
-    except UsageError as error:
-        raise UsageError(f"move {number}: {error}") from None
 
 
 def _try(spec: str | None, game: Game[Any]) -> Agent | None:

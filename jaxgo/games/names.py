@@ -41,3 +41,17 @@ def describe_options(game: Game[Any]) -> str:
     """The options of a game and their values, as they are typed."""
     fields = dataclasses.fields(game)  # type: ignore[arg-type]
     return " ".join(f"{field.name}={getattr(game, field.name)}" for field in fields)
+
+
+def name_of(game: Game[Any]) -> tuple[str, dict[str, Any]]:
+    """The registered game that is most like this one, and the options in which they differ."""
+    fields = [field.name for field in dataclasses.fields(game)]  # type: ignore[arg-type]
+    best: tuple[str, dict[str, Any]] | None = None
+    for name, known in GAMES.items():
+        if type(known) is type(game):
+            differ = {field: getattr(game, field) for field in fields if getattr(game, field) != getattr(known, field)}
+            if best is None or len(differ) < len(best[1]):
+                best = name, differ
+    if best is None:
+        raise UsageError(f"{type(game).__name__} is not among the registered games")
+    return best

@@ -1,0 +1,49 @@
+"""Which format a file has, and the way in and out of each."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.game import Game
+from jaxgo.records import json_file, psq, sgf
+from jaxgo.records.record import LARGEST, GameRecord
+
+WRITERS: dict[str, Callable[[GameRecord], str]] = {"sgf": sgf.write, "psq": psq.write, "json": json_file.write}
+
+
+def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
+    """A game in whatever format it is written; a UsageError tells the line that is wrong."""
+    beginning = text[:200] if isinstance(text, str) else text[:200].decode("latin-1").removeprefix("\xef\xbb\xbf")
+    beginning = beginning.lstrip()
+    reader = json_file.read if beginning[:1] == "{" else psq.read if beginning[:9].lower() == "piskvorky" else sgf.read
+    return reader(text, game, upto)
+
+
+def write(record: GameRecord, form: str) -> str:
+    """The game in the format of this name."""
+    if form not in WRITERS:
+        raise choose("format of games", form, WRITERS)
+    return WRITERS[form](record)
+
+
+def load(path: Path, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
+    """The game of a file."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        return read(data, game, upto)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def save(path: Path, record: GameRecord) -> None:
+    """Writes the game in the format that the name of the file ends in."""
+    text = write(record, path.suffix.lower().removeprefix("."))
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None

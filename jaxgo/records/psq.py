@@ -1,0 +1,59 @@
+"""Games of Gomoku as Piskvork writes them: `Piskvorky 15x15, 11:11, 0`, then `x,y,ms` a move, the players, a code."""
+
+import re
+from typing import Any
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.games import make
+from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.games.names import name_of
+from jaxgo.records.record import GameRecord, bounded
+
+HEAD = re.compile(r"Piskvorky\s+(\d{1,3})x(\d{1,3})\s*,\s*\d+\s*:\s*\d+\s*,\s*-?\d+\s*", re.IGNORECASE)
+MOVE = re.compile(r"\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*-?\d+\s*")
+
+
+def write(record: GameRecord) -> str:
+    """The game in Piskvork's form; it has no rules and no start but the empty board."""
+    game = record.game
+    if not isinstance(game, Gomoku) or game.num_actions != game.points:
+        raise UsageError(f"PSQ tells of Gomoku without swaps, not of {record.name}; write JSON")
+    if record.start:
+        raise UsageError("PSQ begins with the empty board; write this game as SGF or JSON")
+    lines = [f"Piskvorky {game.size}x{game.size}, 11:11, 0"]
+    for action in record.moves:
+        row, column = divmod(action, game.size)
+        lines.append(f"{column + 1},{row + 1},0")
+    names = [" ".join(name.split()) or "-" for name in record.players] or ["-", "-"]
+    return "\n".join([*lines, *names, "-1"]) + "\n"
+
+
+def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
+    """The game of a file; `game` says which it must be, `upto` moves are read and no more."""
+    rows = bounded(text).splitlines()
+    head = HEAD.fullmatch(rows[0]) if rows else None
+    if head is None:
+        raise UsageError("line 1: this is no PSQ: it begins with 'Piskvorky WIDTHxHEIGHT, 11:11, 0'")
+    width, height = int(head[1]), int(head[2])
+    if game is None:
+        if width != height or not 5 <= width <= 20:
+            raise UsageError(f"line 1: a board of {width}x{height} is not square with 5 to 20 points a side")
+        game = make("gomoku", size=width)
+    if not isinstance(game, Gomoku) or game.shape != (height, width) or game.num_actions != game.points:
+        here = f"{type(game).__name__} {game.shape[1]}x{game.shape[0]}"
+        raise UsageError(f"line 1: the file tells of Gomoku {width}x{height}, and this is {here}")
+    moves: list[int] = []
+    for number, row in enumerate(rows[1:], 2):
+        found = MOVE.fullmatch(row)
+        if found is None or (upto is not None and len(moves) >= upto):
+            break
+        column, line = int(found[1]) - 1, int(found[2]) - 1
+        if not (0 <= column < width and 0 <= line < height):
+            raise UsageError(f"line {number}: {row.strip()[:20]} is no point of a board of {width}x{height}")
+        moves.append(line * width + column)
+    rest = [row.strip() for row in rows[1 + len(moves) :]]
+    if (upto is None or len(moves) < upto) and rest and re.fullmatch(r"-?\d+\s*,.*", rest[0]):
+        raise UsageError(f"line {len(moves) + 2}: {rest[0][:20]!r} is no move; moves are written as x,y,milliseconds")
+    players = tuple(rest[:2]) if len(rest) >= 2 else ()
+    return GameRecord(game, name_of(game)[0], tuple(moves), players=players, lines=tuple(range(2, 2 + len(moves))))

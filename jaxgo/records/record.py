@@ -1,0 +1,54 @@
+"""What a file of a game tells, whatever its format."""
+
+import dataclasses
+from typing import Any
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+
+LARGEST = 2**22  # characters of a file
+
+
+@dataclasses.dataclass(frozen=True)
+class GameRecord:
+    """A game that was played, or a part of one; whether its moves are legal is for who replays it to see."""
+
+    game: Game[Any]
+    name: str  # of the game among those registered
+    moves: tuple[int, ...]
+    start: str = ""  # a position as text, where it is not the usual start
+    players: tuple[str, ...] = ()
+    returns: tuple[float, ...] | None = None  # for each seat; None: the game was not finished
+    verdict: str = ""  # in the words of SGF, such as `B+3.5` or `W+R`
+    reason: str = ""  # how it ended
+    lines: tuple[int, ...] = ()  # of the file, where each move stands
+    comments: dict[int, str] = dataclasses.field(default_factory=dict)  # on the position after so many moves
+
+    def place(self, number: int) -> str:
+        """Where the move of this number (from 1) is, for a message."""
+        return f"line {self.lines[number - 1]}: move {number}" if number <= len(self.lines) else f"move {number}"
+
+    def verdict_or_letter(self) -> str:
+        """The verdict, or at least who has won."""
+        if self.verdict or self.returns is None or len(self.returns) != 2:
+            return self.verdict
+        return "0" if self.returns[0] == 0 else "B+" if self.returns[0] > 0 else "W+"
+
+
+def winner(verdict: str) -> tuple[float, float] | None:
+    """What each seat got, from a verdict such as `B+3.5`; None where it cannot be read."""
+    letter = verdict.strip().upper()[:1]
+    gain = {"B": 1.0, "W": -1.0, "0": 0.0, "D": 0.0, "J": 0.0}.get(letter)
+    return None if gain is None else (gain, -gain)
+
+
+def bounded(text: str | bytes) -> str:
+    """The text of a file that is not too large; bytes that are no UTF-8 are taken for Latin-1."""
+    if len(text) > LARGEST:
+        raise UsageError(f"a game's file has at most {LARGEST} characters; this one has {len(text)}")
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return text.decode("latin-1")

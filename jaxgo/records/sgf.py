@@ -1,0 +1,276 @@
+"""Games of Go (GM 1), of Gomoku and of renju (GM 4) in SGF.
+
+Read: the first line of play, with the stones that are on the board before it; sizes, komi, handicaps, and rules as far
+as their name is known. Written: the same, one node a move.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from jaxgo.core import position_text
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.games import make
+from jaxgo.games.go.board import handicap_points
+from jaxgo.games.go.rules import Go
+from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.games.names import name_of
+from jaxgo.records.record import GameRecord, bounded, winner
+from jaxgo.records.sgf_nodes import Node, escape, main_line
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+KINDS = {1: "Go", 4: "Gomoku"}
+GO_RULES = {  # ko and suicide, of the rules that count areas
+    "tromp-taylor": ("positional", True),
+    "nz": ("situational", True),
+    "aga": ("situational", False),
+}
+GOMOKU_RULES = ("freestyle", "standard", "renju", "caro", "caro5")
+SEATS = {"B": 0, "W": 1}
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+def is_writable(game: Game[Any]) -> bool:
+    """Whether SGF can tell of such a game: every action is a stone of the seat's own colour, or a pass."""
+    return isinstance(game, Go) or (isinstance(game, Gomoku) and game.num_actions == game.points)
+
+
+def write(record: GameRecord) -> str:
+    """The game in SGF, file format 4; Black is seat 0."""
+    game = record.game
+    if not is_writable(game):
+        raise UsageError(f"SGF tells of Go and of Gomoku without swaps, not of {record.name}; write JSON")
+    head = _rules(game)
+    head |= {letters: [escape(name)] for letters, name in zip(("PB", "PW"), record.players, strict=False)}
+    head |= {"RE": [escape(record.verdict_or_letter())]} if record.verdict_or_letter() else {}
+    head |= _stones(game, record.start)
+    if 0 in record.comments:
+        head["C"] = [escape(record.comments[0])]
+    root = "".join(name + "".join(f"[{value}]" for value in values) for name, values in head.items())
+    nodes = []
+    for number, (seat, action) in enumerate(zip(_seats(record), record.moves, strict=False), 1):
+        comment = f"C[{escape(record.comments[number])}]" if number in record.comments else ""
+        nodes.append(f";{'BW'[seat]}[{_point(game, action)}]{comment}")
+    return f"(;{root}\n{''.join(nodes)})\n"
+
+
+def _rules(game: Game[Any]) -> dict[str, list[str]]:
+    """The properties that say what is played."""
+    height, width = game.shape
+    size = str(height) if height == width else f"{width}:{height}"
+    head = {"FF": ["4"], "GM": ["1" if isinstance(game, Go) else "4"], "CA": ["UTF-8"], "AP": ["jaxgo"], "SZ": [size]}
+    if isinstance(game, Go):
+        names = [name for name, rules in GO_RULES.items() if rules == (game.ko, game.suicide)]
+        head |= {"RU": names[:1]} if names else {}
+        head |= {"KM": [f"{game.komi:g}"]} | ({"HA": [str(game.handicap)]} if game.handicap else {})
+    elif isinstance(game, Gomoku):
+        head["RU"] = [game.rules]
+    return head
+
+
+def _stones(game: Game[Any], start: str) -> dict[str, list[str]]:
+    """The stones that are on the board before the first move."""
+    text = start or position_text.example(game)
+    position, moves = position_text.read(game, text)
+    if moves:
+        raise UsageError("the start of a game in SGF is a drawing, not moves; play them as moves")
+    cells, seat = np.asarray(game.cells(position.state)), int(position.state.to_play)
+    stones = {
+        name: [_point(game, cell) for cell in np.flatnonzero(cells == code).tolist()]
+        for name, code in (("AB", 1), ("AW", 2))
+    }
+    out = {name: points for name, points in stones.items() if points}
+    return out | ({"PL": ["BW"[seat]]} if out or seat else {})
+
+
+def _seats(record: GameRecord) -> Iterable[int]:
+    """Who makes each move: the seats take turns."""
+    first = int((record.start or position_text.example(record.game)).split()[1])
+    return [(first + ply) % 2 for ply in range(len(record.moves))]
+
+
+def _point(game: Game[Any], action: int) -> str:
+    height, width = game.shape
+    if action >= height * width:
+        return ""
+    row, column = divmod(action, width)
+    return LETTERS[column] + LETTERS[row]
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
+    """The game of a file. `game` says which it must be (komi and rules apart); `upto` moves are read, and no more."""
+    nodes = main_line(bounded(text))
+    root = next(nodes, None)
+    if root is None:
+        raise UsageError("line 1: the game has no node")
+    game = _game(root, game)
+    setup: list[Node] = [root]
+    moves: list[int] = []
+    lines: list[int] = []
+    comments: dict[int, str] = {}
+    first = None
+    node: Node | None = root
+    while node is not None:
+        for seat, action in _moves(node, game):
+            first = seat if first is None else first
+            if seat != (first + len(moves)) % 2:
+                raise UsageError(f"line {node.line}: {'BW'[seat]} moves twice in a row, which cannot be played here")
+            moves.append(action)
+            lines.append(node.line)
+        if node.values.keys() & {"AB", "AW", "AE"}:
+            if moves:
+                raise UsageError(f"line {node.line}: stones are put on the board in the midst of the game")
+            setup += [node] if node is not root else []
+        if node.first("C"):
+            comments[len(moves)] = node.first("C")
+        # behind the last one that is asked for anything may stand
+        node = None if upto is not None and len(moves) >= upto else next(nodes, None)
+    verdict = root.first("RE")
+    game, start = _start(game, setup, first)
+    return GameRecord(
+        game=game,
+        name=name_of(game)[0],
+        moves=tuple(moves[:upto]),
+        start=start,
+        players=(root.first("PB"), root.first("PW")),
+        returns=winner(verdict),
+        verdict=verdict,
+        lines=tuple(lines),
+        comments=comments,
+    )
+
+
+def _game(root: Node, wanted: Game[Any] | None) -> Game[Any]:
+    """The game that the first node tells of."""
+    kind = _number(root, "GM", "1", 1, 999)
+    if kind not in KINDS:
+        raise UsageError(f"line {root.line}: GM[{kind}] is neither Go (1) nor Gomoku (4)")
+    size = re.fullmatch(r"\s*(\d{1,4})\s*(?::\s*(\d{1,4})\s*)?", root.first("SZ", "19" if kind == 1 else "15"))
+    if size is None:
+        raise UsageError(f"line {root.line}: SZ[{root.first('SZ')[:20]}] is no size of a board")
+    width, height = int(size[1]), int(size[2] or size[1])
+    if wanted is not None:
+        if KINDS[kind] != type(wanted).__name__ or wanted.shape != (height, width):
+            here = f"{type(wanted).__name__} {wanted.shape[1]}x{wanted.shape[0]}"
+            raise UsageError(f"line {root.line}: the file tells of {KINDS[kind]} {width}x{height}, and this is {here}")
+        return _with_rules(root, wanted)
+    try:
+        if kind == 4:
+            if height != width:
+                raise UsageError(f"a board of Gomoku is square, not {width}x{height}")
+            return _with_rules(root, make("gomoku", size=height))
+        return _with_rules(root, make("go19", size=height, width=0 if height == width else width))
+    except UsageError as error:
+        raise UsageError(f"line {root.line}: {error}") from None
+
+
+def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
+    """The game with the komi and the rules of a file, as far as they are known."""
+    rules = root.first("RU").strip().lower()
+    if isinstance(game, Gomoku):
+        known = [rule for rule in GOMOKU_RULES if rule == rules]
+        return make_like(game, rules=known[0]) if known and game.opening == "none" else game
+    ko, suicide = GO_RULES.get(rules, (getattr(game, "ko", ""), getattr(game, "suicide", False)))
+    komi = getattr(game, "komi", 0.0)
+    if "KM" in root.values:
+        try:
+            komi = float(root.first("KM"))
+        except ValueError:
+            raise UsageError(f"line {root.line}: KM[{root.first('KM')[:20]}] is no number") from None
+        if not abs(komi) <= 1000:
+            raise UsageError(f"line {root.line}: KM[{root.first('KM')[:20]}] is no komi")
+    return make_like(game, ko=ko, suicide=suicide, komi=komi, handicap=0)
+
+
+def make_like(game: Game[Any], **options: Any) -> Game[Any]:
+    """The game with other options; equal ones leave it the same object."""
+    changed: Game[Any] = dataclasses.replace(game, **options)  # type: ignore[type-var]
+    return game if changed == game else changed
+
+
+def _moves(node: Node, game: Game[Any]) -> list[tuple[int, int]]:
+    """The moves of a node: seat and action."""
+    return [
+        (SEATS[name], _cell(node, name, value, game, passes=True))
+        for name, values in node.values.items()
+        if name in SEATS
+        for value in values
+    ]
+
+
+def _cell(node: Node, name: str, value: str, game: Game[Any], passes: bool = False) -> int:
+    """The point of a value: two letters, or the name of a point as Gomoku's programs write it."""
+    height, width = game.shape
+    word = value.strip().lower()
+    if passes and isinstance(game, Go) and (not word or (word == "tt" and max(height, width) <= 19)):
+        return game.points
+    found = re.fullmatch(r"[a-z]{2}", word)
+    row, column = (LETTERS.index(word[1]), LETTERS.index(word[0])) if found else (-1, -1)
+    if not found and re.fullmatch(r"[a-z]\d{1,2}", word) and isinstance(game, Gomoku):
+        row, column = height - int(word[1:]), LETTERS.index(word[0])
+    if not (0 <= row < height and 0 <= column < width):
+        raise UsageError(f"line {node.line}: {name}[{value[:20]}] is no point of a board of {width}x{height}")
+    return row * width + column
+
+
+def _cells(node: Node, name: str, game: Game[Any]) -> list[int]:
+    """The points of a list, rectangles among them."""
+    out = []
+    for value in node.values.get(name, []):
+        corner, colon, other = value.partition(":")
+        a = _cell(node, name, corner, game)
+        b = _cell(node, name, other, game) if colon else a
+        (top, left), (bottom, right) = divmod(a, game.shape[1]), divmod(b, game.shape[1])
+        if top > bottom or left > right:
+            raise UsageError(f"line {node.line}: {name}[{value[:20]}] is no rectangle: the upper left corner is first")
+        out += [row * game.shape[1] + col for row in range(top, bottom + 1) for col in range(left, right + 1)]
+    return out
+
+
+def _start(game: Game[Any], setup: list[Node], first: int | None) -> tuple[Game[Any], str]:
+    """The game with its handicap, and its start as text where it is not the usual one."""
+    height, width = game.shape
+    cells, seat = np.zeros(height * width, np.int8), None
+    for node in setup:
+        for name, code in (("AB", 1), ("AW", 2), ("AE", 0)):
+            cells[_cells(node, name, game)] = code
+        if "PL" in node.values:
+            seat = {"b": 0, "w": 1}.get(node.first("PL").strip().lower()[:1], seat)
+    black = np.flatnonzero(cells == 1).tolist()
+    handicap = _number(setup[0], "HA", "0", 0, 400)
+    if seat is None:
+        seat = first if first is not None else int(handicap >= 2 and bool(black))
+    if first is not None and seat != first:
+        raise UsageError(f"line {setup[0].line}: PL says that another player begins than the one of the first move")
+    if isinstance(game, Go) and seat == 1 and black and not (cells == 2).any():
+        usual = usual_handicap(game, black)
+        if usual:
+            return make_like(game, handicap=usual), ""
+    if seat == 0 and not cells.any():
+        return game, ""
+    drawn = "/".join("".join(".XO"[code] for code in cells[row * width : (row + 1) * width]) for row in range(height))
+    try:
+        position_text.read(game, f"{drawn} {seat}")
+    except UsageError as error:
+        raise UsageError(f"line {setup[-1].line}: {error}") from None
+    return game, f"{drawn} {seat}"
+
+
+def usual_handicap(game: Go, stones: list[int]) -> int:
+    """How many stones a handicap has that stands on its usual points; 0 where it does not."""
+    try:
+        return len(stones) if sorted(stones) == sorted(handicap_points(game.lines, len(stones))) else 0
+    except UsageError:
+        return 0
+
+
+def _number(node: Node, name: str, default: str, least: int, most: int) -> int:
+    text = node.first(name, default).strip()
+    if not re.fullmatch(r"\d{1,4}", text) or not least <= int(text) <= most:
+        raise UsageError(f"line {node.line}: {name}[{text[:20]}] is not a number from {least} to {most}")
+    return int(text)

@@ -1,0 +1,214 @@
+"""Games in files: what is written is read again, sgfmill agrees, and what is wrong is refused by its line."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sgfmill import sgf as sgfmill
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.frontends import board as boards
+from jaxgo.games import GAMES, make
+from jaxgo.records import formats, json_file, psq, sgf
+from jaxgo.records.record import GameRecord
+
+GO, GOMOKU = make("go9"), make("gomoku", size=9)
+
+
+def random_board(game: Game, plies: int, seed: int = 0) -> boards.Board:
+    draw, board = np.random.default_rng(seed), boards.begin(game)
+    for _ in range(plies):
+        if not board.over:
+            board = board.play(int(draw.choice(board.legal())))
+    return board
+
+
+@pytest.fixture(scope="module")
+def played() -> boards.Board:
+    return random_board(GO, 60)
+
+
+# -- there and back --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("form", ["sgf", "json"])
+def test_a_game_of_go_comes_back(played, form):
+    record = boards.to_record(played, "go9", ("a]b\\c", "<img onerror=x>"))
+    again = formats.read(formats.write(record, form))
+    assert (again.game, again.moves, again.players) == (GO, played.actions, record.players)
+    board = boards.of_record(again)
+    assert (board.now.cells == played.now.cells).all()
+    assert board.actions == played.actions
+
+
+@pytest.mark.parametrize("form", ["sgf", "json", "psq"])
+def test_a_game_of_gomoku_comes_back(form):
+    moves = tuple(GOMOKU.parse_action(name) for name in ["e5", "e6", "d5", "d6", "c5", "c6", "b5", "b6", "a5"])
+    record = GameRecord(GOMOKU, "gomoku9", moves, players=("a", "b"))
+    again = formats.read(formats.write(record, form))
+    assert (again.game, again.name, again.moves, again.players) == (GOMOKU, "gomoku9", moves, ("a", "b"))
+    assert boards.of_record(again).result().returns == (1.0, -1.0)
+
+
+def test_psq_is_piskvorks():
+    record = GameRecord(make("gomoku15"), "gomoku15", (0, 15, 224), players=("pbrain-a.exe", "b"))
+    assert psq.write(record) == "Piskvorky 15x15, 11:11, 0\n1,1,0\n1,2,0\n15,15,0\npbrain-a.exe\nb\n-1\n"
+
+
+def test_every_registered_game_has_json_and_a_text():
+    for name, game in GAMES.items():
+        record = GameRecord(game, name, (0, 1), start="start", comments={1: "x"})
+        again = json_file.read(json_file.write(record))
+        assert (again.game, again.moves, again.comments) == (game, record.moves, record.comments), name
+
+
+@pytest.mark.parametrize("name", ["kamisado", "connect3d", "slide8", "dodgem4", "pegs"])
+def test_positions_of_odd_games_have_texts(name):
+    board = random_board(make(name), 6, seed=3)
+    moves = [board.game.action_name(action) for action in board.actions]
+    text = boards.position_text.write(board.game, board.now.position.state, moves)
+    again = boards.from_text(board.game, text)
+    assert (again.now.cells == board.now.cells).all()
+    assert (again.now.legal == board.now.legal).all()
+
+
+def test_a_resignation_comes_back(played):
+    board = random_board(GO, 7).resign(0)
+    text = sgf.write(boards.to_record(board, "go9"))
+    assert "RE[W+R]" in text
+    assert boards.of_record(sgf.read(text)).resigned == 0
+
+
+def test_a_start_by_hand_comes_back():
+    start = "X.O....../" + "........./" * 7 + "....X.... 1"
+    board = boards.from_text(GO, start).play(GO.parse_action("e5"))
+    text = sgf.write(boards.to_record(board, "go9"))
+    again = sgf.read(text)
+    assert again.start == start
+    assert (boards.of_record(again).now.cells == board.now.cells).all()
+
+
+# -- sgfmill ---------------------------------------------------------------------------------------------------------
+def test_sgfmill_reads_what_is_written(played):
+    text = sgf.write(boards.to_record(played, "go9", ("a]b", "c")))
+    root, *nodes = sgfmill.Sgf_game.from_bytes(text.encode()).get_main_sequence()
+    assert (root.get("SZ"), root.get("KM"), root.get("PB")) == (9, 7.0, "a]b")
+    moves = []
+    for node in nodes:
+        colour, place = node.get_move()
+        moves.append(81 if place is None else (8 - place[0]) * 9 + place[1])
+        assert colour == "bw"[(len(moves) - 1) % 2]
+    assert tuple(moves) == played.actions
+
+
+def test_what_sgfmill_writes_is_read():
+    game = sgfmill.Sgf_game(size=9)
+    game.root.set("KM", 5.5)
+    game.root.set("AB", [(2, 2), (6, 6)])
+    game.root.set("HA", 2)
+    game.root.set("PB", "a\\b]c:d")
+    for colour, place in (("w", (4, 4)), ("b", None), ("w", (0, 8))):
+        node = game.extend_main_sequence()
+        node.set_move(colour, place)
+    node.set("C", "good\nmove")
+    record = sgf.read(game.serialise())
+    assert record.game == make("go9", komi=5.5, handicap=2) or record.start
+    assert [record.game.action_name(action) for action in record.moves] == ["E5", "pass", "J1"]
+    assert (record.players[0], record.comments) == ("a\\b]c:d", {3: "good\nmove"})
+
+
+def test_variations_are_passed_over_and_the_first_line_is_read():
+    text = "(;GM[1]SZ[9];B[aa](;W[bb];B[tt](;W[cc])(;W[dd]))(;W[ee]))(;GM[1])"
+    assert [GO.action_name(a) for a in sgf.read(text).moves] == ["A9", "B8", "pass", "C7"]
+
+
+def test_rectangles_and_compressed_lists():
+    record = sgf.read("(;GM[1]SZ[3]AB[aa:cb]AE[bb]PL[W])")
+    assert record.start == "XXX/X.X/... 1"
+
+
+# -- what is wrong ---------------------------------------------------------------------------------------------------
+BAD = {
+    "": "line 1: this is no SGF",
+    "hello": "line 1: this is no SGF",
+    "(;GM[1]SZ[9]\n;B[aa]\n;W[zz])": r"line 3: W\[zz\] is no point of a board of 9x9",
+    "(;GM[1]SZ[9]\n;B[aa]\n;B[bb])": "line 3: B moves twice in a row",
+    "(;GM[1]SZ[9]\n;B[aa": "line 2: a value without its ']'",
+    "(;GM[1]SZ[9]\n;B[aa]": "line 2: the file ends inside the game",
+    "(;GM[2])": r"line 1: GM\[2\] is neither Go",
+    "(;GM[1]SZ[0])": "line 1: a Go board has 1 to 19 lines",
+    "(;GM[1]SZ[999])": "line 1: a Go board has 1 to 19 lines",
+    "(;GM[1]SZ[x])": r"line 1: SZ\[x\] is no size",
+    "(;GM[4]SZ[25])": "line 1: size=25 of gomoku",
+    "(;GM[1]SZ[9]KM[nan])": r"line 1: KM\[nan\] is no komi",
+    "(;GM[1]SZ[9]KM[inf])": r"line 1: KM\[inf\] is no komi",
+    "(;GM[1]SZ[9];B[aa]\n;AB[cc])": "line 2: stones are put on the board in the midst",
+    "(B[aa])": r"line 1: 'B' before the first ';'",
+    "(;[aa])": r"line 1: the value '\[aa\]' has no name",
+    "(" * 100_000: "line 1: more than 1000 variations",
+    "(;GM[1]SZ[2]AB[aa][ab][ba][bb])": "line 1: the drawn position has a chain without liberties",
+    "Piskvorky 30x30, 11:11, 0": "line 1: a board of 30x30",
+    "Piskvorky 15x15, 11:11, 0\n1,1,0\n16,1,0\n": "line 3: 16,1,0 is no point",
+    "Piskvorky 15x15, 11:11, 0\n1,1,0\n5,x,0\n": "line 3: '5,x,0' is no move",
+    "{": "line 1: this is no JSON",
+    "{}": "line 1: this JSON is no game of jaxgo",
+    '{"jaxgo": 1, "game": "chess"}': "chess",
+    '{"jaxgo": 1, "game": "go9", "options": {"komi": []}}': "komi",
+    '{"jaxgo": 1, "game": "go9", "moves": ["A1", "Z9"]}': "move 2: ",
+    '{"jaxgo": 1, "game": "go9", "moves": "A1"}': '"moves" is no list of texts',
+    '{"jaxgo": 1, "game": "go9", "pony": 1}': "a game has no 'pony'",
+    "[" * 100_000: "line 1: this is no SGF",
+    '{"a":' * 100_000: "line 1: ",
+    "x" * (2**22 + 1): "at most 4194304 characters",
+}
+
+
+@pytest.mark.parametrize("text", list(BAD), ids=lambda text: text[:30])
+def test_bad_files_are_refused_by_their_line(text):
+    with pytest.raises(UsageError, match=BAD[text]):
+        formats.read(text)
+
+
+def test_an_illegal_move_is_refused_by_its_line():
+    with pytest.raises(UsageError, match="line 3: move 2, 'E5' is not legal"):
+        boards.of_record(sgf.read("(;GM[1]SZ[9]\n;B[ee]\n;W[ee])"))
+
+
+def test_a_file_can_be_read_as_far_as_it_is_good():
+    assert sgf.read("(;GM[1]SZ[9];B[aa];W[bb];B[zz]", upto=2).moves == (0, 10)
+    assert psq.read("Piskvorky 15x15, 11:11, 0\n1,1,0\n99,1,0", upto=1).moves == (0,)
+    assert json_file.read('{"jaxgo": 1, "game": "go9", "moves": ["A9", "Z9"]}', upto=1).moves == (0,)
+
+
+def test_a_file_of_another_game_is_refused():
+    with pytest.raises(UsageError, match="the file tells of Go 9x9, and this is Gomoku 9x9"):
+        formats.read("(;GM[1]SZ[9])", GOMOKU)
+    with pytest.raises(UsageError, match="the file tells of go13, and this is go9"):
+        formats.read('{"jaxgo": 1, "game": "go13"}', GO)
+    with pytest.raises(UsageError, match="SGF tells of Go"):
+        formats.write(GameRecord(make("tictactoe"), "tictactoe", ()), "sgf")
+
+
+def test_bytes_that_are_no_utf_8_are_read():
+    assert sgf.read("(;GM[1]SZ[9]PB[caf\xe9])".encode("latin-1")).players[0] == "caf\xe9"
+
+
+PIECES = st.sampled_from(
+    ["(", ")", ";", "B[aa]", "W[]", "[", "]", "\\", "SZ[9]", "GM[1]", "AB[aa:bb]", "\n", "é", "C[x"]
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_whatever_stands_in_an_sgf_it_is_read_or_refused(text):
+    try:
+        record = sgf.read(text)
+    except UsageError:
+        return
+    assert all(0 <= action < record.game.num_actions for action in record.moves)
+
+
+def test_json_is_one_object_with_one_line_for_each_thing():
+    told = json.loads(json_file.write(GameRecord(make("go9", komi=5.5), "go9", (0,))))
+    assert told == {"jaxgo": 1, "game": "go9", "options": {"komi": 5.5}, "moves": ["A9"]}
