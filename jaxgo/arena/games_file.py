@@ -1,7 +1,6 @@
-"""Games that can be looked at later: SGF for Go and Gomoku, plain text with one move a line for all others."""
+"""Games of a match that can be looked at later: SGF for Go and Gomoku, plain text with one move a line for others."""
 
 import functools
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,8 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
-from jaxgo.games.go.rules import Go
-from jaxgo.games.gomoku.rules import Gomoku
-
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
+from jaxgo.records import sgf
+from jaxgo.records.record import GameRecord
 
 
 def save(
@@ -31,8 +28,8 @@ def save(
         seats = (pair.a, pair.b) if side == 0 else (pair.b, pair.a)
         result = pair.first if side == 0 else 1.0 - pair.second  # of seat 0
         actions = [*opening, *played]
-        if isinstance(game, Go | Gomoku) and _is_placing(game):
-            text, ending = sgf(game, actions, seats, result, len(opening)), "sgf"
+        if sgf.is_writable(game):
+            text, ending = _sgf(game, pair, actions, seats, result, len(opening)), "sgf"
         else:
             text, ending = plain(game, pair, actions, seats, result, len(opening)), "txt"
         path = folder / f"{_stem(pair, side)}.{ending}"
@@ -51,7 +48,7 @@ def _stem(pair: PairResult, side: int) -> str:
 
 def load(folder: Path, game: Game[Any], pair: PairResult, side: int) -> list[int] | None:
     """The actions of the first (0) or second (1) game of a pair, as `save` wrote them; None where it was not saved."""
-    for ending, read in ((".txt", _read_plain), (".sgf", _read_sgf)):
+    for ending, read in ((".txt", _read_plain), (".sgf", lambda game, text: list(sgf.read(text, game).moves))):
         path = folder / (_stem(pair, side) + ending)
         try:
             if path.is_file():
@@ -65,47 +62,14 @@ def _read_plain(game: Game[Any], text: str) -> list[int]:
     return [game.parse_action(line.split(" ", 2)[2]) for line in text.partition("\n\n")[2].splitlines()]
 
 
-def _read_sgf(game: Game[Any], text: str) -> list[int]:
-    """The moves of a game without variations. Values are read as wholes, so what a name contains is no move."""
-    height, width = game.shape
-    found = re.findall(r"([A-Z]+)((?:\[(?:\\.|[^\]\\])*\])+)", text, re.DOTALL)
-    moves = [value[1:-1] for name, value in found if name in ("B", "W")]
-    return [LETTERS.index(m[1]) * width + LETTERS.index(m[0]) if m else height * width for m in moves]
-
-
-def _is_placing(game: Game[Any]) -> bool:
-    """Whether every action is a stone or a pass. (Swap rules are not: colours may change hands there.)"""
-    cells = game.shape[0] * game.shape[1]
-    return game.num_actions <= cells + 1
-
-
-def sgf(game: Game[Any], actions: Sequence[int], seats: tuple[str, str], result: float, opening: int) -> str:
-    """The game in SGF, file format 4; Black is seat 0."""
-    height, width = game.shape
-    kind, komi = (1, f"KM[{game.komi:g}]") if isinstance(game, Go) else (4, "")
-    score = {1.0: "B+", 0.0: "W+", 0.5: "0"}.get(result, "?")
-    cells = np.asarray(game.cells(play.start(game, jax.random.key(0)).state))
-    given = "".join(f"[{_point(cell, width)}]" for cell in np.flatnonzero(cells == 1).tolist())
-    head = (
-        f"(;FF[4]GM[{kind}]CA[UTF-8]AP[jaxgo]SZ[{height}]{komi}"
-        f"PB[{_escape(seats[0])}]PW[{_escape(seats[1])}]RE[{score}]"
-        + (f"AB{given}\n" if given else "\n")  # stones of a handicap
-    )
-    nodes = []
-    for ply, (action, seat) in enumerate(zip(actions, movers(game, actions), strict=True)):
-        where = "" if action >= height * width else _point(action, width)
-        comment = "C[the opening ends here]" if ply + 1 == opening else ""
-        nodes.append(f";{'BW'[seat]}[{where}]{comment}")
-    return head + "".join(nodes) + ")\n"
-
-
-def _point(cell: int, width: int) -> str:
-    row, column = divmod(cell, width)
-    return LETTERS[column] + LETTERS[row]
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("]", "\\]")
+def _sgf(
+    game: Game[Any], pair: PairResult, actions: Sequence[int], seats: tuple[str, str], result: float, opening: int
+) -> str:
+    """The game in SGF; Black is seat 0."""
+    comments = {opening: "the opening ends here"} if opening else {}
+    returns = (2 * result - 1, 1 - 2 * result)
+    record = GameRecord(game, pair.game, tuple(actions), players=seats, returns=returns, comments=comments)
+    return sgf.write(record)
 
 
 def plain(

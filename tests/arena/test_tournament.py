@@ -144,7 +144,7 @@ def test_games_of_gomoku_are_sgf(tmp_path):
     pair = last.results[1]
     text = (tmp_path / "games" / f"gomoku9-{pair.id}-2.sgf").read_text()
     head, moves = text.split("\n", 1)
-    assert head.startswith("(;FF[4]GM[4]CA[UTF-8]AP[jaxgo]SZ[5]PB[random]PW[greedy]RE[")
+    assert head.startswith("(;FF[4]GM[4]CA[UTF-8]AP[jaxgo]SZ[5]RU[freestyle]PB[random]PW[greedy]RE[")
     found = re.findall(r";([BW])\[(\w\w)\]", moves)
     assert [colour for colour, _ in found] == (["B", "W"] * 13)[: len(found)]
     assert [place for _, place in found[:2]] == ["ae", "ea"], "a1 is the lowest row, e5 the highest"
@@ -157,14 +157,16 @@ def test_games_of_gomoku_are_sgf(tmp_path):
     assert play.notes() == ["there are only 1 different openings for 2 pairs; they were played again and again"]
 
 
-def test_games_of_go_are_sgf_with_passes_and_handicap():
+def test_games_of_go_are_sgf_with_passes_and_handicap(tmp_path):
     game = make("go9", handicap=2, komi=0.5)
     line = [game.parse_action(name) for name in ("E5", "pass", "A9")]
-    text = games_file.sgf(game, line, ("one]", "two"), 0.0, opening=1)
-    assert text == (
-        "(;FF[4]GM[1]CA[UTF-8]AP[jaxgo]SZ[9]KM[0.5]PB[one\\]]PW[two]RE[W+]AB[gc][cg]\n"
+    pair = records.PairResult("go9", "one]", "two", 0.0, 1.0, "id", ("handicap=2",))
+    files = games_file.save(tmp_path, game, pair, line[:1], [line[1:]] * 2)
+    assert files[0].read_text() == (
+        "(;FF[4]GM[1]CA[UTF-8]AP[jaxgo]SZ[9]KM[0.5]HA[2]PB[one\\]]PW[two]RE[W+]AB[gc][cg]PL[W]\n"
         ";W[ee]C[the opening ends here];B[];W[aa])\n"
     )
+    assert games_file.load(tmp_path, game, pair, 0) == line
 
 
 def test_play_stops_when_the_error_bars_are_small_enough(tmp_path):
