@@ -8,7 +8,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOME = {
+HOMES = {
     "GAMES": "jaxgo.games",
     "make": "jaxgo.games",
     "UsageError": "jaxgo.core.errors",
@@ -17,9 +17,9 @@ __all__ = ["GAMES", "UsageError", "__version__", "make"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in HOMES:
         raise AttributeError(f"module 'jaxgo' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    return getattr(importlib.import_module(HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 """The frame of the house: imports, the command line, the lock files."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -65,6 +66,8 @@ def test_public_names_exist():
     assert {"GAMES", "make", "UsageError", "__version__"} <= set(dir(jaxgo))
     for name in jaxgo.__all__:
         assert getattr(jaxgo, name) is not None
+    documented = re.findall(r"^@ (\w+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
+    assert sorted(documented) == sorted(jaxgo.HOMES), "docs/api.md lists other names than jaxgo exports"
     with pytest.raises(AttributeError, match="nonsense"):
         jaxgo.nonsense  # noqa: B018
 

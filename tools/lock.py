@@ -16,6 +16,8 @@ LOCKS = {
     "requirements.lock": [
         "--group",
         "dev",
+        "--group",
+        "docs",
         "--extra",
         "plot",
         "--extra",
