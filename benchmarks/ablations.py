@@ -24,13 +24,13 @@ from training import elo, player, train_ours
 from jaxgo.agents import Agent
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.presets import PRESETS
 
 # what is changed, as it is written after `train.py`
 VARIANTS: dict[str, dict[str, Any]] = {
-    "span": {"search.span": 0.0},
+    "span": {"search.min_value_range": 0.0},
     "openings": {"selfplay.opening": 0.0},
     "cap": {"selfplay.cheap": 8, "selfplay.full": 0.25},
     "trust": {"targets.trust": 1.0},
@@ -103,11 +103,11 @@ def main() -> None:
     options = tyro.cli(Ablations)
     try:
         if options.preset not in PRESETS:
-            raise choose("preset", options.preset, PRESETS)
+            raise unknown_name("preset", options.preset, PRESETS)
         names = [word.strip() for word in options.only.split(",") if word.strip()] or list(VARIANTS)
         for name in names:
             if name not in VARIANTS:
-                raise choose("variant", name, VARIANTS)
+                raise unknown_name("variant", name, VARIANTS)
         config = PRESETS[options.preset].config
         plain = players(options, config, "plain")
         harness.report("ablation/plain", **compare(options, plain[:1], plain[1:] or plain))

@@ -35,7 +35,7 @@ from jaxgo.arena.openings import random_openings
 from jaxgo.arena.players import load_player
 from jaxgo.arena.records import PairResult
 from jaxgo.core import play
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.games import GAMES
 from jaxgo.system import devices
@@ -286,7 +286,7 @@ def main() -> None:
     try:
         for word in wanted:
             if word not in QUESTIONS:
-                raise choose("question", word, QUESTIONS)
+                raise unknown_name("question", word, QUESTIONS)
         for word in wanted:
             QUESTIONS[word](options)
     except UsageError as error:

@@ -19,7 +19,7 @@ import pgx
 import tyro
 
 from jaxgo.core import choice, play
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game, state_bytes
 from jaxgo.games import GAMES
 
@@ -175,7 +175,7 @@ def main() -> None:
     groups = ("duels", "games", "bytes", "superko")
     wanted = {name for name in options.only.split(",") if name} or set(groups)
     for name in sorted(wanted - set(groups) - set(GAMES)):
-        raise choose("question", name, [*groups, *GAMES])
+        raise unknown_name("question", name, [*groups, *GAMES])
     duels = {ours for ours, _, _ in DUELS}
     for ours, theirs, batch in DUELS:
         if ours in GAMES and ("duels" in wanted or ours in wanted):

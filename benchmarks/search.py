@@ -19,7 +19,7 @@ import tyro
 from toy import Hashed, Toy
 
 from jaxgo.core import choice
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import state_bytes
 from jaxgo.core.play import Position
 from jaxgo.games import GAMES
@@ -150,10 +150,10 @@ def ask_leaves(options: Searches) -> None:
     """What several leaves a round cost or save when the evaluator is free; a network gains from fewer calls."""
     model, root = toy(64, 362)
     searches = {
-        "gumbel_one_leaf": Gumbel(simulations=128, leaves=1),
+        "gumbel_one_leaf": Gumbel(simulations=128, parallel_leaves=1),
         "gumbel_all": Gumbel(simulations=128),
         "puct_one_leaf": Puct(simulations=128),
-        "puct_8_leaves": Puct(simulations=128, leaves=8),
+        "puct_8_leaves": Puct(simulations=128, parallel_leaves=8),
     }
     rates = harness.interleaved(
         {k: harness.rate(64.0 * 128, searching(s, model, root), options.seconds) for k, s in searches.items()},
@@ -169,7 +169,7 @@ def ask_bytes(options: Searches) -> None:
 
     def tree(nodes: int) -> int:
         search = Gumbel(simulations=nodes - 1)
-        shapes = jax.eval_shape(lambda k: search.start(model, (), k, model.start(k, 1)).tree, jax.random.key(0))
+        shapes = jax.eval_shape(lambda k: search.begin(model, (), k, model.start(k, 1)).tree, jax.random.key(0))
         return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
 
     harness.report(
@@ -193,7 +193,7 @@ def ask_rounds(options: Searches) -> None:
 
 
 def _whole(search: Search, model: Model, key: Any, root: Position) -> Any:
-    return search.extend(model, (), key, root, search.start(model, (), key, root), search.budget)
+    return search.extend(model, (), key, search.begin(model, (), key, root), search.budget)
 
 
 def ask_rule(options: Searches) -> None:
@@ -203,9 +203,10 @@ def ask_rule(options: Searches) -> None:
         root = _random_positions(model, plies, 512)
         live = ~model.over(root)
         for simulations in (32, 64):
-            search = Gumbel(simulations=simulations, scale=0.0, solver=False)
+            search = Gumbel(simulations=simulations, gumbel_scale=0.0, solver=False)
             actions = [
-                searching(s, model, root)() for s in (search, replace(search, rule="mctx"), replace(search, leaves=1))
+                searching(s, model, root)()
+                for s in (search, replace(search, rule="mctx"), replace(search, parallel_leaves=1))
             ]
             changed = ((actions[0] != actions[1]) & live).sum() / live.sum()
             harness.report(
@@ -256,7 +257,7 @@ def main() -> None:
     try:
         for word in wanted:
             if word not in QUESTIONS:
-                raise choose("question", word, QUESTIONS)
+                raise unknown_name("question", word, QUESTIONS)
         for word in wanted:
             QUESTIONS[word](options)
     except UsageError as error:

@@ -28,11 +28,11 @@ FIELD = (
     "uct:16",
     "uct:64",
     "uct:256",
-    "uct:64,leaves=8",
+    "uct:64,parallel_leaves=8",
     "uct:64,solver=no",
     "puct:64,evaluator=rollout",
-    "gumbel:16,evaluator=rollout,scale=0",
-    "gumbel:64,evaluator=rollout,scale=0",
+    "gumbel:16,evaluator=rollout,gumbel_scale=0",
+    "gumbel:64,evaluator=rollout,gumbel_scale=0",
 )
 
 

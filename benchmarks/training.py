@@ -29,7 +29,7 @@ from jaxgo.agents import Agent
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core import play
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.evaluators.network import Network
 from jaxgo.games import GAMES
 from jaxgo.nets import ResNet
@@ -228,7 +228,7 @@ def bar_strength(options: Training) -> None:
     game = GAMES["connect4"]
     ours = player("jaxgo", config, params, 64)
     variables = jax.device_get(loop.learnt.variables)  # learnt on one device, and the match is played on all
-    theirs = Agent("pgx + mctx", Gumbel(simulations=64, scale=0.0), Model(game, Network(loop.net)), variables)
+    theirs = Agent("pgx + mctx", Gumbel(simulations=64, gumbel_scale=0.0), Model(game, Network(loop.net)), variables)
     openings = random_openings(game, seed=1).positions(range(options.pairs))
     score = play_match(ours, theirs, jax.random.key(3), openings)
     low, high = elo(score.mean - 1.96 * score.error), elo(score.mean + 1.96 * score.error)
@@ -249,7 +249,7 @@ def bar_strength(options: Training) -> None:
 def quiet(config: TrainConfig, **changes: Any) -> Search:
     """The search of a run as it plays to win: without noise."""
     search: Any = config.search
-    return dataclasses.replace(search, scale=0.0, **changes)
+    return dataclasses.replace(search, gumbel_scale=0.0, **changes)
 
 
 def player(name: str, config: TrainConfig, params: Any, simulations: int) -> Agent:
@@ -269,7 +269,7 @@ def main() -> None:
     try:
         for word in asked:
             if word not in valid:
-                raise choose("question", word, valid)
+                raise unknown_name("question", word, valid)
         for name in SHAPES:
             if name in asked or {"limit", "peers"} & set(asked):
                 bar_selfplay(options, name, peer="peers" in asked or name in asked)

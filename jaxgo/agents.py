@@ -1,4 +1,4 @@
-"""Players by name: `random`, `uct:400`, `gumbel:64,considered=8`, `uct:400,rollouts=4,c=1.4`, `gumbel:64@runs/go9`.
+"""Players by name: `random`, `uct:400`, `gumbel:64,max_considered=8`, `uct:400,rollouts=4,c=1.4`, `gumbel:64@runs/go9`.
 
 A spec is the name of a search, its simulations, and options: the fields of the search, `evaluator` and the fields of
 the evaluator (`rollouts` is the `count` of playouts). After an `@` comes a network to plan with: the folder of a run
@@ -12,23 +12,17 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 import jax
 import jax.numpy as jnp
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.evaluators import EVALUATORS, Network, Uniform
+from jaxgo.evaluators import EVALUATORS, Network, Rollout, Uniform
 from jaxgo.evaluators.base import Evaluator, Params
 from jaxgo.games import make
 from jaxgo.nets import from_json as net_from_json
-from jaxgo.search import SEARCHES
+from jaxgo.search import PRESETS, SEARCHES
 from jaxgo.search.base import Search
-from jaxgo.search.flat import Flat
 from jaxgo.search.model import Model
-from jaxgo.search.random import Random
-from jaxgo.search.uct import Uct
 from jaxgo.system.players import load_player
 
-# searches that live on playouts; the preset of Gobang has a playout for a value, too
-PLAYOUTS = (Uct, Flat)
-JUDGES = {"gobang": "rollout", "nycu3d-puct": "rollout"}
 RENAMED = {"rollouts": "count"}
 EXTERNAL = ("gtp", "gomocup")  # programs of their own; only the arena plays against them
 
@@ -51,22 +45,21 @@ def load_agent(spec: str, game: Game[Any]) -> Agent:
     name, colon, budget = (part.strip() for part in head.partition(":"))
     if name in EXTERNAL:
         raise UsageError(f"{spec!r} is a program of its own; only eval.py can play against it")
-    if name not in SEARCHES:
-        raise choose("search", name, SEARCHES)
-    search, options = SEARCHES[name], _options(spec, texts)
+    search, usual = _named(name)
+    options = _options(spec, texts)
     if colon:
         if search.budget == 0:
             raise UsageError(f"{name} does not simulate; leave ':{budget}' out")
         options = {"simulations": budget, **options}
     if at and "evaluator" in options:
         raise UsageError(f"{spec!r} names a network and another evaluator; leave one out")
-    evaluator = Uniform() if at else _evaluator(name, search, options)
+    evaluator = Uniform() if at else _evaluator(usual, options)
     search_fields, evaluator_fields = _fields(search), _fields(evaluator)
     for option in options:
         if option not in search_fields | evaluator_fields.keys():
             renamed = {new: old for old, new in RENAMED.items()}
             valid = [*search_fields, "evaluator", *(renamed.get(field, field) for field in evaluator_fields)]
-            raise choose(f"option of {name} with {type(evaluator).__name__.lower()}", option, valid)
+            raise unknown_name(f"option of {name} with {type(evaluator).__name__.lower()}", option, valid)
     search = _with(search, {k: v for k, v in options.items() if k in search_fields})
     if at:
         return Agent(spec, search, *_load_network(weights.strip(), game))
@@ -112,15 +105,25 @@ def _options(spec: str, texts: list[str]) -> dict[str, str]:
     return options
 
 
-def _evaluator(name: str, search: Search, options: dict[str, str]) -> Evaluator:
+def _named(name: str) -> tuple[Search, Evaluator]:
+    """The search of this name, and what it plans with unless the spec says otherwise."""
+    if name in PRESETS:
+        return PRESETS[name].search, PRESETS[name].evaluator
+    if name not in SEARCHES:
+        raise unknown_name("search", name, (*SEARCHES, *PRESETS))
+    search = SEARCHES[name]
+    return search, EVALUATORS[search.default_evaluator]
+
+
+def _evaluator(usual: Evaluator, options: dict[str, str]) -> Evaluator:
     """Takes `evaluator` out of the options; gives short names their long ones."""
-    usual = "uniform" if isinstance(search, Random) else "rollout" if isinstance(search, PLAYOUTS) else "heuristic"
-    judge = options.pop("evaluator", JUDGES.get(name, usual))
-    if judge not in EVALUATORS:
-        raise choose("evaluator", judge, EVALUATORS)
-    for short in RENAMED.keys() & options.keys() if judge == "rollout" else ():
+    named = options.pop("evaluator", None)
+    if named is not None and named not in EVALUATORS:
+        raise unknown_name("evaluator", named, EVALUATORS)
+    evaluator = usual if named is None else EVALUATORS[named]
+    for short in RENAMED.keys() & options.keys() if isinstance(evaluator, Rollout) else ():
         options[RENAMED[short]] = options.pop(short)
-    return EVALUATORS[judge]
+    return evaluator
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -135,7 +138,7 @@ def _with(value: Any, texts: dict[str, str]) -> Any:
     for name, text in texts.items():
         words = get_args(hints[name])  # of a Literal
         if words and text not in words:
-            raise choose(name, text, words)
+            raise unknown_name(name, text, words)
         changes[name] = _read(name, text, getattr(value, name))
     return dataclasses.replace(value, **changes)
 

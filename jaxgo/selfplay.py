@@ -17,7 +17,7 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params, States
 from jaxgo.evaluators.memory import Memory, Remembering
 from jaxgo.search import reuse
-from jaxgo.search.base import Search, SearchResult, draw
+from jaxgo.search.base import Budget, Search, SearchResult, draw
 from jaxgo.search.model import ILLEGAL, Model
 
 
@@ -113,6 +113,10 @@ class Selfplay:
     config: SelfplayConfig
     lessons: tuple[str, ...] = ()  # which of the game's lessons to note
 
+    def __post_init__(self) -> None:
+        if self.config.cheap and not self.search.resumable:
+            raise UsageError(f"{type(self.search).__name__.lower()} runs whole searches only; set selfplay.cheap to 0")
+
     def begin(self, key: Array, games: int, book: Position | None = None) -> SelfplayState:
         """So many games at their start, or at positions drawn from a book."""
         first, opening, audit, page = jax.random.split(key, 4)
@@ -158,11 +162,11 @@ class Selfplay:
         # elsewhere a part of a batch takes as long as the whole
         if self.model.platform != "cpu" or not self.model.evaluator.lasting(params):
             return None
-        q = jax.eval_shape(lambda: self.search.start(self.model, params, jax.random.key(0), position))
-        if not hasattr(q, "tree"):
+        tree = jax.eval_shape(lambda: self.search.begin(self.model, params, jax.random.key(0), position).tree)
+        if tree is None:
             return None
         return jax.tree.map(
-            lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(functools.partial(reuse.judged, self.model), q.tree)
+            lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(functools.partial(reuse.judged, self.model), tree)
         )
 
     def _ply(
@@ -203,9 +207,11 @@ class Selfplay:
         after = SelfplayState(moved, jnp.maximum(state.opening - jnp.int16(1), 0), state.may_resign, gave_up)
         return (self._restart(restart, after, end, book), memory), (trajectory, tally)
 
-    def _simulations(self, full: Bool[Array, ""]) -> Int32[Array, ""]:
+    def _simulations(self, full: Bool[Array, ""]) -> Budget:
         """One budget for all games, or those with a small one would wait for the others."""
-        return jnp.where(full, self.search.budget, self.config.cheap or self.search.budget)
+        if not self.config.cheap:
+            return self.search.budget
+        return jnp.where(full, self.search.budget, self.config.cheap)
 
     def _think(
         self, params: Params, memory: Memory | None, key: Array, shared: Array, position: Position
@@ -220,16 +226,10 @@ class Selfplay:
         model = self.model
         if memory is not None:
             model, params = dataclasses.replace(model, evaluator=Remembering(model.evaluator)), (params, memory)
-        q = self.search.start(model, params, begin, position, budget)
-        q = self.search.extend(model, params, search, position, q, budget)
-        result = self.search.result(model, choose, position, q, heat)
-        if hasattr(q, "prior"):  # noise may lie on the logits of the tree
-            prior = q.prior
-        elif hasattr(q, "tree"):
-            prior = q.tree.logits[:, 0]
-        else:
-            prior = jnp.where(self.model.legal(position), 0.0, ILLEGAL)
-        return full, result, prior, None if memory is None else reuse.judged(model, q.tree)
+        state = self.search.begin(model, params, begin, position, budget)
+        state = self.search.extend(model, params, search, state, budget)
+        result = self.search.result(choose, state, heat)
+        return full, result, state.prior, None if memory is None else reuse.judged(model, state.tree)
 
     def _taught(self, states: States, ruled: Bool[Array, " B"]) -> dict[str, Array]:
         """The lessons of the games that ended; they may cost more than a move, and mostly no game ends."""
@@ -278,7 +278,7 @@ def surprise(policy: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Flo
     return jnp.where(policy > 0, policy * (log_policy - log_prior), 0.0).sum(axis=-1)
 
 
-def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], budget: Array) -> Tally:
+def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], budget: Budget) -> Tally:
     """What one ply of all games adds to the sums."""
     end = plies.discount == 0
     resigned = end & ~plies.ruled
@@ -299,7 +299,7 @@ def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], 
         resigned=total(resigned),
         audited=total(audited),
         false_resigns=total(audited & (result_of_loser > -1.0)),
-        simulations=end.shape[0] * budget.astype(jnp.float32),
+        simulations=end.shape[0] * jnp.asarray(budget, jnp.float32),
         solved=total(plies.solved),
         broken=total(~result.healthy),
         entropy=total(-(result.policy * logs)),

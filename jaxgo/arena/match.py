@@ -173,13 +173,13 @@ class Pool:
 def _room(agents: Sequence[Agent], mesh: Mesh) -> int:
     """How many slots a row may have: as many as the trees of the largest agent leave memory for."""
 
-    def start(agent: Agent) -> Any:
+    def begin(agent: Agent) -> Any:
         root = agent.model.start(jax.random.key(0), 1)
-        return agent.search.start(agent.model, agent.params, jax.random.key(0), root)
+        return agent.search.begin(agent.model, agent.params, jax.random.key(0), root)
 
     largest = 1
     for agent in agents:
-        shapes = jax.tree.leaves(jax.eval_shape(functools.partial(start, agent)))
+        shapes = jax.tree.leaves(jax.eval_shape(functools.partial(begin, agent)))
         largest = max(largest, sum(leaf.size * leaf.dtype.itemsize for leaf in shapes))
     most = MOST_SLOTS.get(mesh.devices.flat[0].platform, MOST_SLOTS_ELSEWHERE)
     room = (devices.memory() or LITTLE) // mesh.devices.size // ROWS_SHARE

@@ -192,11 +192,10 @@ def _row(
 
     def think(_: None) -> tuple[Array, Array]:
         begin, go, choose = batches.split(luck, 3)
-        whole = getattr(search, "peer", None) is not None  # mctx knows no budgets
-        budget = search.budget if whole else jnp.where(mine, search.budget, 0)
-        q = search.start(model, params, begin, position, search.budget)
-        q = search.extend(model, params, go, position, q, budget)
-        result = search.result(model, choose, position, q, heat)
+        budget = jnp.where(mine, search.budget, 0) if search.resumable else search.budget
+        state = search.begin(model, params, begin, position, search.budget)
+        state = search.extend(model, params, go, state, budget)
+        result = search.result(choose, state, heat)
         return result.action, (result.healthy | ~mine).all()
 
     nothing = jnp.zeros(mine.shape, jnp.int32), jnp.bool_(True)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from jaxgo.arena.ratings import RatingTable
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 
 Match = tuple[int, int]  # two agents by their numbers, the smaller first
 Kind = Literal["round-robin", "gauntlet", "informative"]
@@ -30,7 +30,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise choose("schedule", self.kind, get_args(Kind))
+            raise unknown_name("schedule", self.kind, get_args(Kind))
         if self.pairs < 1 or not (math.isfinite(self.until) and self.until >= 0):
             raise UsageError("a schedule needs at least 1 pair, and a precision of at least 0 Elo")
 

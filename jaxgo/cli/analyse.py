@@ -75,7 +75,7 @@ class Analyse:
         from jaxgo.search import analysis
 
         game = thinker.model.game
-        moves = analysis.table(snapshot.result, game.action_name, analysis.of_state(thinker.state))
+        moves = analysis.table(snapshot.result, game.action_name, thinker.tree)
         return moves[: self.rows or None]
 
     def _print_lines(self, thinker: "Thinker", snapshot: "Snapshot") -> None:
@@ -87,7 +87,7 @@ class Analyse:
             return
         name = thinker.model.game.action_name
         whole: dict[str, Any] = {"game": self.name, "agent": self.agent, "seconds": round(snapshot.seconds, 3)}
-        whole |= analysis.summary(snapshot.result, name, analysis.of_state(thinker.state))
+        whole |= analysis.summary(snapshot.result, name, thinker.tree)
         for record in analysis.json_records(moves, whole):
             print(json.dumps(record))
 

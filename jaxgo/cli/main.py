@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import jaxgo
 from jaxgo.cli.command import INTERRUPTED, Command, Read
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 
 COMMANDS = {  # the file, and what it is for
     "train": ("train_job", "learn a game by self-play, and end in a table of ratings"),
@@ -39,7 +39,7 @@ def parse(words: Sequence[str]) -> Command:
     """The command that these words describe."""
     name, *rest = words
     if name not in COMMANDS:
-        raise choose("command", name, COMMANDS)
+        raise unknown_name("command", name, COMMANDS)
     read: Read = importlib.import_module(f"jaxgo.cli.{COMMANDS[name][0]}").read
     return read(f"jaxgo {name}", rest)
 

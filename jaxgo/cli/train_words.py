@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.nets import NETS
 from jaxgo.search import SEARCHES
 from jaxgo.training.config import TrainConfig
@@ -50,7 +50,7 @@ def parse(argv: Sequence[str]) -> Job:
     words = list(argv)
     preset = words.pop(0) if words and not words[0].startswith("-") else default_preset()
     if preset not in PRESETS:
-        raise choose("preset", preset, PRESETS)
+        raise unknown_name("preset", preset, PRESETS)
     config, words = _replaced(PRESETS[preset].config, words)
     job = Job(config, run=f"runs/{preset}", preset=preset)
     job, unknown = _tyro(job, words)
@@ -84,7 +84,7 @@ def _replaced(config: TrainConfig, words: list[str]) -> tuple[TrainConfig, list[
 
 def _named(kind: str, name: str, valid: dict[str, Any]) -> Any:
     if name not in valid:
-        raise choose(kind, name, valid)
+        raise unknown_name(kind, name, valid)
     return valid[name]
 
 
@@ -138,7 +138,7 @@ def _unknown(word: str, job: Job) -> UsageError:
     valid = [*settings(job.config), "run", "plain", "log.tensorboard", "log.wandb", "net", "search", "option"]
     group = [other for other in valid if "." in name and other.startswith(name.partition(".")[0] + ".")]
     near = difflib.get_close_matches(name, valid, 1, 0.75)
-    said = choose("setting", word, [f"--{other}" for other in group or valid])
+    said = unknown_name("setting", word, [f"--{other}" for other in group or valid])
     return UsageError(f"{said}; did you mean --{near[0]}?") if near else said
 
 

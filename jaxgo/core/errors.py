@@ -12,7 +12,7 @@ class UsageError(ValueError):
     """
 
 
-def choose(kind: str, name: object, valid: object) -> UsageError:
+def unknown_name(kind: str, name: object, valid: object) -> UsageError:
     """The error for a name that is not in a list of valid names."""
     names = ", ".join(str(v) for v in valid)  # type: ignore[attr-defined]
     return UsageError(f"unknown {kind} {str(name)!r}; choose one of: {names}")

@@ -95,3 +95,8 @@ def returns(history: History) -> Float32[Array, " 2"]:
     """The result that repetition gave."""
     lost = jnp.stack([history.verdict == LOST_BY_0, history.verdict == LOST_BY_1]).astype(jnp.float32)
     return lost[::-1] - lost
+
+
+def kept(history: History) -> bool:
+    """Whether the rules look back at all; if they do, a search tree, which does not, can prove nothing for certain."""
+    return history.keys.shape[-2] > 0

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
 from jaxgo.core import choice, keys
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 from jaxgo.evaluators.heuristic import weight_logits
@@ -51,9 +51,9 @@ class Rollout(Evaluator):
         if self.count < 1 or self.depth < 1:
             raise UsageError("rollout needs count and depth of at least 1")
         if self.unfinished not in get_args(Unfinished):
-            raise choose("worth of unfinished playouts", self.unfinished, get_args(Unfinished))
+            raise unknown_name("worth of unfinished playouts", self.unfinished, get_args(Unfinished))
         if self.prior not in get_args(Prior):
-            raise choose("prior of rollout", self.prior, get_args(Prior))
+            raise unknown_name("prior of rollout", self.prior, get_args(Prior))
 
     def init(self, game: Game[Any], key: Array) -> Params:
         return () if self.advisor is None else self.advisor.init(game, key)

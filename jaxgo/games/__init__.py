@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.games.archimedes import Archimedes
 from jaxgo.games.connect3d import Connect3D
@@ -57,12 +57,12 @@ GAMES: dict[str, Game[Any]] = {
 def make(name: str, **options: Any) -> Game[Any]:
     """The registered game `name`, with some of its options changed: `make("go9", komi=5.5)`."""
     if name not in GAMES:
-        raise choose("game", name, GAMES)
+        raise unknown_name("game", name, GAMES)
     game = GAMES[name]
     valid = {field.name: field for field in dataclasses.fields(game)}  # type: ignore[arg-type]
     for option, value in options.items():
         if option not in valid:
-            raise choose(f"option of {name}", option, valid or ["(none)"])
+            raise unknown_name(f"option of {name}", option, valid or ["(none)"])
         default = getattr(game, option)
         kinds = (int, float) if isinstance(default, float) else type(default)
         wrong_bool = isinstance(value, bool) != isinstance(default, bool)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import EMPTY, Action, Game, Piece
 from jaxgo.games.boards import nibbles
 from jaxgo.games.boards.nibbles import EACH, OPPOSITE, Board, any_square, look, nonzero, square, unpack, widen
@@ -52,7 +52,7 @@ class Archimedes(Game[ArchimedesState]):
 
     def __post_init__(self) -> None:
         if self.rules not in RULES:
-            raise choose("rules of archimedes", self.rules, RULES)
+            raise unknown_name("rules of archimedes", self.rules, RULES)
         if not 1 <= self.max_plies <= 10_000:
             raise UsageError(f"max_plies={self.max_plies} of archimedes is not between 1 and 10000")
 

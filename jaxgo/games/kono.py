@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import EMPTY, Action, Game, Piece
 from jaxgo.games.boards import bits
 
@@ -51,7 +51,7 @@ class Kono(Game[KonoState]):
         if self.alive_min not in (1, 2):
             raise UsageError(f"alive_min={self.alive_min} of Kono is the fewest pieces that fight on; choose 1 or 2")
         if self.repetition not in get_args(Repetition):
-            raise choose("repetition rule of Kono", self.repetition, get_args(Repetition))
+            raise unknown_name("repetition rule of Kono", self.repetition, get_args(Repetition))
         if not 1 <= self.max_plies <= 10_000:
             raise UsageError(f"max_plies={self.max_plies} of Kono is not between 1 and 10000")
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.games import GAMES, make
 
@@ -27,7 +27,7 @@ def _value(text: str, like: object) -> Any:
 def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
     """The game `name` with `options` such as "komi=5.5"; a UsageError on anything unknown."""
     if name not in GAMES:
-        raise choose("game", name, GAMES)
+        raise unknown_name("game", name, GAMES)
     values = {}
     for option in options:
         key, equals, text = option.partition("=")

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.board import Symmetries
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import EMPTY, VOID, Action, Game, Piece
 
 SIDE = 7
@@ -113,9 +113,9 @@ class Pegs(Game[PegsState]):
 
     def __post_init__(self) -> None:
         if self.board not in BOARDS:
-            raise choose("board of peg solitaire", self.board, BOARDS)
+            raise unknown_name("board of peg solitaire", self.board, BOARDS)
         if self.figure not in FIGURES:
-            raise choose("figure of peg solitaire", self.figure, FIGURES)
+            raise unknown_name("figure of peg solitaire", self.figure, FIGURES)
 
     @property
     def shape(self) -> tuple[int, int]:

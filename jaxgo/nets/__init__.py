@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.nets.base import Head, Net
 from jaxgo.nets.mlp import Mlp
 from jaxgo.nets.resnet import ResNet
@@ -24,7 +24,7 @@ def from_json(data: dict[str, Any]) -> Net:
     fields = dict(data)
     kind = fields.pop("kind", None)
     if kind not in NETS:
-        raise choose("net", kind, NETS)
+        raise unknown_name("net", kind, NETS)
     valid = {field.name for field in dataclasses.fields(NETS[kind])}
     if unknown := fields.keys() - valid:
         raise UsageError(f"a net of kind {kind} has no setting {min(unknown)!r}; it has: {', '.join(sorted(valid))}")

@@ -12,7 +12,7 @@ import flax.linen as nn
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.nets.base import Head, Judge, Net, cell_actions
 from jaxgo.nets.conv import Conv
@@ -111,7 +111,7 @@ class ResNet(Net):
         if self.channels < 1 or self.blocks < 0 or self.pool_every < 0:
             raise UsageError(f"a resnet needs at least 1 channel, and blocks and pool_every of at least 0, not {self}")
         if self.precision not in get_args(Precision):
-            raise choose("precision", self.precision, get_args(Precision))
+            raise unknown_name("precision", self.precision, get_args(Precision))
 
     def module(self, game: Game[Any], heads: tuple[Head, ...] = ()) -> nn.Module:
         cells = game.shape[0] * game.shape[1]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.records import json_file, psq, sgf
 from jaxgo.records.record import LARGEST, GameRecord
@@ -23,7 +23,7 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
 def write(record: GameRecord, form: str) -> str:
     """The game in the format of this name."""
     if form not in WRITERS:
-        raise choose("format of games", form, WRITERS)
+        raise unknown_name("format of games", form, WRITERS)
     return WRITERS[form](record)
 
 

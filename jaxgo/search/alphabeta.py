@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
+from jaxgo.core import history as histories
 from jaxgo.core import keys
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
@@ -56,6 +57,7 @@ class Frames(NamedTuple):
 
 
 class AlphaBetaState(NamedTuple):
+    root: Position
     frames: Frames
     level: Int32[Array, " B"]  # the top of the stack
     root_score: Float32[Array, "B K"]
@@ -74,10 +76,11 @@ class AlphaBetaState(NamedTuple):
     done: Int32[Array, " B"]
     calls: Int32[Array, ""]
     healthy: Bool[Array, " B"]
+    tree: None = None
 
 
 @dataclasses.dataclass(frozen=True)
-class AlphaBeta(Search):
+class AlphaBeta(Search[AlphaBetaState]):
     """Depths 2, 4, ... `depth`, each as soon as the last is finished, until the nodes are spent.
 
     Even depths compare positions in which the same side is to move; `odd` searches the others, too.
@@ -105,11 +108,11 @@ class AlphaBeta(Search):
         return self.simulations
 
     # -- the verbs ---------------------------------------------------------------------------------------------
-    def start(
+    def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> AlphaBetaState:
         games = model.legal(root).shape[0]
-        return self._begin(
+        return self._begun(
             model, params, key, root, table.blank(games, self.table), jnp.zeros((games, 2, model.game.num_actions))
         )
 
@@ -118,18 +121,18 @@ class AlphaBeta(Search):
         model: Model,
         params: Params,
         key: Array,
-        q: AlphaBetaState,
+        state: AlphaBetaState,
         action: Int32[Array, " B"],
         root: Position,
         plan: Budget | None = None,
     ) -> AlphaBetaState:
         """The table stays: what it knows is true of positions, not of roots."""
-        return self._begin(model, params, key, root, q.table, q.history / 4)
+        return self._begun(model, params, key, root, state.table, state.history / 4)
 
     def extend(
-        self, model: Model, params: Params, key: Array, root: Position, q: AlphaBetaState, budget: Budget
+        self, model: Model, params: Params, key: Array, state: AlphaBetaState, budget: Budget
     ) -> AlphaBetaState:
-        spent = q.done + per_game(budget, q.done.shape[0], jnp.int32)
+        spent = state.done + per_game(budget, state.done.shape[0], jnp.int32)
 
         def active(q: AlphaBetaState) -> Bool[Array, " B"]:
             return ~q.ended & (q.done < spent)
@@ -138,25 +141,26 @@ class AlphaBeta(Search):
             q = self._return(q, active(q))
             return self._visit(model, params, keys.of_step(key, q.calls, q.done), q, active(q))
 
-        return jax.lax.while_loop(lambda q: active(q).any(), step, q)
+        return jax.lax.while_loop(lambda q: active(q).any(), step, state)
 
-    def result(
-        self, model: Model, key: Array, root: Position, q: AlphaBetaState, temperature: Temperature = 0.0
-    ) -> SearchResult:
+    def result(self, key: Array, state: AlphaBetaState, temperature: Temperature = 0.0) -> SearchResult:
+        q = state
         games, actions = q.prior.shape
         begun = (q.depth == 0) & (q.frames.best[:, 0] > -BEYOND)
         action = jnp.where(begun, q.frames.move[:, 0], q.action)
         value = jnp.where(begun, q.frames.best[:, 0], q.value)
         values = jnp.where((q.depth == 0)[:, None], q.seen, q.q)
         policy = jax.nn.one_hot(action, actions, dtype=jnp.float32)
-        heat = per_game(temperature, games, jnp.float32)
-        action = jnp.where(heat > 0, draw(key, policy, temperature), action).astype(jnp.int32)
+        hot = per_game(temperature, games, jnp.float32) > 0
+        action = jnp.where(hot, draw(key, policy, temperature), action).astype(jnp.int32)
         known = values > -BEYOND
-        proven = jax.nn.one_hot(q.action, actions, dtype=bool) & q.solved[:, None]
-        return SearchResult(action, policy, value, q.visits, jnp.where(known, values, 0.0), proven, q.solved, q.healthy)
+        # where the rules look back, what is final on the stack is no fact
+        solved = q.solved & (not histories.kept(q.root.history))
+        proven = jax.nn.one_hot(q.action, actions, dtype=bool) & solved[:, None]
+        return SearchResult(action, policy, value, q.visits, jnp.where(known, values, 0.0), proven, solved, q.healthy)
 
     # -- the root ----------------------------------------------------------------------------------------------
-    def _begin(
+    def _begun(
         self,
         model: Model,
         params: Params,
@@ -204,6 +208,7 @@ class AlphaBeta(Search):
         nothing = jnp.zeros(games, jnp.int32)
         value = leaves.value * mover_sign(leaves.seat)
         return AlphaBetaState(
+            root=root,
             frames=frames,
             level=nothing,
             root_score=score,

@@ -152,9 +152,3 @@ def dagaz_log(moves: list[Move]) -> list[str]:
     tried = [move for move in moves if move.visits]
     by_wins = sorted(tried, key=lambda move: -move.wins)
     return [f"Win = {m.wins:.1f}; All = {m.visits}; Deep = {m.depth}; Move = {m.name}" for m in by_wins]
-
-
-def of_state(state: Any) -> Tree | None:
-    """The tree inside the state of a search, if it has one."""
-    tree: Tree | None = getattr(state, "tree", None)
-    return tree

@@ -2,7 +2,7 @@
 
 import abc
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,14 +14,15 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import reuse, simulate
 from jaxgo.search import tree as trees
-from jaxgo.search.base import Budget, Search, per_game
-from jaxgo.search.model import Leaves, Model
+from jaxgo.search.base import Budget, Search, check_room, more_room, per_game, room
+from jaxgo.search.model import Model
 from jaxgo.search.tree import ROOT, Spot, Tree
 
 Salt = UInt32[Array, ""] | UInt32[Array, " B"]  # of all games, or of each
 
 
 class BanditState(NamedTuple):
+    root: Position
     tree: Tree
     prior: Float32[Array, "B A"]  # root logits before noise
     salt: Salt  # of this search's tie-breaks
@@ -30,18 +31,20 @@ class BanditState(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Bandit(Search):
+class Bandit(Search[BanditState]):
     """The common part: budgets, several leaves a round, tree reuse. Subclasses say how to choose and conclude."""
 
     simulations: int = 400
-    leaves: int = 1  # of one game in one evaluator call
-    loss: float = 1.0  # what a walk under way costs its moves until its result is known; 0: it counts as even
+    parallel_leaves: int = 1  # of one game in one evaluator call
+    virtual_loss: float = 1.0  # what a walk under way costs its moves until its result is known; 0: it counts as even
     solver: bool = True
     nodes: int = 0  # room in the tree; 0: simulations + 1
 
     def __post_init__(self) -> None:
-        if self.simulations < 1 or self.leaves < 1 or self.nodes < 0 or self.loss < 0.0:
-            raise UsageError("a search needs simulations and leaves of at least 1, nodes and loss of at least 0")
+        if self.simulations < 1 or self.parallel_leaves < 1 or self.nodes < 0 or self.virtual_loss < 0.0:
+            raise UsageError(
+                "a search needs simulations and parallel_leaves of at least 1, nodes and virtual_loss of at least 0"
+            )
 
     @abc.abstractmethod
     def choose(self, at: Spot, salt: Salt) -> Int32[Array, " L"]:
@@ -57,43 +60,36 @@ class Bandit(Search):
         return False
 
     @property
-    def peer(self) -> Search | None:
-        """Hook: another search that does all the work."""
-        return None
-
-    @property
     def budget(self) -> int:
         return self.simulations
 
-    def start(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> Any:
-        if self.peer:
-            return self.peer.start(model, params, key, root, plan)
+    def begin(
+        self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
+    ) -> BanditState:
         judge, noise = keys.split(key)
-        return self._begin(noise, self._plant(model.root(params, judge, root)))
+        leaves = model.root(params, judge, root)
+        return self._begun(noise, root, trees.plant(leaves, room(self, plan), self.frontier))
 
     def follow(
         self,
         model: Model,
         params: Params,
         key: Array,
-        q: Any,
+        state: BanditState,
         action: Int32[Array, " B"],
         root: Position,
         plan: Budget | None = None,
-    ) -> Any:
-        if self.peer:
-            return self.peer.follow(model, params, key, q, action, root, plan)
+    ) -> BanditState:
         judge, noise = keys.split(key)
-        tree = q.tree._replace(logits=q.tree.logits.at[:, ROOT].set(q.prior))
-        return self._begin(noise, reuse.follow(model, params, judge, tree, action, root))
+        tree = more_room(self, state.tree, plan)
+        tree = tree._replace(logits=tree.logits.at[:, ROOT].set(state.prior))
+        return self._begun(noise, root, reuse.follow(model, params, judge, tree, action, root))
 
-    def _plant(self, leaves: Leaves) -> Tree:
-        return trees.plant(leaves, self.nodes or self.simulations + 1, self.frontier)
-
-    def _begin(self, key: Array, tree: Tree) -> BanditState:
+    def _begun(self, key: Array, root: Position, tree: Tree) -> BanditState:
         noise, salt = keys.split(key)
         prior = tree.logits[:, ROOT]
         return BanditState(
+            root=root,
             tree=trees.survey(tree._replace(logits=tree.logits.at[:, ROOT].set(self.disturb(noise, prior)))),
             prior=prior,
             salt=keys.sample(jax.random.bits, salt, prior.shape[:1] if keys.each_its_own(salt) else (), jnp.uint32),
@@ -101,27 +97,29 @@ class Bandit(Search):
             calls=jnp.int32(0),
         )
 
-    def extend(self, model: Model, params: Params, key: Array, root: Position, q: Any, budget: Budget) -> Any:
-        if self.peer:
-            return self.peer.extend(model, params, key, root, q, budget)
-        lanes = jnp.arange(self.leaves, dtype=jnp.int32)[None]
+    def extend(self, model: Model, params: Params, key: Array, state: BanditState, budget: Budget) -> BanditState:
+        check_room(self, state.tree, budget)
+        lanes = jnp.arange(self.parallel_leaves, dtype=jnp.int32)[None]
+        salt = state.salt
 
         def choose(at: Spot) -> Int32[Array, " L"]:
-            return self.choose(at, q.salt)
+            return self.choose(at, salt)
 
         def round_(carry: tuple[BanditState, Int32[Array, " B"]]) -> tuple[BanditState, Int32[Array, " B"]]:
-            q, left = carry
-            room = jnp.minimum(left, q.tree.visits.shape[1] - q.tree.used)
-            active = lanes < room[:, None]
-            step = keys.of_step(key, q.calls, q.done)
+            state, left = carry
+            space = jnp.minimum(left, state.tree.visits.shape[1] - state.tree.used)
+            active = lanes < space[:, None]
+            step = keys.of_step(key, state.calls, state.done)
             flat = active.reshape(-1)
-            if self.leaves == 1:
-                tree = simulate.side_by_side(model, params, step, q.tree, choose, flat, None, self.solver)
+            if self.parallel_leaves == 1:
+                tree = simulate.side_by_side(model, params, step, state.tree, choose, flat, None, self.solver)
             else:
-                tree = simulate.one_by_one(model, params, step, q.tree, choose, flat, self.loss, self.solver)
+                tree = simulate.one_by_one(
+                    model, params, step, state.tree, choose, flat, self.virtual_loss, self.solver
+                )
             visited = active.sum(axis=1, dtype=jnp.int32)
-            q = q._replace(tree=tree, done=q.done + visited, calls=q.calls + 1)
-            return q, trees.remaining(tree, left - visited)
+            state = state._replace(tree=tree, done=state.done + visited, calls=state.calls + 1)
+            return state, trees.remaining(tree, left - visited)
 
-        left = trees.remaining(q.tree, per_game(budget, q.done.shape[0], jnp.int32))
-        return jax.lax.while_loop(lambda carry: (carry[1] > 0).any(), round_, (q, left))[0]
+        left = trees.remaining(state.tree, per_game(budget, state.done.shape[0], jnp.int32))
+        return jax.lax.while_loop(lambda carry: (carry[1] > 0).any(), round_, (state, left))[0]

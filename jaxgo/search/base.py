@@ -1,15 +1,17 @@
-"""The interface of a search: four verbs over a state of its own, so every search can be resumed, limited and reused."""
+"""The interface of a search: a few verbs over a state of its own, so that each can be resumed, limited and reused."""
 
 import abc
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
-from jaxgo.core import keys
+from jaxgo.core import history, keys
 from jaxgo.core.choice import first_max
+from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
+from jaxgo.search import reuse
 from jaxgo.search.edges import Edges, root_edges
 from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.tree import ROOT, Tree
@@ -18,8 +20,56 @@ Budget = Int32[Array, " B"] | Int32[Array, ""] | int
 Temperature = Float32[Array, " B"] | Float32[Array, ""] | float
 
 
+@runtime_checkable
+class SearchState(Protocol):
+    """What may be read of the state of any search: a NamedTuple that has at least these."""
+
+    @property
+    def root(self) -> Position:
+        """The live positions that are searched."""
+
+    @property
+    def tree(self) -> Tree | None:
+        """The tree, of searches that keep one."""
+
+    @property
+    def prior(self) -> Float32[Array, "B A"]:
+        """Logits over the moves of the root before any search and any noise; ILLEGAL where illegal."""
+
+    @property
+    def done(self) -> Int32[Array, " B"]:
+        """Simulations since `begin` or `follow`."""
+
+    @property
+    def calls(self) -> Int32[Array, ""]:
+        """Evaluator calls since then, the root's apart."""
+
+    def _replace(self, *args: Any, **changes: Any) -> Any: ...
+
+
+@runtime_checkable
+class TreeState(SearchState, Protocol):
+    """The state of a search that has a tree."""
+
+    @property
+    def tree(self) -> Tree: ...
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    S = DefaultTypeVar("S", bound=SearchState, default=Any)
+else:
+    S = TypeVar("S")  # Python 3.11 knows no defaults
+
+
 class SearchResult(NamedTuple):
-    """What a search found. Values and q are for the side to move at the root."""
+    """What a search found. Values and q are for the side to move at the root.
+
+    `proven` and `solved` are facts of the real game, and never guesses. A tree does not know of superko or of other
+    rules on repetition, so in games that have some only moves that end the game at once are proven. (The search still
+    prefers what its tree has proven; that is a choice, and not a claim.)
+    """
 
     action: Int32[Array, " B"]  # the move to play
     policy: Float32[Array, "B A"]  # what a network should learn from this search
@@ -31,38 +81,62 @@ class SearchResult(NamedTuple):
     healthy: Bool[Array, " B"]  # the evaluator gave nothing but finite numbers
 
 
-class Search(abc.ABC):
-    """A frozen dataclass of numbers: its own config. `Q` below is the search's own NamedTuple."""
+class Search(abc.ABC, Generic[S]):
+    """A frozen dataclass of numbers, typed by its state: its own config.
+
+    A new search is one file and one line in `SEARCHES`; what others must know of it, it says itself.
+    """
+
+    default_evaluator: ClassVar[str] = "heuristic"  # by its name in EVALUATORS: who judges where nobody is named
+    parallel_leaves: int = 1  # of one game in one evaluator call: budgets are best spent in multiples of it
+    nodes: int = 0  # room in the tree; 0: what is planned, and who drives the search may make it grow
 
     @abc.abstractmethod
-    def start(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> Any:
-        """A fresh search state at live root positions; `plan` tells searches with a schedule what budget is to come."""
+    def begin(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> S:
+        """A fresh state at live root positions. `plan` tells what budget is to come: schedules are made for it, and
+        where it is a plain number, room."""
 
     @abc.abstractmethod
-    def extend(self, model: Model, params: Params, key: Array, root: Position, q: Any, budget: Budget) -> Any:
-        """Searches on by `budget` simulations; a traced budget may differ by game and does not retrace."""
+    def extend(self, model: Model, params: Params, key: Array, state: S, budget: Budget) -> S:
+        """Searches on by `budget` simulations; a traced budget may differ by game and does not retrace.
+
+        A plain number that cannot fit into the tree is refused. A traced one ends where the tree is full; `done` tells.
+        """
 
     @abc.abstractmethod
-    def result(self, model: Model, key: Array, root: Position, q: Any, temperature: Temperature = 0.0) -> SearchResult:
+    def result(self, key: Array, state: S, temperature: Temperature = 0.0) -> SearchResult:
         """The move, and what was learnt; `temperature` 0 plays the best move."""
 
-    @abc.abstractmethod
     def follow(
         self,
         model: Model,
         params: Params,
         key: Array,
-        q: Any,
+        state: S,
         action: Int32[Array, " B"],
         root: Position,
         plan: Budget | None = None,
-    ) -> Any:
-        """The search state after `action` was played and led to `root`; action -1 starts that game afresh."""
+    ) -> S:
+        """The state after `action` was played and led to `root`; action -1 begins that game afresh.
+
+        By default everything begins anew. What a search keeps takes room: where `plan` is a plain number, the tree is
+        made large enough for that and as much again; otherwise it stays as large as it is, and `done` tells.
+        """
+        return self.begin(model, params, key, root, plan)
+
+    def quiet(self) -> "Search[S]":
+        """The same search without what only exploration needs, as it plays to win."""
+        return self
 
     @property
     @abc.abstractmethod
     def budget(self) -> int:
-        """Simulations of one whole search."""
+        """Simulations of one whole search; 0: there is nothing to simulate."""
+
+    @property
+    def resumable(self) -> bool:
+        """Whether `extend` takes any budget, traced ones too; otherwise only its whole `budget`, as a plain number."""
+        return True
 
     def run(
         self,
@@ -73,12 +147,34 @@ class Search(abc.ABC):
         budget: Budget | None = None,
         temperature: Temperature = 0.0,
     ) -> SearchResult:
-        """A whole search."""
+        """A whole search, by `budget` simulations or its own number of them."""
         begin, search, choose = keys.split(key, 3)
         budget = self.budget if budget is None else budget
-        q = self.start(model, params, begin, root, budget)
-        q = self.extend(model, params, search, root, q, budget)
-        return self.result(model, choose, root, q, temperature)
+        state = self.begin(model, params, begin, root, budget)
+        state = self.extend(model, params, search, state, budget)
+        return self.result(choose, state, temperature)
+
+
+def room(search: Search, plan: Budget | None) -> int:
+    """Nodes that a tree begins with."""
+    planned = max(search.budget, plan) if isinstance(plan, int) else search.budget
+    return search.nodes or planned + 1
+
+
+def more_room(search: Search, tree: Tree, plan: Budget | None) -> Tree:
+    """A tree that is to be followed, with room for what is planned beside as many nodes that are kept."""
+    if search.nodes or not isinstance(plan, int):
+        return tree
+    return reuse.grow(tree, 2 * plan + 1)
+
+
+def check_room(search: Search, tree: Tree, budget: Budget) -> None:
+    """A UsageError for a budget that cannot fit, unless the tree is small on purpose."""
+    space = tree.visits.shape[1] - 1
+    if isinstance(budget, int) and budget > space and not search.nodes:
+        raise UsageError(
+            f"{budget} simulations do not fit into a tree that was begun for {space}; begin with plan={budget}"
+        )
 
 
 def per_game(value: Any, games: int, dtype: Any) -> Array:
@@ -88,23 +184,37 @@ def per_game(value: Any, games: int, dtype: Any) -> Array:
 
 def draw(key: Array, weights: Float32[Array, "B A"], temperature: Temperature) -> Int32[Array, " B"]:
     """An action drawn in proportion to `weights ** (1 / temperature)`; temperature must be above 0."""
-    heat = per_game(temperature, weights.shape[0], jnp.float32)
+    each = per_game(temperature, weights.shape[0], jnp.float32)
     # relative to the heaviest, so that neither a tiny temperature nor a million visits overflow
     ratio = weights / jnp.maximum(weights.max(-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
-    logits = jnp.log(jnp.maximum(ratio, jnp.finfo(jnp.float32).tiny)) / jnp.maximum(heat, 1e-6)[:, None]
+    logits = jnp.log(jnp.maximum(ratio, jnp.finfo(jnp.float32).tiny)) / jnp.maximum(each, 1e-6)[:, None]
     return keys.categorical(key, jnp.where(ratio > 0, logits, ILLEGAL))
 
 
 def playable(tree: Tree, edges: Edges) -> Bool[Array, "B A"]:
-    """The root moves to choose from: none that is proven lost unless all are, and the exact ones where solved."""
+    """The root moves to choose from: none that the tree has as lost unless all are, and the best where it is solved."""
     sound = edges.legal & ~edges.lost
     exact = edges.legal & edges.proven & (edges.q >= edges.value[:, None])
     sound = jnp.where((tree.proven[:, ROOT] & exact.any(axis=-1))[:, None], exact, sound)
     return jnp.where(sound.any(axis=-1, keepdims=True), sound, edges.legal)
 
 
+def facts(state: TreeState, edges: Edges) -> tuple[Bool[Array, "B A"], Bool[Array, " B"]]:
+    """Which root moves, and which roots, have exact values in the real game, which may know more than the tree."""
+    tree = state.tree
+    if not history.kept(state.root.history):
+        return edges.proven, tree.proven[:, ROOT]
+    game = jnp.arange(tree.visits.shape[0])[:, None]
+    parent = jnp.where(tree.parent >= 0, tree.parent.astype(jnp.int32), tree.visits.shape[1])
+    inner = jnp.zeros(tree.proven.shape, bool).at[game, parent].set(True, mode="drop")
+    child = tree.child[:, ROOT].astype(jnp.int32)
+    ends = edges.proven & (child >= 0) & ~inner[game, jnp.maximum(child, 0)]
+    wins = (ends & (edges.q >= 1.0)).any(axis=-1)
+    return ends, tree.proven[:, ROOT] & (wins | (ends | ~edges.legal).all(axis=-1))
+
+
 def conclude(
-    tree: Tree,
+    state: TreeState,
     key: Array,
     among: Bool[Array, "B A"],
     score: Float32[Array, "B A"],
@@ -113,11 +223,11 @@ def conclude(
 ) -> SearchResult:
     """The result of a tree: of the moves `among` which to choose, the one of the highest score, or one drawn from
     `policy` where temperature is above 0."""
-    edges = root_edges(tree)
+    edges = root_edges(state.tree)
     best = first_max(jnp.where(among, jnp.maximum(score, jnp.finfo(jnp.float32).min), -jnp.inf))
     weights = jnp.where(among, policy, 0.0)
     weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))
-    heat = per_game(temperature, weights.shape[0], jnp.float32)
-    action = jnp.where(heat > 0, draw(key, weights, temperature), best).astype(jnp.int32)
-    solved = tree.proven[:, ROOT]
-    return SearchResult(action, policy, edges.value, edges.visits, edges.q, edges.proven, solved, tree.healthy)
+    hot = per_game(temperature, weights.shape[0], jnp.float32) > 0
+    action = jnp.where(hot, draw(key, weights, temperature), best).astype(jnp.int32)
+    proven, solved = facts(state, edges)
+    return SearchResult(action, policy, edges.value, edges.visits, edges.q, proven, solved, state.tree.healthy)

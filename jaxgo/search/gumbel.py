@@ -8,7 +8,7 @@ picked at its boundary, as in the paper; `rule="mctx"` re-scores at every simula
 
 import dataclasses
 import math
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -16,21 +16,32 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import reuse, simulate
 from jaxgo.search import tree as trees
-from jaxgo.search.base import Budget, Search, SearchResult, Temperature, conclude, per_game, playable
+from jaxgo.search.base import (
+    Budget,
+    Search,
+    SearchResult,
+    Temperature,
+    check_room,
+    conclude,
+    more_room,
+    per_game,
+    playable,
+    room,
+)
 from jaxgo.search.edges import Edges, read_edges, root_edges
 from jaxgo.search.model import Model
-from jaxgo.search.tree import Spot, Tree
-from jaxgo.search.with_mctx import Backend, WithMctx
+from jaxgo.search.tree import ROOT, Spot, Tree
 
 Rule = Literal["boundary", "mctx"]
 
 
 class GumbelState(NamedTuple):
+    root: Position
     tree: Tree
     noise: Float32[Array, "B A"]  # Gumbel noise of the root moves
     before: Int32[Array, "B A"]  # visits that a kept subtree brought along
@@ -43,110 +54,105 @@ class GumbelState(NamedTuple):
     rounds: Int32[Array, " B"]  # rounds left in this phase, the current one included
     calls: Int32[Array, ""]  # evaluator calls so far, the root's apart
 
+    @property
+    def prior(self) -> Float32[Array, "B A"]:
+        """The noise lies beside the logits, and not on them."""
+        return self.tree.logits[:, ROOT]
+
 
 @dataclasses.dataclass(frozen=True)
-class Gumbel(Search):
-    """Sequential halving with Gumbel noise; plays the same strength at any `leaves`, fewer calls the higher it is."""
+class Gumbel(Search[GumbelState]):
+    """Sequential halving with Gumbel noise. It finds the same with any `parallel_leaves`; more of them, fewer calls."""
 
-    simulations: int = 64  # planned unless `start` is told otherwise
-    considered: int = 16  # root moves at the start
-    scale: float = 1.0  # of the Gumbel noise; 0 to play at full strength
+    simulations: int = 64  # planned unless `begin` is told otherwise
+    max_considered: int = 16  # root moves at the start
+    gumbel_scale: float = 1.0  # of the Gumbel noise; 0 to play at full strength
     value_scale: float = 0.1
     visit_offset: float = 50.0
-    span: float = 0.0  # q-values that differ by less are not stretched to the full scale; 0: all are, as in mctx
-    leaves: int = 0  # most leaves of one game in one evaluator call; 0: all survivors of a round
+    min_value_range: float = (
+        0.0  # q-values that differ by less are not stretched to the full scale; 0: all are, as in mctx
+    )
+    parallel_leaves: int = 0  # most leaves of one game in one evaluator call; 0: all survivors of a round
     rule: Rule = "boundary"
     solver: bool = True
     nodes: int = 0  # room in the tree; 0: simulations + 1
-    backend: Backend = "jaxgo"  # mctx runs its own policy, untouched
 
     def __post_init__(self) -> None:
-        if self.simulations < 1 or self.considered < 1 or self.leaves < 0 or self.nodes < 0:
-            raise UsageError("gumbel needs simulations and considered of at least 1, leaves and nodes of at least 0")
+        if self.simulations < 1 or self.max_considered < 1 or self.parallel_leaves < 0 or self.nodes < 0:
+            raise UsageError(
+                "gumbel needs simulations and max_considered of at least 1, parallel_leaves and nodes of at least 0"
+            )
         if self.rule not in get_args(Rule):
-            raise choose("rule of gumbel", self.rule, get_args(Rule))
-        if self.backend not in get_args(Backend):
-            raise choose("backend of gumbel", self.backend, get_args(Backend))
-        if self.span < 0 or (self.span and self.backend == "mctx"):
-            raise UsageError("gumbel.span is at least 0, and mctx stretches all q-values: leave it at 0 there")
+            raise unknown_name("rule of gumbel", self.rule, get_args(Rule))
+        if self.min_value_range < 0:
+            raise UsageError("gumbel needs min_value_range of at least 0")
 
     @property
     def budget(self) -> int:
         return self.simulations
 
-    @property
-    def peer(self) -> WithMctx | None:
-        """Who does the work if not this class."""
-        if self.backend == "jaxgo":
-            return None
-        return WithMctx(
-            "gumbel",
-            self.simulations,
-            considered=self.considered,
-            scale=self.scale,
-            value_scale=self.value_scale,
-            visit_offset=self.visit_offset,
-        )
+    def quiet(self) -> "Gumbel":
+        """Without Gumbel noise: of the moves considered, the best one by what is known."""
+        return dataclasses.replace(self, gumbel_scale=0.0)
 
-    # -- the four verbs ------------------------------------------------------------------------------
-    def start(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> Any:
-        if self.peer:
-            return self.peer.start(model, params, key, root, plan)
+    # -- the verbs -----------------------------------------------------------------------------------
+    def begin(
+        self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
+    ) -> GumbelState:
         judge, noise = keys.split(key)
-        tree = trees.plant(model.root(params, judge, root), self.nodes or self.simulations + 1)
-        return self._begin(noise, tree, plan)
+        tree = trees.plant(model.root(params, judge, root), room(self, plan))
+        return self._begun(noise, root, tree, plan)
 
-    def extend(self, model: Model, params: Params, key: Array, root: Position, q: Any, budget: Budget) -> Any:
-        if self.peer:
-            return self.peer.extend(model, params, key, root, q, budget)
-        left = per_game(budget, q.done.shape[0], jnp.int32)
+    def extend(self, model: Model, params: Params, key: Array, state: GumbelState, budget: Budget) -> GumbelState:
+        check_room(self, state.tree, budget)
+        left = per_game(budget, state.done.shape[0], jnp.int32)
         if self.rule == "mctx":
-            return self._extend_as_mctx(model, params, key, q, jnp.minimum(left, self.simulations - q.done))
+            if isinstance(budget, int) and budget > self.simulations:
+                raise UsageError(f'rule="mctx" has a plan for {self.simulations} simulations only, not for {budget}')
+            return self._extend_as_mctx(model, params, key, state, jnp.minimum(left, self.simulations - state.done))
         # one loop for each width of the halving, so that late phases do not pay for the lanes of the first
-        width = q.order.shape[1]
+        width = state.order.shape[1]
         while True:
             narrower = max(2, width // 2) if width > 2 else 0
-            q, left = self._extend_phases(model, params, key, q, left, narrower, width)
+            state, left = self._extend_phases(model, params, key, state, left, narrower, width)
             if narrower == 0:
-                return q
+                return state
             width = narrower
 
-    def result(self, model: Model, key: Array, root: Position, q: Any, temperature: Temperature = 0.0) -> SearchResult:
-        if self.peer:
-            return self.peer.result(model, key, root, q, temperature)
-        edges = root_edges(q.tree)
-        among = playable(q.tree, edges) if self.solver else edges.legal
-        spent = edges.visits - q.before
+    def result(self, key: Array, state: GumbelState, temperature: Temperature = 0.0) -> SearchResult:
+        edges = root_edges(state.tree)
+        among = playable(state.tree, edges) if self.solver else edges.legal
+        spent = edges.visits - state.before
         most = jnp.where(among, spent, -1).max(axis=-1, keepdims=True)
-        score = self._score(edges, q.noise, among & (spent == most))
+        score = self._score(edges, state.noise, among & (spent == most))
         policy = jax.nn.softmax(edges.logits + self._completed_q(edges), axis=-1)
-        return conclude(q.tree, key, among, score, jnp.where(edges.legal, policy, 0.0), temperature)
+        return conclude(state, key, among, score, jnp.where(edges.legal, policy, 0.0), temperature)
 
     def follow(
         self,
         model: Model,
         params: Params,
         key: Array,
-        q: Any,
+        state: GumbelState,
         action: Int32[Array, " B"],
         root: Position,
         plan: Budget | None = None,
-    ) -> Any:
-        if self.peer:
-            return self.peer.follow(model, params, key, q, action, root, plan)
+    ) -> GumbelState:
         judge, noise = keys.split(key)
-        return self._begin(noise, reuse.follow(model, params, judge, q.tree, action, root), plan)
+        tree = more_room(self, state.tree, plan)
+        return self._begun(noise, root, reuse.follow(model, params, judge, tree, action, root), plan)
 
     # -- sequential halving --------------------------------------------------------------------------
-    def _begin(self, key: Array, tree: Tree, plan: Budget | None) -> GumbelState:
+    def _begun(self, key: Array, root: Position, tree: Tree, plan: Budget | None) -> GumbelState:
         games, _, actions = tree.logits.shape
         edges = root_edges(tree)
-        noise = self.scale * keys.sample(jax.random.gumbel, key, (games, actions))
-        most = min(self.considered, actions)
+        noise = self.gumbel_scale * keys.sample(jax.random.gumbel, key, (games, actions))
+        most = min(self.max_considered, actions)
         breadth = jnp.clip(edges.legal.sum(axis=-1, dtype=jnp.int32), 1, most)
         zero = jnp.zeros(games, jnp.int32)
         planned = per_game(self.simulations if plan is None else plan, games, jnp.int32)
         return GumbelState(
+            root=root,
             tree=tree,
             noise=noise,
             before=edges.visits,
@@ -164,85 +170,94 @@ class Gumbel(Search):
         self, plan: Int32[Array, " B"], breadth: Int32[Array, " B"], considered: Int32[Array, " B"]
     ) -> Int32[Array, " B"]:
         """Rounds of a phase with so many survivors, in a search that began with `breadth`."""
-        halvings = np.array([1, 1, *(math.ceil(math.log2(m)) for m in range(2, self.considered + 1))], np.int32)
+        halvings = np.array([1, 1, *(math.ceil(math.log2(m)) for m in range(2, self.max_considered + 1))], np.int32)
         rounds = plan // (jnp.asarray(halvings)[breadth] * considered)
         return jnp.maximum(jnp.where(breadth <= 1, plan, rounds), 1)
 
     def _extend_phases(
-        self, model: Model, params: Params, key: Array, q: GumbelState, left: Int32[Array, " B"], low: int, high: int
+        self,
+        model: Model,
+        params: Params,
+        key: Array,
+        state: GumbelState,
+        left: Int32[Array, " B"],
+        low: int,
+        high: int,
     ) -> tuple[GumbelState, Int32[Array, " B"]]:
         """Runs every game through its phases of more than `low` and at most `high` survivors."""
-        lanes = jnp.arange(min(high, self.leaves or high), dtype=jnp.int32)[None]
+        lanes = jnp.arange(min(high, self.parallel_leaves or high), dtype=jnp.int32)[None]
 
-        def here(q: GumbelState, left: Int32[Array, " B"]) -> Bool[Array, " B"]:
-            return (left > 0) & (q.considered > low) & (q.considered <= high)
+        def here(state: GumbelState, left: Int32[Array, " B"]) -> Bool[Array, " B"]:
+            return (left > 0) & (state.considered > low) & (state.considered <= high)
 
         def round_(carry: tuple[GumbelState, Int32[Array, " B"]]) -> tuple[GumbelState, Int32[Array, " B"]]:
-            q, left = carry
-            place = q.cursor[:, None] + lanes
-            room = jnp.minimum(left, q.tree.visits.shape[1] - q.tree.used)
-            active = here(q, left)[:, None] & (place < q.considered[:, None]) & (lanes < room[:, None])
-            first = jnp.take_along_axis(q.order, jnp.minimum(place, q.order.shape[1] - 1), axis=1)
-            q, visited = self._simulate(model, params, key, q, active, first)
-            q = self._halve(q._replace(cursor=q.cursor + visited))
-            return q, trees.remaining(q.tree, left - visited)
+            state, left = carry
+            place = state.cursor[:, None] + lanes
+            space = jnp.minimum(left, state.tree.visits.shape[1] - state.tree.used)
+            active = here(state, left)[:, None] & (place < state.considered[:, None]) & (lanes < space[:, None])
+            first = jnp.take_along_axis(state.order, jnp.minimum(place, state.order.shape[1] - 1), axis=1)
+            state, visited = self._simulate(model, params, key, state, active, first)
+            state = self._halve(state._replace(cursor=state.cursor + visited))
+            return state, trees.remaining(state.tree, left - visited)
 
-        left = trees.remaining(q.tree, left)
-        return jax.lax.while_loop(lambda carry: here(*carry).any(), round_, (q, left))
+        left = trees.remaining(state.tree, left)
+        return jax.lax.while_loop(lambda carry: here(*carry).any(), round_, (state, left))
 
     def _simulate(
         self,
         model: Model,
         params: Params,
         key: Array,
-        q: GumbelState,
+        state: GumbelState,
         active: Bool[Array, "B K"],
         first: Int32[Array, "B K"],
     ) -> tuple[GumbelState, Int32[Array, " B"]]:
-        step = keys.of_step(key, q.calls, q.done)
+        step = keys.of_step(key, state.calls, state.done)
         tree = simulate.side_by_side(
-            model, params, step, q.tree, self._choose, active.reshape(-1), first.reshape(-1), self.solver
+            model, params, step, state.tree, self._choose, active.reshape(-1), first.reshape(-1), self.solver
         )
         visited = active.sum(axis=1, dtype=jnp.int32)
-        return q._replace(tree=tree, done=q.done + visited, calls=q.calls + 1), visited
+        return state._replace(tree=tree, done=state.done + visited, calls=state.calls + 1), visited
 
-    def _halve(self, q: GumbelState) -> GumbelState:
+    def _halve(self, state: GumbelState) -> GumbelState:
         """Ends rounds that have visited all survivors, and phases that have no rounds left."""
-        full = q.cursor >= q.considered
-        rounds = q.rounds - full
+        full = state.cursor >= state.considered
+        rounds = state.rounds - full
         ended = full & (rounds == 0)
-        fewer = jnp.where(q.considered <= 1, 1, jnp.maximum(2, q.considered // 2))
-        considered = jnp.where(ended, fewer, q.considered)
+        fewer = jnp.where(state.considered <= 1, 1, jnp.maximum(2, state.considered // 2))
+        considered = jnp.where(ended, fewer, state.considered)
 
         def rank(_: None) -> Int32[Array, "B M"]:
-            alive = jnp.arange(q.order.shape[1])[None] < q.considered[:, None]
-            survivors = jnp.zeros(q.noise.shape, bool).at[jnp.arange(q.done.shape[0])[:, None], q.order].max(alive)
-            best = _best(self._score(root_edges(q.tree), q.noise, survivors), q.order.shape[1])
-            return jnp.where(ended[:, None], best, q.order)
+            alive = jnp.arange(state.order.shape[1])[None] < state.considered[:, None]
+            survivors = (
+                jnp.zeros(state.noise.shape, bool).at[jnp.arange(state.done.shape[0])[:, None], state.order].max(alive)
+            )
+            best = _best(self._score(root_edges(state.tree), state.noise, survivors), state.order.shape[1])
+            return jnp.where(ended[:, None], best, state.order)
 
-        return q._replace(
+        return state._replace(
             considered=considered,
-            order=jax.lax.cond(ended.any(), rank, lambda _: q.order, None),
-            cursor=jnp.where(full, 0, q.cursor),
-            rounds=jnp.where(ended, self._rounds(q.plan, q.breadth, considered), rounds),
+            order=jax.lax.cond(ended.any(), rank, lambda _: state.order, None),
+            cursor=jnp.where(full, 0, state.cursor),
+            rounds=jnp.where(ended, self._rounds(state.plan, state.breadth, considered), rounds),
         )
 
     def _extend_as_mctx(
-        self, model: Model, params: Params, key: Array, q: GumbelState, left: Int32[Array, " B"]
+        self, model: Model, params: Params, key: Array, state: GumbelState, left: Int32[Array, " B"]
     ) -> GumbelState:
         """One leaf at a time, the best root move being found anew at each among those whose turn it is."""
-        table = jnp.asarray(considered_visits(q.order.shape[1], self.simulations))
+        table = jnp.asarray(considered_visits(state.order.shape[1], self.simulations))
 
         def step(carry: tuple[GumbelState, Int32[Array, " B"]]) -> tuple[GumbelState, Int32[Array, " B"]]:
-            q, left = carry
-            edges = root_edges(q.tree)
-            turn = table[q.breadth, jnp.minimum(q.done, self.simulations - 1)]
-            spent = edges.visits - q.before
-            best = _best(self._score(edges, q.noise, spent == turn[:, None]), 1)
-            q, visited = self._simulate(model, params, key, q, (left > 0)[:, None], best)
-            return q, trees.remaining(q.tree, left - visited)
+            state, left = carry
+            edges = root_edges(state.tree)
+            turn = table[state.breadth, jnp.minimum(state.done, self.simulations - 1)]
+            spent = edges.visits - state.before
+            best = _best(self._score(edges, state.noise, spent == turn[:, None]), 1)
+            state, visited = self._simulate(model, params, key, state, (left > 0)[:, None], best)
+            return state, trees.remaining(state.tree, left - visited)
 
-        carry = (q, trees.remaining(q.tree, left))
+        carry = (state, trees.remaining(state.tree, left))
         return jax.lax.while_loop(lambda carry: (carry[1] > 0).any(), step, carry)[0]
 
     # -- scores --------------------------------------------------------------------------------------
@@ -256,7 +271,7 @@ class Gumbel(Search):
         mixed = (edges.raw + total * weighted) / (total + 1)
         q = jnp.where(seen, edges.q, mixed[..., None])
         low, high = q.min(axis=-1, keepdims=True), q.max(axis=-1, keepdims=True)
-        q = (q - low) / jnp.maximum(high - low, max(self.span, 1e-8))
+        q = (q - low) / jnp.maximum(high - low, max(self.min_value_range, 1e-8))
         most = edges.visits.max(axis=-1, keepdims=True)
         return (self.visit_offset + most) * self.value_scale * q
 

@@ -4,7 +4,7 @@ With one leaf a round and the defaults below this is the PUCT of mctx (less its 
 """
 
 import dataclasses
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -12,56 +12,41 @@ from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys
 from jaxgo.core.choice import first_max
-from jaxgo.core.errors import UsageError, choose
-from jaxgo.core.play import Position
-from jaxgo.search.bandit import Bandit, Salt
+from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.search.bandit import Bandit, BanditState, Salt
 from jaxgo.search.base import SearchResult, Temperature, conclude, playable
 from jaxgo.search.edges import Children, Edges, read_children, root_edges
-from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.model import ILLEGAL
 from jaxgo.search.tree import Spot
-from jaxgo.search.with_mctx import Backend, WithMctx
 
-Unvisited = Literal["worst", "even", "parent"]
+Fpu = Literal["worst", "even", "parent"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Puct(Bandit):
-    """`unvisited` says what a move without visits is worth: the worst of its siblings (all values then are scaled to
-    [0, 1] among siblings, as in MuZero), an even game, or its parent less `reduction * sqrt(visited prior)`."""
+    """`fpu` (first play urgency) says what a move without visits is worth: the worst of its siblings (all values then
+    are scaled to [0, 1] among siblings, as in MuZero), an even game, or its parent less
+    `fpu_reduction * sqrt(visited prior)`."""
 
     c_init: float = 1.25
     c_base: float = 19652.0
-    unvisited: Unvisited = "worst"
-    reduction: float = 0.2
+    fpu: Fpu = "worst"
+    fpu_reduction: float = 0.2
     noise: float = 0.0  # share of Dirichlet noise in the root prior; 0.25 in self-play
     alpha: float = 0.0  # of the Dirichlet noise; 0: `total_alpha` divided by the number of legal moves
     total_alpha: float = 10.83
-    backend: Backend = "jaxgo"  # mctx runs its own policy, untouched
     forced: float = 0.0  # forced playouts at the root, 2 in KataGo; their visits are pruned from the policy
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0.0 <= self.noise <= 1.0 or self.alpha < 0.0 or self.total_alpha <= 0.0 or self.forced < 0.0:
             raise UsageError("puct needs noise in [0, 1], alpha and forced of at least 0, total_alpha above 0")
-        if self.unvisited not in get_args(Unvisited):
-            raise choose("worth of unvisited moves in puct", self.unvisited, get_args(Unvisited))
-        if self.backend not in get_args(Backend):
-            raise choose("backend of puct", self.backend, get_args(Backend))
-        if self.backend == "mctx" and (self.unvisited != "worst" or self.forced > 0.0):
-            raise UsageError('mctx has no forced playouts and only unvisited="worst"; use the backend "jaxgo" for them')
+        if self.fpu not in get_args(Fpu):
+            raise unknown_name("fpu of puct", self.fpu, get_args(Fpu))
 
-    @property
-    def peer(self) -> WithMctx | None:
-        if self.backend == "jaxgo":
-            return None
-        return WithMctx(
-            "puct",
-            self.simulations,
-            noise=self.noise,
-            alpha=self.alpha or 0.3,
-            c_init=self.c_init,
-            c_base=self.c_base,
-        )
+    def quiet(self) -> "Puct":
+        """Without Dirichlet noise and forced playouts, which are for self-play."""
+        return dataclasses.replace(self, noise=0.0, forced=0.0)
 
     def disturb(self, key: Array, logits: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
         if self.noise == 0.0:
@@ -79,7 +64,7 @@ class Puct(Bandit):
 
     @property
     def frontier(self) -> bool:
-        return self.peer is None
+        return True
 
     def choose(self, at: Spot, salt: Salt) -> Int32[Array, " L"]:
         return self.prefer(read_children(at), at.depth)
@@ -108,10 +93,10 @@ class Puct(Bandit):
         value: Float32[Array, " L"],
     ) -> tuple[Float32[Array, "L K"], Float32[Array, " L"]]:
         """What moves are worth, given their values where `seen`; and what one without visits is."""
-        if self.unvisited == "even":
+        if self.fpu == "even":
             unseen = jnp.zeros_like(value)
-        elif self.unvisited == "parent":
-            unseen = value - self.reduction * jnp.sqrt(jnp.where(seen, prior, 0.0).sum(axis=-1))
+        elif self.fpu == "parent":
+            unseen = value - self.fpu_reduction * jnp.sqrt(jnp.where(seen, prior, 0.0).sum(axis=-1))
         else:
             known = jnp.where(seen, q, value[:, None])
             low, high = jnp.minimum(value, known.min(axis=-1)), jnp.maximum(value, known.max(axis=-1))
@@ -122,16 +107,14 @@ class Puct(Bandit):
     def _forced_visits(self, visits: Int32[Array, "L K"], prior: Float32[Array, "L K"]) -> Float32[Array, "L K"]:
         return jnp.sqrt(self.forced * prior * visits.sum(axis=-1, keepdims=True))
 
-    def result(self, model: Model, key: Array, root: Position, q: Any, temperature: Temperature = 0.0) -> SearchResult:
-        if self.peer:
-            return self.peer.result(model, key, root, q, temperature)
-        edges = root_edges(q.tree)
+    def result(self, key: Array, state: BanditState, temperature: Temperature = 0.0) -> SearchResult:
+        edges = root_edges(state.tree)
         weights = self._pruned(edges) if self.forced > 0.0 else edges.visits.astype(jnp.float32)
-        weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, jax.nn.softmax(q.prior, axis=-1))
+        weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, jax.nn.softmax(state.prior, axis=-1))
         policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
         # most visits, then the better value
-        among = playable(q.tree, edges) if self.solver else edges.legal
-        return conclude(q.tree, key, among, weights + 0.25 * (edges.q + 1.0), policy, temperature)
+        among = playable(state.tree, edges) if self.solver else edges.legal
+        return conclude(state, key, among, weights + 0.25 * (edges.q + 1.0), policy, temperature)
 
     def _pruned(self, edges: Edges) -> Float32[Array, "B A"]:
         """Visits less the forced ones that PUCT itself would not have made, given the best move's final score."""

@@ -4,7 +4,7 @@ import dataclasses
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int32
+from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core import keys
 from jaxgo.core.play import Position
@@ -14,37 +14,39 @@ from jaxgo.search.model import ILLEGAL, Model
 
 
 class RandomState(NamedTuple):
-    legal: Bool[Array, "B A"]
+    root: Position
+    prior: Float32[Array, "B A"]
+    done: Int32[Array, " B"]
+    calls: Int32[Array, ""]
+    tree: None = None
 
 
 @dataclasses.dataclass(frozen=True)
-class Random(Search):
+class Random(Search[RandomState]):
     """Asks nobody: the evaluator is never called."""
+
+    default_evaluator = "uniform"
 
     @property
     def budget(self) -> int:
         return 0
 
-    def start(
+    def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> RandomState:
-        return RandomState(model.legal(root))
+        legal = model.legal(root)
+        return RandomState(root, jnp.where(legal, 0.0, ILLEGAL), jnp.zeros(legal.shape[0], jnp.int32), jnp.int32(0))
 
-    def extend(
-        self, model: Model, params: Params, key: Array, root: Position, q: RandomState, budget: Budget
-    ) -> RandomState:
-        return q
+    def extend(self, model: Model, params: Params, key: Array, state: RandomState, budget: Budget) -> RandomState:
+        return state
 
-    def result(
-        self, model: Model, key: Array, root: Position, q: RandomState, temperature: Temperature = 0.0
-    ) -> SearchResult:
+    def result(self, key: Array, state: RandomState, temperature: Temperature = 0.0) -> SearchResult:
         """Any temperature is infinite here."""
-        legal = q.legal
-        action = keys.categorical(key, jnp.where(legal, 0.0, ILLEGAL))
+        legal = state.prior > ILLEGAL
         zeros = jnp.zeros(legal.shape)
         nothing = jnp.zeros(legal.shape, bool)
         return SearchResult(
-            action=action,
+            action=keys.categorical(key, state.prior),
             policy=legal / jnp.maximum(legal.sum(axis=-1, keepdims=True), 1),
             value=zeros[:, 0],
             visits=zeros.astype(jnp.int32),
@@ -53,15 +55,3 @@ class Random(Search):
             solved=nothing[:, 0],
             healthy=jnp.ones(legal.shape[0], bool),
         )
-
-    def follow(
-        self,
-        model: Model,
-        params: Params,
-        key: Array,
-        q: RandomState,
-        action: Int32[Array, " B"],
-        root: Position,
-        plan: Budget | None = None,
-    ) -> RandomState:
-        return self.start(model, params, key, root)

@@ -39,13 +39,13 @@ def one_by_one(
     tree: Tree,
     choose: Choose,
     active: Bool[Array, " L"],
-    loss: float,
+    virtual_loss: float,
     solver: bool,
 ) -> Tree:
     """One simulation on every active lane, where each walk sees the visits of those before it but not their results.
 
-    Until these are known a path under way counts as visited, with an even result less `loss` for who chose it, so
-    that the next lane tends elsewhere. Two lanes may end in the same leaf; it is judged once and backed up for both.
+    Until these are known a path under way counts as visited, with an even result less `virtual_loss` for who chose it,
+    so that the next lane tends elsewhere. Two lanes may end in the same leaf; it is judged once and backed up for both.
     """
     limit = depth_limit(model, tree)
     known = tree.visits, tree.value
@@ -54,7 +54,7 @@ def one_by_one(
         descent = trees.descend(tree, choose, go, None, limit)
         fresh = go & (descent.leaf < 0)
         tree, descent = trees.reserve(tree, descent, go)
-        tree = trees.backup(trees.advance(tree, descent, fresh), descent, jnp.zeros(fresh.shape), loss)
+        tree = trees.backup(trees.advance(tree, descent, fresh), descent, jnp.zeros(fresh.shape), virtual_loss)
         return tree, (descent, fresh)
 
     games = tree.visits.shape[0]

@@ -10,7 +10,7 @@ import functools
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,28 +21,37 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import health, reuse
-from jaxgo.search.base import Search, SearchResult
+from jaxgo.search.base import Search, SearchResult, SearchState
 from jaxgo.search.model import Model
+from jaxgo.search.tree import Tree
 
 CHUNK_SECONDS = 0.15  # what a chunk should take: short for the eye, long beside the cost of a call
 FIRST_CHUNK = 16
 MOST_BYTES = 2**31  # a tree that would be larger than this grows no more
 MOST_AHEAD, BYTES_AHEAD = 2**14, 2**28  # room at the start where only a clock, or nobody, limits the search
 
-_start = functools.partial(jax.jit, static_argnums=(0, 1))(
-    lambda search, model, params, key, root, plan: search.start(model, params, key, root, plan)
+
+def _own(root: Position) -> Position:
+    """A copy: a state is given away with all its arrays when it is extended, and the caller keeps his position."""
+    return jax.tree.map(jnp.copy, root)
+
+
+_begin = functools.partial(jax.jit, static_argnums=(0, 1))(
+    lambda search, model, params, key, root, plan: search.begin(model, params, key, _own(root), plan)
 )
-_extend = functools.partial(jax.jit, static_argnums=(0, 1), donate_argnums=5)(
-    lambda search, model, params, key, root, q, budget: search.extend(model, params, key, root, q, budget)
+_extend = functools.partial(jax.jit, static_argnums=(0, 1), donate_argnums=4)(
+    lambda search, model, params, key, state, budget: search.extend(model, params, key, state, budget)
 )
 _whole = functools.partial(jax.jit, static_argnums=(0, 1))(
-    lambda search, model, params, key, root, q: search.extend(model, params, key, root, q, search.budget)
+    lambda search, model, params, key, state: search.extend(model, params, key, state, search.budget)
 )
-_result = functools.partial(jax.jit, static_argnums=(0, 1))(
-    lambda search, model, key, root, q, temperature: search.result(model, key, root, q, temperature)
+_result = functools.partial(jax.jit, static_argnums=0)(
+    lambda search, key, state, temperature: search.result(key, state, temperature)
 )
 _follow = functools.partial(jax.jit, static_argnums=(0, 1))(
-    lambda search, model, params, key, q, action, root, plan: search.follow(model, params, key, q, action, root, plan)
+    lambda search, model, params, key, state, action, root, plan: search.follow(
+        model, params, key, state, action, _own(root), plan
+    )
 )
 _grow = functools.partial(jax.jit, static_argnums=1)(reuse.grow)
 
@@ -88,7 +97,7 @@ class Thinker:
         self.search, self.model, self.params = search, model, params
         self.temperature = temperature
         self.chunk_seconds, self.most_bytes = chunk_seconds, most_bytes
-        self.state: Any = None  # of the search: the tree is in there
+        self.state: SearchState | None = None
         self._root: Position | None = None
         self._played: list[tuple[Array, Position]] = []  # moves since the state was made, and where they led
         self._key, self._moves = key, 0
@@ -138,13 +147,13 @@ class Thinker:
             if not self._chunked:
                 yield self._at_once(began)
                 return
-            before = last = np.array(self.state.done)
+            before = last = self._done()
             chunk = FIRST_CHUNK
             while True:
                 count = self._next(chunk, limit, int((last - before).max()), began)
                 started = time.monotonic()
                 self._advance(count)
-                now = np.array(self.state.done)  # waits for the chunk
+                now = self._done()  # waits for the chunk
                 taken = time.monotonic() - started
                 yield Snapshot(self._conclude(), now - before, time.monotonic() - began)
                 if self._finished(limit, now - before, now - last, began):
@@ -164,9 +173,14 @@ class Thinker:
         return self._root
 
     @property
+    def tree(self) -> Tree | None:
+        """What the search has so far, if it keeps a tree."""
+        return self.state.tree if self.state else None
+
+    @property
     def _chunked(self) -> bool:
-        """Searches without simulations, and those of mctx, come as a whole."""
-        return self.search.budget > 0 and hasattr(self.state, "done")
+        """Searches without simulations, and those that cannot be resumed, come as a whole."""
+        return self.search.budget > 0 and self.search.resumable
 
     def _key_of(self, purpose: int) -> Array:
         return jax.random.fold_in(jax.random.fold_in(self._key, self._moves), purpose)
@@ -176,7 +190,7 @@ class Thinker:
         search, model, params, root = self.search, self.model, self.params, self.root
         plan = jnp.int32(limit.simulations if limit and limit.simulations else search.budget)
         if self.state is None:
-            self.state = _start(search, model, params, self._key_of(0), root, plan)
+            self.state = _begin(search, model, params, self._key_of(0), root, plan)
         for number, (action, led_to) in enumerate(self._played):
             key = jax.random.fold_in(self._key_of(0), number)
             self.state = _follow(search, model, params, key, self.state, action, led_to, plan)
@@ -186,9 +200,14 @@ class Thinker:
         else:  # growing compiles, which takes time that a clock would count
             self._make_room(MOST_AHEAD, min(BYTES_AHEAD, self.most_bytes))
 
+    def _done(self) -> np.ndarray:
+        """Simulations of each game since the state was made."""
+        assert self.state is not None, "there is a state after _prepare"
+        return np.array(self.state.done)
+
     def _next(self, chunk: int, limit: Limit | None, done: int, began: float) -> int:
         """How many simulations the next chunk has: fewer towards the end of the limit."""
-        leaves = max(1, getattr(self.search, "leaves", 1))  # a round that is cut searches otherwise than a whole one
+        leaves = max(1, self.search.parallel_leaves)  # a round that is cut searches otherwise than a whole one
         if limit and limit.seconds and self._rate:
             chunk = min(chunk, int(self._rate * (limit.seconds - (time.monotonic() - began))))
         chunk = max(leaves, chunk // leaves * leaves)
@@ -198,13 +217,12 @@ class Thinker:
         self._make_room(count, self.most_bytes)
         # the chunk takes the state's buffers over; should it be interrupted, the next thought starts afresh
         state, self.state = self.state, None
-        budget = jnp.int32(count)
-        self.state = _extend(self.search, self.model, self.params, self._key_of(1), self.root, state, budget)
+        self.state = _extend(self.search, self.model, self.params, self._key_of(1), state, jnp.int32(count))
 
     def _make_room(self, count: int, most_bytes: int) -> None:
         """Grows the tree of a search without fixed room, to twice its size as often as needed."""
-        tree = getattr(self.state, "tree", None)
-        if tree is None or getattr(self.search, "nodes", 1) > 0:
+        state, tree = self.state, self.tree
+        if state is None or tree is None or not self._chunked or self.search.nodes:
             return
         room = before = tree.visits.shape[1]
         needed = int(np.asarray(tree.used).max()) + count
@@ -212,10 +230,10 @@ class Thinker:
         while room < needed and 2 * room * size <= most_bytes:
             room *= 2
         if room > before:
-            self.state = self.state._replace(tree=_grow(tree, room))
+            self.state = state._replace(tree=_grow(tree, room))
 
     def _conclude(self) -> SearchResult:
-        result = _result(self.search, self.model, self._key_of(2), self.root, self.state, self.temperature)
+        result = _result(self.search, self._key_of(2), self.state, self.temperature)
         # copies, because the next chunk takes the state's buffers over, and some of them are in the result
         copied: SearchResult = jax.tree.map(lambda x: np.array(x), result)
         health.check(self.model, copied)
@@ -231,7 +249,7 @@ class Thinker:
     def _at_once(self, began: float) -> Snapshot:
         budget = self.search.budget
         if budget > 0:
-            self.state = _whole(self.search, self.model, self.params, self._key_of(1), self.root, self.state)
+            self.state = _whole(self.search, self.model, self.params, self._key_of(1), self.state)
         result = self._conclude()
         return Snapshot(result, np.full(len(result.action), budget, np.int32), time.monotonic() - began)
 

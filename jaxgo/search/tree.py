@@ -249,8 +249,8 @@ def fill(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], leaves:
     )
 
 
-def backup(tree: Tree, descent: Descent, result: Float32[Array, " L"], loss: float = 0.0) -> Tree:
-    """Adds one visit with `result` (for seat 0) to every node on the paths, less `loss` for who moved there.
+def backup(tree: Tree, descent: Descent, result: Float32[Array, " L"], virtual_loss: float = 0.0) -> Tree:
+    """Adds one visit with `result` (for seat 0) to every node on the paths, less `virtual_loss` for who moved there.
 
     Means stay means: `(mean * visits + result) / (visits + 1)`, in the very arithmetic of mctx. Lanes that share a
     node add up.
@@ -266,9 +266,9 @@ def backup(tree: Tree, descent: Descent, result: Float32[Array, " L"], loss: flo
         inside = jnp.maximum(part, 0)
         value = value.at[game, at].set(value[game, inside] * visits[game, inside], mode="drop")
         gain = jnp.broadcast_to(result[:, None], part.shape)
-        if loss:
+        if virtual_loss:
             above = jnp.maximum(tree.parent[game, inside], ROOT).astype(jnp.int32)
-            gain = gain - loss * mover_sign(tree.seat[game, above])
+            gain = gain - virtual_loss * mover_sign(tree.seat[game, above])
         value = value.at[game, at].add(gain, mode="drop")
         visits = visits.at[game, at].add(1, mode="drop")
         value = value.at[game, at].set(value[game, inside] / visits[game, inside], mode="drop")

@@ -8,12 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core.choice import first_max
-from jaxgo.core.errors import UsageError, choose
-from jaxgo.core.play import Position
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.uniform import Uniform
 from jaxgo.search.bandit import Bandit, BanditState, Salt
-from jaxgo.search.base import Budget, SearchResult, Temperature, conclude, per_game, playable
+from jaxgo.search.base import Budget, SearchResult, Temperature, check_room, conclude, per_game, playable
 from jaxgo.search.edges import Edges, read_edges, root_edges
 from jaxgo.search.model import Model
 from jaxgo.search.tree import Spot
@@ -26,6 +25,8 @@ Final = Literal["visits", "value"]
 class Uct(Bandit):
     """UCB1 over values in [-1, 1]: `q + c * sqrt(log(N) / n)`; moves without visits come first, drawn by the prior."""
 
+    default_evaluator = "rollout"
+
     c: float = 1.4
     log: Log = "natural"
     final: Final = "visits"  # what the best move has most of
@@ -36,9 +37,9 @@ class Uct(Bandit):
         if self.c < 0.0 or self.delay < 0:
             raise UsageError("uct needs c and delay of at least 0")
         if self.log not in get_args(Log):
-            raise choose("log of uct", self.log, get_args(Log))
+            raise unknown_name("log of uct", self.log, get_args(Log))
         if self.final not in get_args(Final):
-            raise choose("final choice of uct", self.final, get_args(Final))
+            raise unknown_name("final choice of uct", self.final, get_args(Final))
 
     def choose(self, at: Spot, salt: Salt) -> Int32[Array, " L"]:
         return self.prefer(read_edges(at), salt)
@@ -52,29 +53,26 @@ class Uct(Bandit):
         best = edges.best(edges.q + self.c * bonus, self.solver)
         return jnp.where(new.any(axis=-1), first_max(first), best)
 
-    def extend(
-        self, model: Model, params: Params, key: Array, root: Position, q: BanditState, budget: Budget
-    ) -> BanditState:
+    def extend(self, model: Model, params: Params, key: Array, state: BanditState, budget: Budget) -> BanditState:
         if self.delay == 0:
-            return super().extend(model, params, key, root, q, budget)
-        left = per_game(budget, q.done.shape[0], jnp.int32)
-        blind = jnp.clip(self.delay - q.done, 0, left)
-        q = super().extend(dataclasses.replace(model, evaluator=Uniform()), (), key, root, q, blind)
-        return super().extend(model, params, key, root, q, left - blind)
+            return super().extend(model, params, key, state, budget)
+        check_room(self, state.tree, budget)
+        left = per_game(budget, state.done.shape[0], jnp.int32)
+        blind = jnp.clip(self.delay - state.done, 0, left)
+        state = super().extend(dataclasses.replace(model, evaluator=Uniform()), (), key, state, blind)
+        return super().extend(model, params, key, state, left - blind)
 
-    def result(
-        self, model: Model, key: Array, root: Position, q: BanditState, temperature: Temperature = 0.0
-    ) -> SearchResult:
-        edges = root_edges(q.tree)
+    def result(self, key: Array, state: BanditState, temperature: Temperature = 0.0) -> SearchResult:
+        edges = root_edges(state.tree)
         visits = edges.visits.astype(jnp.float32)
-        weights = jnp.where(visits.sum(axis=-1, keepdims=True) > 0, visits, jax.nn.softmax(q.prior, axis=-1))
+        weights = jnp.where(visits.sum(axis=-1, keepdims=True) > 0, visits, jax.nn.softmax(state.prior, axis=-1))
         policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
         if self.final == "value":
             score = jnp.where(edges.visits > 0, edges.q, -2.0)
         else:
             score = weights + 0.25 * (edges.q + 1.0)
-        among = playable(q.tree, edges) if self.solver else edges.legal
-        return conclude(q.tree, key, among, score, policy, temperature)
+        among = playable(state.tree, edges) if self.solver else edges.legal
+        return conclude(state, key, among, score, policy, temperature)
 
 
 def _gumbel(edges: Edges, salt: Salt) -> Float32[Array, "L A"]:

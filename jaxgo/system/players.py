@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.system.files import write_whole
 
 SHIPPED = Path(__file__).parents[1] / "weights"
@@ -48,7 +48,7 @@ def load_player(path: str | Path, step: int | None = None) -> tuple[dict[str, An
         raise UsageError(f"{place} holds no weights yet; train for longer, or name another folder")
     if step is not None:
         if step not in steps:
-            raise choose(f"step of {place}", step, steps)
+            raise unknown_name(f"step of {place}", step, steps)
         return read_player(_file(place, step))
     faults = []
     for newest in reversed(steps):

@@ -4,7 +4,7 @@ import dataclasses
 import typing
 from typing import Any, cast
 
-from jaxgo.core.errors import UsageError, check_finite, choose
+from jaxgo.core.errors import UsageError, check_finite, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.games import make
 from jaxgo.nets import NETS, Net, ResNet
@@ -93,7 +93,7 @@ def from_json(data: dict[str, Any]) -> TrainConfig:
     search = dict(data.pop("search"))
     kind = search.pop("kind", None)
     if kind not in SEARCHES:
-        raise choose("search", kind, SEARCHES)
+        raise unknown_name("search", kind, SEARCHES)
     return TrainConfig(
         options=tuple(dict(data.pop("options")).items()),
         net=net_from_json(data.pop("net")),

@@ -20,6 +20,7 @@ from jaxgo.arena.openings import Openings, random_openings
 from jaxgo.core.errors import UsageError, check_finite
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Params
+from jaxgo.search import Gumbel
 from jaxgo.system.players import load_player, player_steps
 from jaxgo.system.rundir import RunDir
 
@@ -167,7 +168,7 @@ class Judge:
         search = self._search()
         kind = type(search).__name__.lower()
         budget = f":{search.budget}" if search.budget else ""
-        quiet = ",scale=0.0" if hasattr(search, "scale") else ""
+        quiet = ",gumbel_scale=0.0" if isinstance(search, Gumbel) else ""
         return f"{kind}{budget}{quiet}@{Path(self._run.path)}/{iteration}"
 
     @property
@@ -176,11 +177,8 @@ class Judge:
 
     def _search(self) -> Any:
         """The run's search as it plays to win: without noise."""
-        search: Any = self._trainer.config.search
-        changes: dict[str, Any] = {"simulations": self._config.simulations} if self._config.simulations else {}
-        if hasattr(search, "scale"):
-            changes["scale"] = 0.0
-        return dataclasses.replace(search, **changes)
+        search: Any = self._trainer.config.search.quiet()
+        return dataclasses.replace(search, simulations=self._config.simulations) if self._config.simulations else search
 
     def _make_pool(self, player: _Player) -> Pool:
         """The pool with this player in its first place."""

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float32, Int32
 
-from jaxgo.core.errors import UsageError, check_finite, choose
+from jaxgo.core.errors import UsageError, check_finite, unknown_name
 from jaxgo.evaluators.base import Params
 from jaxgo.nets.base import Head
 from jaxgo.training.augment import Batch
@@ -40,7 +40,7 @@ class LearnerConfig:
     def __post_init__(self) -> None:
         check_finite("learner.", self)
         if self.optimizer not in OPTIMIZERS:
-            raise choose("learner.optimizer", self.optimizer, OPTIMIZERS)
+            raise unknown_name("learner.optimizer", self.optimizer, OPTIMIZERS)
         if self.batch < 1 or self.patience < 1 or self.warmup < 0 or self.decay_steps < 0:
             raise UsageError("learner.batch and patience are at least 1, warmup and decay_steps at least 0")
         if not (self.reuse > 0 and self.rate > 0 and self.clip > 0):

@@ -50,7 +50,7 @@ TICTACTOE = Preset(
     TrainConfig(
         game="tictactoe",
         net=Mlp(width=64, blocks=2),
-        search=Gumbel(simulations=16, considered=4, span=1.0),
+        search=Gumbel(simulations=16, max_considered=4, min_value_range=1.0),
         selfplay=SelfplayConfig(games=128, steps=8, opening_plies=3),
         replay=ReplayConfig(capacity=2**15, start=2**11),
         learner=LearnerConfig(batch=256, warmup=20, ema=0.98),
@@ -68,7 +68,7 @@ CONNECT4 = Preset(
         game="connect4",
         # on a CPU dense layers judge and learn many times as fast as convolutions of the same strength
         net=Mlp(width=128, blocks=3),
-        search=Gumbel(simulations=32, considered=7, span=1.0),
+        search=Gumbel(simulations=32, max_considered=7, min_value_range=1.0),
         selfplay=SelfplayConfig(games=256, steps=8),
         replay=ReplayConfig(capacity=2**18, start=2**13),
         learner=LearnerConfig(batch=512, reuse=8.0),

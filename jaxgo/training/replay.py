@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
-from jaxgo.core.errors import UsageError, check_finite, choose
+from jaxgo.core.errors import UsageError, check_finite, unknown_name
 from jaxgo.training.targets import Sample
 
 MEMORIES = ("device", "host")
@@ -30,7 +30,7 @@ class ReplayConfig:
     def __post_init__(self) -> None:
         check_finite("replay.", self)
         if self.memory not in MEMORIES:
-            raise choose("replay.memory", self.memory, MEMORIES)
+            raise unknown_name("replay.memory", self.memory, MEMORIES)
         if not 1 <= self.start <= self.capacity:
             raise UsageError(f"replay.start={self.start} is not between 1 and replay.capacity={self.capacity}")
         if not (0.0 <= self.growth <= 1.0 and 0.0 <= self.share <= 1.0):

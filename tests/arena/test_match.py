@@ -212,11 +212,11 @@ def test_agents_that_differ_only_in_their_weights_play_each_their_own():
 
 
 def test_players_play_without_noise_unless_it_is_asked_for():
-    assert load_player("gumbel:8", TICTACTOE).search.scale == 0.0
-    assert load_player("gumbel:8,scale=0.5", TICTACTOE).search.scale == 0.5
+    assert load_player("gumbel:8", TICTACTOE).search.gumbel_scale == 0.0
+    assert load_player("gumbel:8,gumbel_scale=0.5", TICTACTOE).search.gumbel_scale == 0.5
     assert load_player("puct:8,noise=0.25", TICTACTOE).search.noise == 0.25
     noisy = agents("gumbel:8")[0]
-    assert noisy.search.scale == 1.0
+    assert noisy.search.gumbel_scale == 1.0
     assert without_noise(noisy).search == load_player("gumbel:8", TICTACTOE).search
     assert load_player(" uct:8 ", TICTACTOE).name == "uct:8"
 

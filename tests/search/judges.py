@@ -175,17 +175,17 @@ def picked(tree: Any, lanes: Any) -> Any:
 class Verbs(NamedTuple):
     """The verbs of a search on a model, compiled. `follow` also begins: its action -1 starts a game afresh."""
 
-    extend: Any  # key, root, q, budget
-    result: Any  # key, root, q
-    follow: Any  # key, q, action, root
+    extend: Any  # key, state, budget
+    result: Any  # key, state
+    follow: Any  # key, state, action, root
 
 
 @functools.cache
 def verbs(search: Search, model: Model) -> Verbs:
     return Verbs(
-        jax.jit(lambda key, root, q, budget: search.extend(model, (), key, root, q, budget)),
-        jax.jit(lambda key, root, q: search.result(model, key, root, q)),
-        jax.jit(lambda key, q, action, root: search.follow(model, (), key, q, action, root)),
+        jax.jit(lambda key, state, budget: search.extend(model, (), key, state, budget)),
+        jax.jit(lambda key, state: search.result(key, state)),
+        jax.jit(lambda key, state, action, root: search.follow(model, (), key, state, action, root)),
     )
 
 
@@ -196,9 +196,9 @@ def whole(search: Search, model: Model) -> Any:
     @jax.jit
     def run(key: Array, root: Any, budget: Any) -> Any:
         begin, work, choose = jax.random.split(key, 3)
-        q = search.start(model, (), begin, root, budget)
-        q = search.extend(model, (), work, root, q, budget)
-        return search.result(model, choose, root, q), q
+        state = search.begin(model, (), begin, root, budget)
+        state = search.extend(model, (), work, state, budget)
+        return search.result(choose, state), state
 
     return run
 

@@ -1,5 +1,7 @@
 """Players by name."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -10,10 +12,12 @@ from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Heuristic, Rollout, Uniform
 from jaxgo.games import make
-from jaxgo.search import SEARCHES, Flat, Gumbel, Puct, Uct
+from jaxgo.search import PRESETS, SEARCHES, Flat, Gumbel, Puct, Uct
 from jaxgo.system.players import SHIPPED, load_player, shipped
 
 GAME = make("tictactoe")
+TO_THE_END = Rollout(weighted=False, depth=100_000)
+THREE_TO_THE_END = dataclasses.replace(TO_THE_END, count=3)
 
 
 @pytest.mark.parametrize(
@@ -24,11 +28,19 @@ GAME = make("tictactoe")
         (" uct:50 , log=decimal , depth=30 ", Uct(simulations=50, log="decimal"), Rollout(depth=30)),
         ("puct:800", Puct(simulations=800), Heuristic()),
         ("puct,evaluator=rollout,rollouts=2,solver=no", Puct(solver=False), Rollout(count=2)),
-        ("gumbel:64,considered=8,scale=0", Gumbel(simulations=64, considered=8, scale=0.0), Heuristic()),
+        (
+            "gumbel:64,max_considered=8,gumbel_scale=0",
+            Gumbel(simulations=64, max_considered=8, gumbel_scale=0.0),
+            Heuristic(),
+        ),
         ("flat:100,weighted=false", Flat(simulations=100), Rollout(weighted=False)),
         ("greedy,evaluator=uniform", SEARCHES["greedy"], Uniform()),
         ("random", SEARCHES["random"], Uniform()),
-        ("gobang:800", SEARCHES["gobang"].__class__(**{**vars(SEARCHES["gobang"]), "simulations": 800}), Rollout()),
+        ("gobang:800", dataclasses.replace(PRESETS["gobang"].search, simulations=800), TO_THE_END),
+        ("nycu3d", Uct(c=1.414, log="decimal"), TO_THE_END),
+        ("nycu3d-puct", PRESETS["nycu3d-puct"].search, dataclasses.replace(TO_THE_END, prior="weights")),
+        ("gobang,rollouts=3,c_init=2", dataclasses.replace(PRESETS["gobang"].search, c_init=2.0), THREE_TO_THE_END),
+        ("gobang,evaluator=uniform", PRESETS["gobang"].search, Uniform()),
     ],
 )
 def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
@@ -47,7 +59,7 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
         ("uct:many", "simulations=many is not a whole number"),
         ("uct:0", "at least 1"),
         ("random:5", "random does not simulate; leave ':5' out"),
-        ("uct:40,d=3", "unknown option of uct with rollout 'd'; choose one of: simulations, leaves"),
+        ("uct:40,d=3", "unknown option of uct with rollout 'd'; choose one of: simulations, parallel_leaves"),
         ("uct:40,c=big", "c=big is not a number"),
         ("uct:40,solver=perhaps", "solver=perhaps is neither yes nor no"),
         ("uct:40,log=binary", "unknown log 'binary'; choose one of: natural, decimal"),

@@ -30,9 +30,9 @@ class Found(NamedTuple):
 
 @functools.cache
 def programs(search: AlphaBeta, model: Model) -> Any:
-    start = jax.jit(lambda key, root: search.start(model, (), key, root))
-    extend = jax.jit(lambda key, root, state, budget: search.extend(model, (), key, root, state, budget))
-    result = jax.jit(lambda key, root, state: search.result(model, key, root, state))
+    start = jax.jit(lambda key, root: search.begin(model, (), key, root))
+    extend = jax.jit(lambda key, state, budget: search.extend(model, (), key, state, budget))
+    result = jax.jit(lambda key, state: search.result(key, state))
     return start, extend, result
 
 
@@ -42,8 +42,8 @@ def run(search: AlphaBeta, model: Model, root: Any, *budgets: int) -> Found:
     key = jax.random.key(0)
     state = start(key, root)
     for budget in budgets or (10**6,):
-        state = extend(key, root, state, jnp.int32(budget))
-    return Found(jax.device_get(result(key, root, state)), np.asarray(state.done), np.asarray(state.depth))
+        state = extend(key, state, jnp.int32(budget))
+    return Found(jax.device_get(result(key, state)), np.asarray(state.done), np.asarray(state.depth))
 
 
 @functools.cache

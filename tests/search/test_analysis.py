@@ -124,11 +124,11 @@ def test_the_tree_is_that_of_mctx_on_the_same_inputs():
     game, games, simulations = make("connect4"), 2, 24
     model, key = Model(game, Hashed()), jax.random.key(0)
     root = model.start(key, games)
-    gumbel = Gumbel(simulations=simulations, scale=0.0, rule="mctx", leaves=1, solver=False)
+    gumbel = Gumbel(simulations=simulations, gumbel_scale=0.0, rule="mctx", parallel_leaves=1, solver=False)
 
     def ours():
-        q = gumbel.start(model, (), key, root)
-        return to_mctx(model, gumbel.extend(model, (), key, root, q, simulations).tree)
+        q = gumbel.begin(model, (), key, root)
+        return to_mctx(model, gumbel.extend(model, (), key, q, simulations).tree)
 
     def theirs():
         known = model.evaluate((), key, root.state, model.legal(root))

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from jaxgo.search import SEARCHES
+from jaxgo.search import PRESETS, SEARCHES
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,4 +18,4 @@ def test_the_excerpts_of_adding_a_search_are_in_the_files():
 
 def test_the_page_of_searches_names_them_all():
     page = (ROOT / "docs" / "search.md").read_text()
-    assert all(f"`{name}`" in page for name in SEARCHES)
+    assert all(f"`{name}`" in page for name in (*SEARCHES, *PRESETS))

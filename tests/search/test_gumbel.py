@@ -20,7 +20,7 @@ from jaxgo.search.model import Model
 
 FIVE = Model(Mnk(5, 5, 4), Hashed())
 MINES = Model(MineRace("...I.II.I.I.IIII"), Hashed())
-PLAIN = Gumbel(400, 8, scale=0.0, solver=False)
+PLAIN = Gumbel(400, 8, gumbel_scale=0.0, solver=False)
 LANES = 32
 
 
@@ -39,9 +39,9 @@ def as_mctx(model: Model, plies: int, simulations: int, considered: int, scale: 
 
     @jax.jit
     def run(key, root, noise):
-        q = search.start(model, (), key, root)._replace(noise=noise)
-        q = search.extend(model, (), key, root, q, simulations)
-        return search.result(model, key, root, q), q.tree
+        state = search.begin(model, (), key, root)._replace(noise=noise)
+        state = search.extend(model, (), key, state, simulations)
+        return search.result(key, state), state.tree
 
     ours, tree = run(jax.random.key(0), root, theirs.search_tree.extra_data.root_gumbel)
     return jax.device_get((theirs, ours, tree))
@@ -91,7 +91,7 @@ def test_without_the_solver_a_lost_move_is_played_as_mctx_does():
 
 def test_with_the_solver_a_lost_move_is_played_only_where_all_are_lost():
     root = positions(MINES.game, LANES, 4)
-    result, _ = searched(Gumbel(64, 2, scale=0.0), MINES, root)
+    result, _ = searched(Gumbel(64, 2, gumbel_scale=0.0), MINES, root)
     lost = result.proven & (result.q <= -1)
     chosen = np.arange(LANES), result.action
     legal = np.asarray(MINES.legal(root))
@@ -127,7 +127,7 @@ def test_boundary_rule_spends_the_same_visits():
 def test_leaves_side_by_side_change_nothing(leaves: int):
     root = fives()
     result, q = searched(PLAIN, FIVE, root, 64)
-    serial, other = searched(dataclasses.replace(PLAIN, leaves=leaves), FIVE, root, 64)
+    serial, other = searched(dataclasses.replace(PLAIN, parallel_leaves=leaves), FIVE, root, 64)
     assert other.calls > q.calls
     for name in ("action", "policy", "visits", "q", "proven"):
         np.testing.assert_array_equal(getattr(serial, name), getattr(result, name), name)
@@ -140,7 +140,7 @@ def test_leaves_side_by_side_change_nothing(leaves: int):
 
 def test_evaluator_calls():
     root = fives()
-    wide = dataclasses.replace(PLAIN, considered=16)
+    wide = dataclasses.replace(PLAIN, max_considered=16)
     for budget, calls in ((32, 4), (64, 15), (400, 97)):
         _, q = searched(wide, FIVE, root, np.where(np.asarray(root.state.ply) == 0, budget, 0))
         assert q.calls == calls
@@ -167,7 +167,7 @@ def test_boundary_rule_rarely_changes_the_move():
     differ = []
     for model, plies, simulations, considered in ((FIVE, 22, 50, 7), (MINES, 4, 64, 2)):
         theirs, _, _ = as_mctx(model, plies, simulations, considered, 0.0)
-        search = Gumbel(simulations, considered, scale=0.0, solver=False)
+        search = Gumbel(simulations, considered, gumbel_scale=0.0, solver=False)
         ours, _ = searched(search, model, positions(model.game, LANES, plies))
         differ += (theirs.action != ours.action).tolist()
     assert np.mean(differ) < 0.1
@@ -192,18 +192,7 @@ def test_noise():
     assert not searched(PLAIN, FIVE, fives(), 0)[1].noise.any()
 
 
-@pytest.mark.parametrize("wrong", [{"simulations": 0}, {"considered": 0}, {"leaves": -1}, {"nodes": -1}])
+@pytest.mark.parametrize("wrong", [{"simulations": 0}, {"max_considered": 0}, {"parallel_leaves": -1}, {"nodes": -1}])
 def test_settings_are_checked(wrong):
     with pytest.raises(UsageError, match="gumbel needs"):
         Gumbel(**wrong)
-
-
-def test_backend_is_mctx_itself():
-    search = Gumbel(50, 7, scale=0.0, backend="mctx")
-    ours = jax.jit(lambda key, root: search.run(FIVE, (), key, root))(jax.random.key(3), fives())
-    theirs, _, _ = as_mctx(FIVE, 22, 50, 7, 0.0)
-    np.testing.assert_array_equal(theirs.action, ours.action)
-    np.testing.assert_array_equal(theirs.search_tree.summary().visit_counts, ours.visits)
-    np.testing.assert_array_equal(theirs.action_weights, ours.policy)
-    with pytest.raises(UsageError, match="50 simulations"):
-        search.run(FIVE, (), jax.random.key(3), fives(), budget=8)

@@ -48,10 +48,10 @@ def test_every_game_uses_its_own_key():
         *(  # tests/arena/test_match.py has uct among its quick tests
             pytest.param(*spec, marks=pytest.mark.slow)
             for spec in (
-                ("flat:8,leaves=2", 1.0),
-                ("uct:12,leaves=2", 0.0),
+                ("flat:8,parallel_leaves=2", 1.0),
+                ("uct:12,parallel_leaves=2", 0.0),
                 ("puct:8,noise=0.5,evaluator=rollout,rollouts=2", 1.0),
-                ("gumbel:8,considered=4,evaluator=rollout", 0.0),
+                ("gumbel:8,max_considered=4,evaluator=rollout", 0.0),
             )
         ),
     ],

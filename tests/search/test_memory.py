@@ -22,7 +22,7 @@ LANES = 6
 ASKED: list[int] = []
 # with the emitters that users have: the suite's own round the sums of two programs in different ways
 compiled = functools.partial(jax.jit, compiler_options=quick.USUAL)
-PUCT, GUMBEL = Puct(simulations=12, noise=0.25), Gumbel(simulations=12, considered=2)
+PUCT, GUMBEL = Puct(simulations=12, noise=0.25), Gumbel(simulations=12, max_considered=2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,8 +50,8 @@ def searched() -> Any:
 
     def search() -> Any:
         root = model.start(jax.random.key(0), LANES)
-        begun = Gumbel(simulations=12, considered=4).start(model, (), jax.random.key(1), root)
-        tree = Gumbel(simulations=12, considered=4).extend(model, (), jax.random.key(2), root, begun, 12).tree
+        begun = Gumbel(simulations=12, max_considered=4).begin(model, (), jax.random.key(1), root)
+        tree = Gumbel(simulations=12, max_considered=4).extend(model, (), jax.random.key(2), begun, 12).tree
         return tree, reuse.judged(model, tree)
 
     tree, memory = compiled(search)()

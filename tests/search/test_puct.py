@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from judges import Hashed, paths, peer, picked, positions, searched
+from judges import Hashed, paths, peer, positions, searched
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games.connect4 import ConnectFour
@@ -78,7 +78,7 @@ def chosen(search: Puct, at: Node, depth: int = 1) -> list[int]:
 
 def test_hand_tree():
     """c = 5: 0.5 + 20 * 0.2 / 4, -0.5 + 20 * 0.5 / 2, 0 + 20 * 0.3 / 1."""
-    search = Puct(unvisited="even", c_init=5.0, c_base=1e9)
+    search = Puct(fpu="even", c_init=5.0, c_base=1e9)
     at = node([3, 1, 0], [1.5, -0.5, 0.0], [0.2, 0.5, 0.3], parent=16)
     np.testing.assert_allclose(scores(search, at), [1.5, 4.5, 6.0], rtol=1e-5)
     assert chosen(search, at, 0) == [2]
@@ -90,7 +90,7 @@ def test_hand_tree():
 
 
 def test_formula_of_the_text():
-    search = Puct(unvisited="even", c_init=1.414, c_base=1e9)
+    search = Puct(fpu="even", c_init=1.414, c_base=1e9)
     at = node([4, 20], [2, 0], [0.1, 0.9], parent=25)
     assert scores(search, at)[0] == pytest.approx(0.6414, abs=1e-4)
     grows = dataclasses.replace(search, c_base=19652.0)
@@ -107,7 +107,7 @@ def test_worth_of_unvisited_moves():
         assert worth[0, 1] == unseen[0]
         return np.asarray(worth)[0]
 
-    worth = {kind: worths(Puct(unvisited=kind)) for kind in ("worst", "even", "parent")}
+    worth = {kind: worths(Puct(fpu=kind)) for kind in ("worst", "even", "parent")}
     np.testing.assert_allclose(worth["worst"], [1.0, 0.0, 0.0], atol=1e-6)
     np.testing.assert_allclose(worth["even"], [0.5, 0.0, -0.5], atol=1e-6)
     np.testing.assert_allclose(worth["parent"], [0.5, 0.25 - 0.2 * 0.8, -0.5], atol=1e-6)
@@ -129,7 +129,7 @@ def test_mctx_where_its_noise_does_not_decide():
 @pytest.mark.parametrize(("budget", "calls"), [(6400, 800), (13, 2)])
 def test_leaves_of_a_round_share_a_call(budget: int, calls: int):
     root = positions(THREE.game, 2, 0)
-    result, q = searched(Puct(6400, leaves=8, solver=False), THREE, root, budget)
+    result, q = searched(Puct(6400, parallel_leaves=8, solver=False), THREE, root, budget)
     assert q.calls == calls
     assert q.tree.visits[:, 0].tolist() == [budget + 1] * 2
     assert result.visits.sum(axis=-1).tolist() == [budget] * 2
@@ -151,7 +151,7 @@ def test_leaves_of_a_round_share_a_call(budget: int, calls: int):
 def test_leaves_that_meet_are_judged_once():
     """Eight walks of a round down a shaft end in one leaf: one node, eight visits."""
     root = positions(SHAFT.game, 2, 0)
-    result, q = searched(Puct(64, leaves=8), SHAFT, root, [24, 20])
+    result, q = searched(Puct(64, parallel_leaves=8), SHAFT, root, [24, 20])
     assert q.tree.used.tolist() == [4, 4]
     assert q.tree.visits[:, :4].tolist() == [[25, 24, 16, 8], [21, 20, 12, 4]]
     assert result.visits.tolist() == [[24], [20]]
@@ -159,7 +159,7 @@ def test_leaves_that_meet_are_judged_once():
     assert q.tree.value[0, 3] == pytest.approx(raw[3], abs=1e-6)
     assert q.tree.value[0, 2] == pytest.approx((raw[2] + raw[3]) / 2, abs=1e-6)
     assert result.healthy.all()
-    done, q = searched(Puct(64, leaves=8), SHAFT, root, 64)
+    done, q = searched(Puct(64, parallel_leaves=8), SHAFT, root, 64)
     assert done.solved.all()
     assert not done.value.any()
     assert q.done.tolist() == [48, 48], "the end of the shaft is a draw, and six rounds prove it"
@@ -170,7 +170,7 @@ def test_walks_under_way_count_as_lost():
     root = positions(FIVE.game, LANES, 22)
     nodes = {}
     for loss in (0.0, 1.0):
-        _, q = searched(Puct(100, solver=False, leaves=8, loss=loss), FIVE, root)
+        _, q = searched(Puct(100, solver=False, parallel_leaves=8, virtual_loss=loss), FIVE, root)
         nodes[loss] = q.tree.used.mean()
     assert nodes[1.0] > 1.3 * nodes[0.0]
 
@@ -179,9 +179,9 @@ def test_one_leaf_a_round_is_plain_search():
     """Several leaves with a budget of one each are the plain search as well."""
     root = positions(FIVE.game, LANES, 22)
     plain, _ = searched(Puct(100, solver=False), FIVE, root, 1)
-    batch, _ = searched(Puct(100, solver=False, leaves=8), FIVE, root, 1)
+    batch, _ = searched(Puct(100, solver=False, parallel_leaves=8), FIVE, root, 1)
     np.testing.assert_array_equal(plain.visits, batch.visits)
-    wide, q = searched(Puct(100, solver=False, leaves=8), FIVE, root)
+    wide, q = searched(Puct(100, solver=False, parallel_leaves=8), FIVE, root)
     assert q.calls == 13
     assert (wide.visits.sum(axis=-1) == 100).all()
 
@@ -228,7 +228,7 @@ def test_temperature_by_game():
     search = Puct(100, solver=False)
     best, q = searched(search, FIVE, root)
     q = jax.device_put(q)
-    run = jax.jit(lambda key, heat: search.result(FIVE, key, root, q, heat).action)
+    run = jax.jit(lambda key, heat: search.result(key, q, heat).action)
     heat = jnp.where(jnp.arange(LANES) % 2 == 0, 0.0, 1.0)
     drawn = np.stack([np.asarray(run(jax.random.key(k), heat)) for k in range(20)])
     assert (drawn[:, ::2] == best.action[::2]).all()
@@ -261,18 +261,18 @@ def test_forced_playouts_and_their_pruning():
 def test_forced_playouts_by_hand():
     """Only at the root, and only moves that were tried; the first due is served."""
     at = node([90, 0, 1, 3], [80, 0, -1, -3], [0.9, 0.05, 0.03, 0.02], parent=95)
-    search = Puct(unvisited="even", forced=2.0)
+    search = Puct(fpu="even", forced=2.0)
     np.testing.assert_array_equal(
         np.asarray(search._forced_visits(at.edges.visits, at.below.prior))[0] > np.array([0, 0, 1, 3]), [1, 1, 1, 0]
     )
     assert chosen(search, at, 0) == [2]
     assert chosen(search, at, 1) == [0]
-    assert chosen(Puct(unvisited="even"), at, 0) == [0]
+    assert chosen(Puct(fpu="even"), at, 0) == [0]
 
 
 def test_pruning_by_hand():
     """A move that the formula alone would not have visited so often is left with what it would."""
-    search = Puct(unvisited="even", c_init=1.0, c_base=1e9, forced=2.0)
+    search = Puct(fpu="even", c_init=1.0, c_base=1e9, forced=2.0)
     at = node([60, 30, 9, 0], [30, 9, -9, 0], [0.4, 0.3, 0.2, 0.1], parent=100)
     pruned = np.asarray(search._pruned(at.edges))[0]
     target = 0.5 + 10 * 0.4 / 61
@@ -301,23 +301,15 @@ def test_searched_policy_is_visits_of_legal_moves():
     assert (result.visits[~np.asarray(FIVE.legal(root))] == 0).all()
 
 
-def test_backend_is_mctx_itself():
-    root = picked(positions(FIVE.game, LANES, 22), np.arange(4))
-    search = Puct(30, c_init=2.0, c_base=100.0, backend="mctx")
-    theirs = jax.jit(lambda root: search.run(FIVE, (), jax.random.key(3), root))(root)
-    ours, _ = searched(Puct(30, c_init=2.0, c_base=100.0, solver=False), FIVE, root)
-    np.testing.assert_array_equal(theirs.visits, ours.visits)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
         {"simulations": 0},
-        {"leaves": 0},
-        {"loss": -1.0},
+        {"parallel_leaves": 0},
+        {"virtual_loss": -1.0},
         {"noise": 1.5},
         {"forced": -1.0},
-        {"backend": "mctx", "forced": 2.0},
+        {"fpu": "best"},
     ],
 )
 def test_settings_are_checked(wrong):

@@ -21,11 +21,11 @@ from jaxgo.search.uct import Uct
 
 THREE = Mnk(3, 3, 3)
 SEARCHES = {
-    "gumbel": Gumbel(200, 5, scale=0.0),
+    "gumbel": Gumbel(200, 5, gumbel_scale=0.0),
     "puct": Puct(200),
-    "puct-8": Puct(200, leaves=8),
+    "puct-8": Puct(200, parallel_leaves=8),
     "uct": Uct(200),
-    "uct-8": Uct(200, leaves=8),
+    "uct-8": Uct(200, parallel_leaves=8),
 }
 
 
@@ -160,7 +160,7 @@ def bans():
     "search",
     [
         pytest.param(Uct(300, nodes=601), marks=pytest.mark.slow, id="uct"),
-        pytest.param(Puct(300, nodes=601, leaves=4), id="puct"),
+        pytest.param(Puct(300, nodes=601, parallel_leaves=4), id="puct"),
     ],
 )
 def test_moves_that_superko_bans_take_their_results_with_them(search):
@@ -168,10 +168,10 @@ def test_moves_that_superko_bans_take_their_results_with_them(search):
     banned = np.asarray(banned)
     key = jax.random.key(0)
     run = verbs(search, Model(SMALL, Uniform()))
-    blank = jax.eval_shape(lambda: search.start(Model(SMALL, Uniform()), (), key, before))
+    blank = jax.eval_shape(lambda: search.begin(Model(SMALL, Uniform()), (), key, before))
     blank = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), blank)
     budget = jnp.full(8, 300, jnp.int32)
-    old = run.extend(key, before, run.follow(key, blank, jnp.full(8, -1, jnp.int32), before), budget)
+    old = run.extend(key, run.follow(key, blank, jnp.full(8, -1, jnp.int32), before), budget)
     q = jax.device_get(run.follow(key, old, action, root))
     old = jax.device_get(old)
     lost = 0
@@ -194,7 +194,7 @@ def test_moves_that_superko_bans_take_their_results_with_them(search):
             assert now[()].proven == closed
             assert now[()].value == pytest.approx(sign * max(known) if closed else mean, abs=1e-5)
     assert lost > 0, "no tree had walked into a ban"
-    result = run.result(key, root, run.extend(key, root, q, budget))
+    result = run.result(key, run.extend(key, q, budget))
     assert (np.asarray(result.visits)[banned] == 0).all()
     assert (np.asarray(result.policy)[banned] == 0).all()
     np.testing.assert_allclose(result.policy.sum(axis=-1), 1.0, atol=1e-5)

@@ -14,7 +14,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators import Evaluator, Heuristic, Rollout, Uniform
 from jaxgo.games import make
-from jaxgo.search import SEARCHES, Flat, Greedy, Model, Random, Search, SearchResult
+from jaxgo.search import PRESETS, SEARCHES, Flat, Greedy, Model, Random, Search, SearchResult
 
 TICTACTOE, DODGEM = make("tictactoe"), make("dodgem3")
 
@@ -95,7 +95,7 @@ def test_flat_pulls_every_move_once_first_and_counts_every_playout():
     result = search(Flat(), TICTACTOE, Rollout(unfinished="even"), root, budget=9)
     assert result.visits.tolist() == [[1] * 9] * 2
     assert set(result.q.reshape(-1).tolist()) <= {-1.0, 0.0, 1.0}
-    several = search(Flat(leaves=4), TICTACTOE, Rollout(), root, budget=103)
+    several = search(Flat(parallel_leaves=4), TICTACTOE, Rollout(), root, budget=103)
     assert several.visits.sum(axis=1).tolist() == [103, 103]
     assert (several.visits >= 1).all()
 
@@ -114,13 +114,13 @@ def test_a_clear_lead_in_results_beats_belief():
     # weight 0.7: the least believed move wins as soon as its mean result leads by more than 0.3 / 0.7 = 0.43
     flat, model = Flat(weight=0.7), Model(TICTACTOE, Uniform())
     root = placed([0] * 9, 0)
-    q = flat.start(model, (), jax.random.key(0), root)
+    state = flat.begin(model, (), jax.random.key(0), root)
     belief = jnp.ones((1, 9)).at[0, 3].set(0.0)
     for lead, action in ((0.45, 3), (0.41, None)):
         # values in [-1, 1]: a lead of x in the share of wins is one of 2x
         total = jnp.zeros((1, 9)).at[0, 3].set(20.0 * lead)
-        known = q._replace(belief=belief, total=total, visits=jnp.full((1, 9), 10, jnp.int32))
-        best = int(flat.result(model, jax.random.key(1), root, known).action[0])
+        known = state._replace(belief=belief, total=total, visits=jnp.full((1, 9), 10, jnp.int32))
+        best = int(flat.result(jax.random.key(1), known).action[0])
         assert (best == 3) == (action == 3)
 
 
@@ -134,24 +134,27 @@ def test_a_bandit_finds_the_better_arm_and_wastes_little():
 def test_resumed_is_one_shot_for_flat():
     model, root, key = Model(TICTACTOE, Rollout()), placed(MUST_BLOCK, 0, 3), jax.random.key(4)
     flat = Flat()
-    start = jax.jit(lambda: flat.start(model, (), key, root))()
-    extend = jax.jit(lambda q, budget: flat.extend(model, (), key, root, q, budget))
+    start = jax.jit(lambda: flat.begin(model, (), key, root))()
+    extend = jax.jit(lambda state, budget: flat.extend(model, (), key, state, budget))
     once = extend(start, jnp.int32(50))
     parts = extend(extend(start, jnp.int32(20)), jnp.int32(30))
     assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(once), jax.tree.leaves(parts), strict=True))
     assert extend(start, jnp.array([0, 7, 20])).done.tolist() == [0, 7, 20]
 
 
-@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ("random", "greedy", "flat", "gobang", "wgomoku", "nycu3d")))
+KNOWN = SEARCHES | {name: preset.search for name, preset in PRESETS.items()}
+
+
+@pytest.mark.parametrize("name", mostly_slow(KNOWN, ("random", "greedy", "flat", "gobang", "wgomoku", "nycu3d")))
 def test_every_registered_search_plays_a_legal_move(name):
     root = placed(MUST_BLOCK, 0, 2)
-    result = search(SEARCHES[name], TICTACTOE, Heuristic(), root, budget=24)
+    result = search(KNOWN[name], TICTACTOE, Heuristic(), root, budget=24)
     assert all(MUST_BLOCK[a] == 0 for a in result.action.tolist())
     np.testing.assert_allclose(result.policy.sum(axis=1), 1.0, rtol=1e-5)
     assert result.healthy.all()
 
 
 def test_settings_that_make_no_sense_are_refused():
-    for wrong in ({"simulations": 0}, {"leaves": 0}, {"weight": 1.5}, {"c": -1.0}):
+    for wrong in ({"simulations": 0}, {"parallel_leaves": 0}, {"weight": 1.5}, {"c": -1.0}):
         with pytest.raises(UsageError):
             Flat(**wrong)

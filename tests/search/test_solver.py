@@ -21,11 +21,11 @@ from jaxgo.search.uct import Uct
 
 # by default a test runs with one or two of them, or none; with the others it is slow
 SEARCHES = {
-    "gumbel": Gumbel(simulations=100, considered=4, scale=0.0),
+    "gumbel": Gumbel(simulations=100, max_considered=4, gumbel_scale=0.0),
     "puct": Puct(simulations=100),
-    "puct-8": Puct(simulations=100, leaves=8),
+    "puct-8": Puct(simulations=100, parallel_leaves=8),
     "uct": Uct(simulations=100),
-    "uct-8": Uct(simulations=100, leaves=8),
+    "uct-8": Uct(simulations=100, parallel_leaves=8),
 }
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
@@ -125,7 +125,11 @@ def test_connect_four_endings(name):
         for column in record["moves"]:
             position, _ = play.play(game, position, jnp.int32(column))
         states.append(position.state)
-    search = {"puct": Puct(simulations=4000), "uct": Uct(simulations=4000), "gumbel": Gumbel(4000, 8, scale=0.0)}[name]
+    search = {
+        "puct": Puct(simulations=4000),
+        "uct": Uct(simulations=4000),
+        "gumbel": Gumbel(4000, 8, gumbel_scale=0.0),
+    }[name]
     result, _ = searched(search, Model(game, Uniform()), stacked(states, game))
     for lane, record in enumerate(records):
         exact = {int(c): v for c, v in record["value_per_column"].items()}

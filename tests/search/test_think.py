@@ -211,7 +211,7 @@ def test_the_tree_follows_the_game_over_two_moves():
 # -- searches without chunks -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("search", [Random(), Greedy(), Gumbel(simulations=16, backend="mctx"), Flat(simulations=16)])
+@pytest.mark.parametrize("search", [Random(), Greedy(), Flat(simulations=16)])
 def test_searches_of_every_kind_think(search):
     snapshot = thinker(search, games=2).think(Limit(simulations=16))
     assert snapshot.simulations.tolist() == [search.budget] * 2
@@ -219,7 +219,7 @@ def test_searches_of_every_kind_think(search):
 
 
 @pytest.mark.parametrize(
-    "search", [pytest.param(Gumbel(simulations=32), marks=pytest.mark.slow), Puct(simulations=32, leaves=4)]
+    "search", [pytest.param(Gumbel(simulations=32), marks=pytest.mark.slow), Puct(simulations=32, parallel_leaves=4)]
 )
 def test_chunks_change_nothing_for_rounds_of_several_leaves(search):
     model = Model(GAME, Rollout())

@@ -22,7 +22,7 @@ MODEL = Model(GAME, Hashed())
 SEARCHES = {
     "puct": Puct(simulations=32, nodes=129),
     "uct": Uct(simulations=32, nodes=129),
-    "gumbel": Gumbel(simulations=32, scale=0.0, nodes=129),
+    "gumbel": Gumbel(simulations=32, gumbel_scale=0.0, nodes=129),
 }
 KEY = jax.random.key(0)
 
@@ -30,14 +30,14 @@ KEY = jax.random.key(0)
 def begin(search, root):
     lanes = root.state.ply.shape[0]
     nothing = jnp.full(lanes, -1, jnp.int32)
-    shape = jax.eval_shape(lambda: search.start(MODEL, (), KEY, root))
+    shape = jax.eval_shape(lambda: search.begin(MODEL, (), KEY, root))
     blank = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shape)
     return verbs(search, MODEL).follow(KEY, blank, nothing, root)
 
 
 def extend(search, root, q, budget):
     lanes = root.state.ply.shape[0]
-    return verbs(search, MODEL).extend(KEY, root, q, jnp.broadcast_to(jnp.asarray(budget, jnp.int32), (lanes,)))
+    return verbs(search, MODEL).extend(KEY, q, jnp.broadcast_to(jnp.asarray(budget, jnp.int32), (lanes,)))
 
 
 def check(tree, lane: int) -> None:
@@ -90,7 +90,7 @@ def test_resumed_is_one_shot(name):
 def test_following_a_move_keeps_its_subtree_node_by_node(name):
     search, root = SEARCHES[name], positions(GAME, 16, 20)
     q = extend(search, root, begin(search, root), 32)
-    result = verbs(search, MODEL).result(KEY, root, q)
+    result = verbs(search, MODEL).result(KEY, q)
     moved, _ = jax.jit(MODEL.play)(root, result.action)
     after = jax.device_get(verbs(search, MODEL).follow(KEY, q, result.action, moved))
     before = jax.device_get(q)
@@ -138,7 +138,7 @@ def test_any_sequence_of_verbs_leaves_sound_trees(name, steps):
         if verb == "extend":
             q = extend(search, root, q, amount)
         elif verb == "follow":
-            action = verbs(search, MODEL).result(KEY, root, q).action
+            action = verbs(search, MODEL).result(KEY, q).action
             moved, _ = jax.jit(MODEL.play)(root, action)
             over = np.asarray(jax.jit(MODEL.over)(moved))
             if over.any():

@@ -11,12 +11,12 @@ from judges import Hashed, Road
 
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Evaluation, Evaluator
-from jaxgo.search import Greedy, Gumbel, Model, Search
+from jaxgo.search import Greedy, Gumbel, Model, Puct, Search
 from jaxgo.search.base import SearchResult
 from jaxgo.selfplay import Selfplay, SelfplayConfig, sharpen
 
 GAMES, STEPS = 32, 24
-SEARCH = Gumbel(simulations=4, considered=2, solver=False)
+SEARCH = Gumbel(simulations=4, max_considered=2, solver=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,3 +170,34 @@ def test_proofs_are_labels_only_where_a_tree_knows_all_that_decides(repetition, 
 def test_impossible_settings_are_refused(change, said):
     with pytest.raises(UsageError, match=said):
         SelfplayConfig(**change)
+
+
+def test_surprise_is_measured_from_the_prior_without_noise():
+    plies, _ = collected(Hashed(), Puct(simulations=3, noise=0.9, alpha=0.1, solver=False), games=8, opening=0.0)
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), plies.state)
+    judged = Hashed()(Road(), (), jax.random.key(0), flat).logits
+    logits = np.where(jax.vmap(Road().legal)(flat), judged, -np.inf)
+    prior = np.exp(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
+    policy = plies.policy.astype(np.float32).reshape(prior.shape)
+    terms = np.where(policy > 0, policy * np.log(np.maximum(policy, 1e-9) / np.maximum(prior, 1e-9)), 0.0)
+    np.testing.assert_allclose(plies.surprise.reshape(-1), terms.sum(axis=-1), atol=0.01)
+
+
+@dataclasses.dataclass(frozen=True)
+class Whole(Gumbel):
+    """Runs whole searches only."""
+
+    @property
+    def resumable(self) -> bool:
+        return False
+
+    def extend(self, model: Any, params: Any, key: Any, state: Any, budget: Any) -> Any:
+        assert budget == self.simulations
+        return super().extend(model, params, key, state, budget)
+
+
+def test_searches_that_cannot_be_resumed_play_and_are_no_cheap_ones():
+    plies, _ = collected(Hashed(), Whole(simulations=3), games=4)
+    assert plies.full.all()
+    with pytest.raises(UsageError, match=r"whole runs whole searches only; set selfplay\.cheap to 0"):
+        Selfplay(Whole(simulations=3), Model(Road(), Hashed()), SelfplayConfig(cheap=2))

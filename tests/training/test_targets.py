@@ -165,7 +165,7 @@ class _Pair(NamedTuple):
 def road():
     """Self-play of a game of double moves, with its labels when nothing is left to the search."""
     config = SelfplayConfig(games=16, steps=40, opening=0.0)
-    player = Selfplay(Gumbel(simulations=3, considered=2, solver=False), Model(Road(), Hashed()), config)
+    player = Selfplay(Gumbel(simulations=3, max_considered=2, solver=False), Model(Road(), Hashed()), config)
 
     @jax.jit
     def run(key):

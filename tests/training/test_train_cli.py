@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 # few and small programs: the tests are about the command, not about strength
 TINY = shlex.split(
     "tictactoe-smoke --plain --budget.seconds 0 --budget.iterations 8 --save-every 0.001 --search.simulations 4 "
-    "--search.considered 2 --selfplay.games 8 --selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 "
+    "--search.max_considered 2 --selfplay.games 8 --selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 "
     "--replay.capacity 256 --replay.start 32 --judge.opponents random --judge.final random --judge.final-pairs 2"
 )
 

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import EMPTY, Action, Game, Piece, Threats
 from jaxgo.games.gomoku import lines, openings, point_scores, renju
 from jaxgo.games.gomoku.lines import Rows, Rule
@@ -68,9 +68,9 @@ class Gomoku(Game[GomokuState]):
         if not 5 <= self.size <= 20:
             raise UsageError(f"size={self.size} of gomoku is not between 5 and 20")
         if self.rules not in get_args(Rules):
-            raise choose("rules of gomoku", self.rules, get_args(Rules))
+            raise unknown_name("rules of gomoku", self.rules, get_args(Rules))
         if self.opening not in get_args(Opening):
-            raise choose("opening of gomoku", self.opening, get_args(Opening))
+            raise unknown_name("opening of gomoku", self.opening, get_args(Opening))
         openings.check(self.opening, self.size)
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import EMPTY, Action, Game, Piece
 from jaxgo.games.boards import nibbles
 from jaxgo.games.boards.nibbles import any_square, equal, unpack, widen
@@ -64,9 +64,9 @@ class Maharajah(Game[MaharajahState]):
 
     def __post_init__(self) -> None:
         if self.layout not in LAYOUTS:
-            raise choose("layout of maharajah", self.layout, LAYOUTS)
+            raise unknown_name("layout of maharajah", self.layout, LAYOUTS)
         if self.goal not in GOALS:
-            raise choose("goal of maharajah", self.goal, GOALS)
+            raise unknown_name("goal of maharajah", self.goal, GOALS)
         if not 1 <= self.max_plies <= 10_000:
             raise UsageError(f"max_plies={self.max_plies} of maharajah is not between 1 and 10000")
 

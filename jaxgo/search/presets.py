@@ -1,0 +1,46 @@
+"""Programs that people know, as settings: a search and the evaluator that it implies. Any option can be changed.
+
+Each has the formula and the playouts of the program that it is named after; what else there is to such a program (move
+filters, threat searches, opening tables) is not here.
+"""
+
+import dataclasses
+
+from jaxgo.evaluators import Evaluator, Heuristic, Rollout
+from jaxgo.search.base import Search
+from jaxgo.search.flat import Flat
+from jaxgo.search.puct import Puct
+from jaxgo.search.uct import Uct
+
+TO_THE_END = 100_000  # plies; no game is as long
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """How somebody's program searches, and what it plans with where no network is named."""
+
+    search: Search
+    evaluator: Evaluator
+
+
+# moves that are all alike, until the game is over
+PLAIN = Rollout(weighted=False, depth=TO_THE_END)
+
+PRESETS: dict[str, Preset] = {
+    # AlphaZero as it plays matches (noise belongs to self-play): an unvisited move counts as even
+    "alphazero": Preset(Puct(simulations=800, fpu="even", alpha=0.03), Heuristic()),
+    # the Gobang bot for boardgame.io: q + 5 p sqrt(N) / (n + 1), eight leaves a round, plain playouts
+    "gobang": Preset(
+        Puct(simulations=6400, c_init=5.0, c_base=1e9, fpu="even", parallel_leaves=8, virtual_loss=0.0, alpha=0.03),
+        PLAIN,
+    ),
+    # Zero+ (gomokuzero): UCB1 with sqrt 2, playouts of ten weighted moves that are then judged
+    "zeroplus": Preset(Uct(c=1.4142135), Rollout(depth=10, prior="weights")),
+    # Dagaz: a flat bandit with sqrt 2, the final choice 0.7 results and 0.3 move weights
+    "dagaz": Preset(Flat(c=1.4142135, weight=0.7), Rollout()),
+    # Connect Four 3D of NYCU: UCB1 with 1.414 and a decimal logarithm; and PUCT with its connect-and-block prior
+    "nycu3d": Preset(Uct(c=1.414, log="decimal"), PLAIN),
+    "nycu3d-puct": Preset(Puct(c_init=1.414, c_base=1e9, fpu="even"), dataclasses.replace(PLAIN, prior="weights")),
+    # wgomoku: UCB1 with 1.4, playouts only after half of the simulations
+    "wgomoku": Preset(Uct(simulations=10_000, c=1.4, delay=5_000), Rollout()),
+}

@@ -1,0 +1,146 @@
+"""What holds for every search: its state, its room, its quiet self, and what it may call proven."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from judges import Hashed, positions, searched, verbs
+from support import mostly_slow
+
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import EVALUATORS
+from jaxgo.games import make
+from jaxgo.games.mnk import Mnk
+from jaxgo.search import PRESETS, SEARCHES, Flat, Gumbel, Model, Puct, SearchState, Uct
+from jaxgo.search.model import ILLEGAL
+
+KEY = jax.random.key(0)
+FOUR = Model(make("connect4"), Hashed())
+LANES = 8
+
+
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ("random", "greedy", "flat", "puct", "gumbel")))
+def test_the_state_of_every_search_can_be_read(name: str):
+    search, root = SEARCHES[name], positions(FOUR.game, LANES, 20)
+    state = jax.jit(lambda root: search.begin(FOUR, (), KEY, root))(root)
+    assert isinstance(state, SearchState)
+    assert search.default_evaluator in EVALUATORS
+    assert state.done.tolist() == [0] * LANES
+    assert int(state.calls) == 0
+    jax.tree.map(np.testing.assert_array_equal, state.root, root)
+    np.testing.assert_array_equal(np.asarray(state.prior) > ILLEGAL, FOUR.legal(root))
+
+
+def test_quiet_searches_do_not_explore():
+    noisy = Puct(noise=0.25, forced=2.0, fpu="parent", parallel_leaves=4)
+    assert noisy.quiet() == Puct(fpu="parent", parallel_leaves=4)
+    assert Gumbel(max_considered=5, min_value_range=1.0).quiet() == Gumbel(
+        max_considered=5, min_value_range=1.0, gumbel_scale=0.0
+    )
+    known = [*SEARCHES.values(), *(preset.search for preset in PRESETS.values())]
+    assert all(search.quiet().quiet() == search.quiet() for search in known)
+
+
+# -- room ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        Uct(simulations=12),
+        *(
+            pytest.param(search, marks=pytest.mark.slow)
+            for search in (Gumbel(simulations=12, max_considered=4), Puct(simulations=12, parallel_leaves=2))
+        ),
+    ],
+)
+def test_a_larger_budget_finds_room_or_is_refused(search: Any):
+    root = positions(FOUR.game, 2, 0)
+
+    @jax.jit
+    def go(root: Any) -> Any:
+        state = search.extend(FOUR, (), KEY, search.begin(FOUR, (), KEY, root, 20), 20)
+        result = search.result(KEY, state)
+        after = search.follow(FOUR, (), KEY, state, result.action, FOUR.play(root, result.action)[0], 20)
+        return result, after.tree.visits[:, 0], search.extend(FOUR, (), KEY, after, 20).done
+
+    result, kept, done = go(root)
+    assert result.visits.sum(axis=-1).tolist() == [20, 20]
+    assert kept.max() > 1
+    assert done.tolist() == [20, 20]
+    with pytest.raises(UsageError, match="20 simulations do not fit into a tree that was begun for 12"):
+        jax.eval_shape(lambda root: search.extend(FOUR, (), KEY, search.begin(FOUR, (), KEY, root), 20), root)
+    shapes = jax.eval_shape(lambda root: dataclasses.replace(search, nodes=4).begin(FOUR, (), KEY, root, 20), root)
+    assert shapes.tree.visits.shape == (2, 4)
+
+
+# -- what is proven ----------------------------------------------------------------------------------------------
+
+
+def ends_at_once(model: Model, root: Any) -> np.ndarray:
+    """Which legal moves end the game, played one by one."""
+    legal, play = np.asarray(model.legal(root)), jax.jit(lambda root, a: model.over(model.play(root, a)[0]))
+    moves = [np.asarray(play(root, jnp.full(len(legal), a, jnp.int32))) for a in range(legal.shape[1])]
+    return legal & np.stack(moves, axis=1)
+
+
+def test_where_the_rules_look_back_only_what_ends_at_once_is_proven():
+    """Dodgem 3x3: with draws by repetition a proof of the tree, which knows no history, is no fact."""
+    claims = {}
+    for repetition in ("none", "draw"):
+        model = Model(make("dodgem3", repetition=repetition), Hashed())
+        root = positions(model.game, 64, 40)
+        result, state = searched(Uct(simulations=150), model, root)
+        claims[repetition] = result.solved.sum()
+        if repetition == "none":
+            continue
+        ends = ends_at_once(model, root)
+        assert ends.any()
+        assert not (result.proven & ~ends).any()
+        assert (result.proven == ends)[~state.tree.proven[:, 0]].all()
+        wins = (ends & (result.q >= 1.0)).any(axis=-1)
+        np.testing.assert_array_equal(result.solved, wins & state.tree.proven[:, 0])
+        assert (state.tree.proven[:, 0] & ~result.solved).any(), "the tree had nothing to be modest about"
+    assert claims["none"] > claims["draw"]
+
+
+# -- gumbel after a move, flat among equals -----------------------------------------------------------------------
+
+
+def test_gumbel_after_a_move_counts_what_it_spent_itself():
+    """Visits that a kept subtree brought along are knowledge, and no part of the new halving."""
+    search, root = (
+        Gumbel(simulations=48, max_considered=4, gumbel_scale=0.0, nodes=97, solver=False),
+        positions(FOUR.game, 32, 6),
+    )
+    run = verbs(search, FOUR)
+    blank = jax.tree.map(
+        lambda x: np.zeros(x.shape, x.dtype), jax.eval_shape(lambda: search.begin(FOUR, (), KEY, root))
+    )
+    budget = jnp.full(32, 48, jnp.int32)
+    state = run.extend(KEY, run.follow(KEY, blank, jnp.full(32, -1, jnp.int32), root), budget)
+    action = run.result(KEY, state).action
+    moved = jax.jit(lambda root, action: FOUR.play(root, action)[0])(root, action)
+    kept = run.follow(KEY, state, action, moved)
+    before = np.asarray(run.result(KEY, kept).visits)
+    result = run.result(KEY, run.extend(KEY, kept, budget))
+    spent, lanes = np.asarray(result.visits) - before, np.arange(32)
+    assert (before.sum(axis=-1) > 0).any()
+    np.testing.assert_array_equal(spent[lanes, result.action], spent.max(axis=-1))
+    most = np.asarray(result.visits).max(axis=-1)
+    assert (np.asarray(result.visits)[lanes, result.action] < most).any(), "the two counts never differ here"
+
+
+def test_flat_tries_equals_in_an_order_of_chance():
+    """Each move that was never tried has its own place in the order, however close their numbers."""
+    model, flat = Model(Mnk(5, 5, 4), EVALUATORS["uniform"]), Flat(simulations=25)
+    root = positions(model.game, 16, 0)
+    state = jax.jit(lambda root: flat.begin(model, (), KEY, root))(root)
+    pull = jax.jit(lambda state: flat.extend(model, (), KEY, state, 1))
+    wanted = np.argsort(-np.asarray(state.belief + state.noise), axis=-1)
+    for place in range(25):
+        before, state = np.asarray(state.visits), pull(state)
+        np.testing.assert_array_equal((np.asarray(state.visits) - before).argmax(axis=-1), wanted[:, place])
