@@ -92,7 +92,7 @@ class Mind:
         thinker, game, view = self._thinker, board.game, board.now
         thinker.begin(_batch(view.position))
         thinker.warm(None)
-        thinker.think(Limit(simulations=2 * max(1, getattr(thinker.search, "leaves", 1))))
+        thinker.think(Limit(simulations=2 * max(1, thinker.search.parallel_leaves)))
         action = int(np.flatnonzero(view.legal)[0])
         after = look(game, view.position, action)
         if not after.over:
@@ -135,7 +135,7 @@ class Mind:
 
     def _thought(self, job: Thinking, board: Board, snapshot: Snapshot, detail: bool, final: bool) -> Thought:
         result, name = snapshot.result, board.game.action_name
-        tree = analysis.of_state(self._thinker.state) if detail else None
+        tree = self._thinker.tree if detail else None
         moves = analysis.table(result, name, tree)
         best = moves[0]
         return Thought(
@@ -156,7 +156,7 @@ class Mind:
 
 def with_room(search: Search, game: Game[Any], room_bytes: int) -> Search:
     """The search with a tree of one fixed size: growing would compile, while a clock runs."""
-    if getattr(search, "nodes", 1) != 0:
+    if search.nodes != 0:
         return search
     node = state_bytes(game) + 8 * game.num_actions + 64
     room = min(room_bytes // node, MOST_NODES)

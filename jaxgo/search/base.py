@@ -89,7 +89,7 @@ class Search(abc.ABC, Generic[S]):
 
     default_evaluator: ClassVar[str] = "heuristic"  # by its name in EVALUATORS: who judges where nobody is named
     parallel_leaves: int = 1  # of one game in one evaluator call: budgets are best spent in multiples of it
-    nodes: int = 0  # room in the tree; 0: what is planned, and who drives the search may make it grow
+    nodes: int = -1  # room in the tree; 0: what is planned, and it may grow; below 0: the search keeps none
 
     @abc.abstractmethod
     def begin(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> S:

@@ -222,7 +222,7 @@ class Thinker:
     def _make_room(self, count: int, most_bytes: int) -> None:
         """Grows the tree of a search without fixed room, to twice its size as often as needed."""
         state, tree = self.state, self.tree
-        if state is None or tree is None or not self._chunked or self.search.nodes:
+        if state is None or tree is None or self.search.nodes != 0:
             return
         room = before = tree.visits.shape[1]
         needed = int(np.asarray(tree.used).max()) + count

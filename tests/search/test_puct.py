@@ -309,7 +309,6 @@ def test_searched_policy_is_visits_of_legal_moves():
         {"virtual_loss": -1.0},
         {"noise": 1.5},
         {"forced": -1.0},
-        {"fpu": "best"},
     ],
 )
 def test_settings_are_checked(wrong):
