@@ -129,9 +129,7 @@ class AlphaBeta(Search[AlphaBetaState]):
         """The table stays: what it knows is true of positions, not of roots."""
         return self._begun(model, params, key, root, state.table, state.history / 4)
 
-    def extend(
-        self, model: Model, params: Params, key: Array, state: AlphaBetaState, budget: Budget
-    ) -> AlphaBetaState:
+    def extend(self, model: Model, params: Params, key: Array, state: AlphaBetaState, budget: Budget) -> AlphaBetaState:
         spent = state.done + per_game(budget, state.done.shape[0], jnp.int32)
 
         def active(q: AlphaBetaState) -> Bool[Array, " B"]:
