@@ -1,0 +1,1 @@
+"""Games of other libraries as games of jaxgo."""
