@@ -32,8 +32,8 @@ from jaxgo.training.presets import PRESETS
 VARIANTS: dict[str, dict[str, Any]] = {
     "span": {"search.min_value_range": 0.0},
     "openings": {"selfplay.opening": 0.0},
-    "cap": {"selfplay.cheap": 8, "selfplay.full": 0.25},
-    "trust": {"targets.trust": 1.0},
+    "cap": {"selfplay.fast_simulations": 8, "selfplay.full_share": 0.25},
+    "trust": {"targets.td_lambda": 1.0},
     "surprise": {"targets.surprise": 0.0},
     "short": {"targets.heads": ()},
     "ema": {"learner.ema": 0.0},

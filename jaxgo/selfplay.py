@@ -27,11 +27,11 @@ class SelfplayConfig:
 
     games: int = 256  # at once, all devices together
     steps: int = 16  # plies of one iteration
-    cheap: int = 0  # simulations of a cheap search, which only moves the game along; 0: every search is full
-    full: float = 0.25  # share of full searches where there are cheap ones
-    heat: float = 1.0  # temperature of the first plies
-    cool: float = 0.2  # what it falls to; 0: the search's own choice
-    half_life: float = 10.0  # plies in which what is above `cool` halves
+    fast_simulations: int = 0  # of a fast search, which only moves the game along; 0: every search is full
+    full_share: float = 0.25  # of full searches, where there are fast ones
+    temperature: float = 1.0  # at the first ply
+    final_temperature: float = 0.2  # what it falls to; 0: the search's own choice
+    half_life: float = 10.0  # plies in which what is above `final_temperature` halves
     opening: float = 0.5  # share of games that begin with random moves
     opening_plies: int = 8  # at most
     book: str = ""  # where games begin: a file of openings, or "balanced"; empty: at the start
@@ -44,18 +44,21 @@ class SelfplayConfig:
         check_finite("selfplay.", self)
         if self.games < 1 or self.steps < 1:
             raise UsageError("selfplay.games and selfplay.steps are at least 1")
-        for name in ("full", "opening", "book_share", "play_on", "resign"):
+        for name in ("full_share", "opening", "book_share", "play_on", "resign"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise UsageError(f"selfplay.{name} is a share from 0 to 1, not {getattr(self, name)}")
-        if min(self.cheap, self.opening_plies, self.horizon) < 0 or min(self.heat, self.cool) < 0:
-            raise UsageError("selfplay.cheap, opening_plies, horizon, heat and cool are at least 0")
+        if min(self.fast_simulations, self.opening_plies, self.horizon) < 0:
+            raise UsageError("selfplay.fast_simulations, opening_plies and horizon are at least 0")
+        if min(self.temperature, self.final_temperature) < 0:
+            raise UsageError("selfplay.temperature and final_temperature are at least 0")
         if not self.half_life > 0:
             raise UsageError(f"selfplay.half_life is above 0, not {self.half_life}")
 
-    def temperature(self, ply: Int16[Array, " B"]) -> Float32[Array, " B"]:
-        """The temperature at these plies; after six half-lives it is exactly `cool`, and 0 leaves nothing to chance."""
+    def temperature_at(self, ply: Int16[Array, " B"]) -> Float32[Array, " B"]:
+        """The temperature at these plies; after six half-lives it is exactly the final one, and 0 leaves no chance."""
         left = 0.5 ** (ply.astype(jnp.float32) / self.half_life)
-        return self.cool + (self.heat - self.cool) * jnp.where(left > 1 / 64, left, 0.0)
+        falls = self.temperature - self.final_temperature
+        return self.final_temperature + falls * jnp.where(left > 1 / 64, left, 0.0)
 
 
 class SelfplayState(NamedTuple):
@@ -81,9 +84,9 @@ class Trajectory(NamedTuple):
     surprise: Float32[Array, "T B"]  # of the prior by the policy, in nats
     solved: Bool[Array, "T B"]  # the value is exact
     full: Bool[Array, "T B"]  # a full search
-    stray: Bool[Array, "T B"]  # the move was a random one, not the search's
-    ruled: Bool[Array, "T B"]  # the rules ended the game, so its lessons are known
-    taught: dict[str, Float16[Array, "*lesson"]]  # for seat 0, where `ruled`
+    random_move: Bool[Array, "T B"]  # of an opening, not the search's
+    ruled: Bool[Array, "T B"]  # the rules ended the game, so its auxiliary targets are known
+    aux_targets: dict[str, Float16[Array, "*target"]]  # for seat 0, where `ruled`
 
 
 class Tally(NamedTuple):
@@ -111,11 +114,12 @@ class Selfplay:
     search: Search
     model: Model
     config: SelfplayConfig
-    lessons: tuple[str, ...] = ()  # which of the game's lessons to note
+    aux_targets: tuple[str, ...] = ()  # which of the game's to note
 
     def __post_init__(self) -> None:
-        if self.config.cheap and not self.search.resumable:
-            raise UsageError(f"{type(self.search).__name__.lower()} runs whole searches only; set selfplay.cheap to 0")
+        if self.config.fast_simulations and not self.search.resumable:
+            name = type(self.search).__name__.lower()
+            raise UsageError(f"{name} runs whole searches only; set selfplay.fast_simulations to 0")
 
     def begin(self, key: Array, games: int, book: Position | None = None) -> SelfplayState:
         """So many games at their start, or at positions drawn from a book."""
@@ -180,12 +184,12 @@ class Selfplay:
         # a tree does not know which positions came before, so where that decides its proofs are guesses
         exact = self.model.game.repetition == "none"
         policy = sharpen(result) if exact else result.policy
-        stray = state.opening > 0
-        action = jnp.where(stray, draw(random, (prior > ILLEGAL).astype(jnp.float32), 1.0), result.action)
+        random_move = state.opening > 0
+        action = jnp.where(random_move, draw(random, (prior > ILLEGAL).astype(jnp.float32), 1.0), result.action)
         moved, transition = self.model.play(position, action)
 
         ruled = transition.discount == 0
-        lost = (result.value <= -self.config.resign) & ~stray & (self.config.resign > 0)
+        lost = (result.value <= -self.config.resign) & ~random_move & (self.config.resign > 0)
         resigns = lost & state.may_resign
         end = ruled | resigns
         mover = position.state.to_play
@@ -199,9 +203,9 @@ class Selfplay:
             surprise=surprise(policy, prior),
             solved=result.solved & exact,
             full=jnp.broadcast_to(full, end.shape),
-            stray=stray,
+            random_move=random_move,
             ruled=ruled & ~resigns,
-            taught=self._taught(moved.state, ruled),
+            aux_targets=self._aux_targets(moved.state, ruled),
         )
         tally = _tally(trajectory, result, gave_up, self._simulations(full))
         after = SelfplayState(moved, jnp.maximum(state.opening - jnp.int16(1), 0), state.may_resign, gave_up)
@@ -209,9 +213,9 @@ class Selfplay:
 
     def _simulations(self, full: Bool[Array, ""]) -> Budget:
         """One budget for all games, or those with a small one would wait for the others."""
-        if not self.config.cheap:
+        if not self.config.fast_simulations:
             return self.search.budget
-        return jnp.where(full, self.search.budget, self.config.cheap)
+        return jnp.where(full, self.search.budget, self.config.fast_simulations)
 
     def _think(
         self, params: Params, memory: Memory | None, key: Array, shared: Array, position: Position
@@ -219,26 +223,26 @@ class Selfplay:
         """Whether the search was a full one, what it found, the prior logits at the roots, and what was judged."""
         begin, search, choose = jax.random.split(key, 3)
         full, config = jnp.bool_(True), self.config
-        if config.cheap:
-            full = jax.random.uniform(shared) < config.full
+        if config.fast_simulations:
+            full = jax.random.uniform(shared) < config.full_share
         budget = self._simulations(full)
-        heat = config.temperature(position.state.ply)
+        temperature = config.temperature_at(position.state.ply)
         model = self.model
         if memory is not None:
             model, params = dataclasses.replace(model, evaluator=Remembering(model.evaluator)), (params, memory)
         state = self.search.begin(model, params, begin, position, budget)
         state = self.search.extend(model, params, search, state, budget)
-        result = self.search.result(choose, state, heat)
+        result = self.search.result(choose, state, temperature)
         return full, result, state.prior, None if memory is None else reuse.judged(model, state.tree)
 
-    def _taught(self, states: States, ruled: Bool[Array, " B"]) -> dict[str, Array]:
-        """The lessons of the games that ended; they may cost more than a move, and mostly no game ends."""
-        if not self.lessons:
+    def _aux_targets(self, states: States, ruled: Bool[Array, " B"]) -> dict[str, Array]:
+        """Those of the games that ended; they may cost more than a move, and mostly no game ends."""
+        if not self.aux_targets:
             return {}
 
         def read(states: States) -> dict[str, Array]:
-            known = jax.vmap(self.model.game.taught)(states)
-            return {name: known[name].astype(jnp.float16) for name in self.lessons}
+            known = jax.vmap(self.model.game.aux_values)(states)
+            return {name: known[name].astype(jnp.float16) for name in self.aux_targets}
 
         nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(read, states))
         return jax.lax.cond(ruled.any(), read, lambda _: nothing, states)

@@ -18,11 +18,11 @@ from jaxgo.system import devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.stop import Stop
-from jaxgo.training import gate, memory
+from jaxgo.training import gate, machine
 from jaxgo.training.config import TrainConfig, to_json
 from jaxgo.training.judge import MATCHES, anchor
 from jaxgo.training.loop import Report, train
-from jaxgo.training.speed import measure_evaluations
+from jaxgo.training.machine import measure_evaluations
 from jaxgo.training.trainer import Trainer
 from jaxgo.ui import run_report as reports
 from jaxgo.ui.run_screen import Screen
@@ -128,7 +128,7 @@ def check(config: TrainConfig) -> None:
     for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final]):
         load_agent(spec, game)
     gate.check(config.gate, game, config.seed)
-    memory.check(trainer)
+    machine.check(trainer)
 
 
 def _sinks(job: Job, place: Path) -> list[Sink]:

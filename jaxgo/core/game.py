@@ -61,7 +61,7 @@ class Threats(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Lesson:
+class AuxTarget:
     """What a finished game can teach besides its result: `cells`, a number in [-1, 1] for each, or one `number`."""
 
     name: str
@@ -142,12 +142,12 @@ class Game(abc.ABC, Generic[S]):
         """The symmetries of the rules, as numpy tables over the planes and the actions."""
         return board.identity(self.shape[0] * self.shape[1], self.num_actions)
 
-    def lessons(self) -> tuple[Lesson, ...]:
+    def aux_targets(self) -> tuple[AuxTarget, ...]:
         """What a network may learn from the ends of games, besides moves and results."""
         return ()
 
-    def taught(self, state: S) -> dict[str, Float32[Array, "*lesson"]]:
-        """The lessons of a finished game by name, as seat 0 sees them; for seat 1 the signs turn round."""
+    def aux_values(self, state: S) -> dict[str, Float32[Array, "*target"]]:
+        """The auxiliary targets of a finished game by name, as seat 0 sees them; for seat 1 the signs turn round."""
         return {}
 
     def threats(self, state: S) -> Threats:

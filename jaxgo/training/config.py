@@ -7,28 +7,147 @@ from typing import Any, cast
 from jaxgo.core.errors import UsageError, check_finite, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.games import make
-from jaxgo.nets import NETS, Net, ResNet
+from jaxgo.nets import Head, Net, ResNet
 from jaxgo.nets import from_json as net_from_json
 from jaxgo.nets import to_json as net_to_json
 from jaxgo.search import SEARCHES, Gumbel, Search
 from jaxgo.selfplay import SelfplayConfig
-from jaxgo.training.gate import GateConfig
-from jaxgo.training.judge import JudgeConfig
-from jaxgo.training.learner import LearnerConfig
-from jaxgo.training.replay import ReplayConfig
-from jaxgo.training.targets import TargetsConfig
 
+SHORT, REPLY = "short", "reply"  # heads that every game can teach
+MEMORIES = ("device", "host")
+OPTIMIZERS = ("adamw", "sgd")
 MOST_SEEDS = 2**31 - 1  # the gate takes the one after
+HORIZON = 400  # plies that wait for the end of their game at most, unless asked for
 
-__all__ = ["Budget", "JudgeConfig", "LearnerConfig", "ReplayConfig", "SelfplayConfig", "TargetsConfig", "TrainConfig"]
+
+@dataclasses.dataclass(frozen=True)
+class TargetsConfig:
+    """What is learnt from a game."""
+
+    td_lambda: float = 0.9  # 1: the label is the result of the game; less: later root values have a say in it
+    bootstrap_weight: float = 0.5  # of values that no result stands behind, only the search
+    fast_weight: float = 0.25  # how often a position with a fast search is drawn, against one with a full search
+    surprise: float = 0.5  # share of a sample's weight that goes by how much the search changed the policy
+    heads: tuple[str, ...] = (SHORT,)  # besides policy and value: short, reply, and the game's auxiliary targets
+    horizons: tuple[float, ...] = (4.0, 12.0)  # plies over which `short` averages the root values to come
+
+    def __post_init__(self) -> None:
+        check_finite("targets.", self)
+        for name in ("td_lambda", "bootstrap_weight", "fast_weight", "surprise"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise UsageError(f"targets.{name} is a share from 0 to 1, not {getattr(self, name)}")
+        if any(not plies >= 1.0 for plies in self.horizons):
+            raise UsageError("targets.horizons are plies, at least 1 each")
+
+    def make_heads(self, game: Game[Any]) -> tuple[Head, ...]:
+        """The further heads of a network; a UsageError names those that this game has."""
+        known = {
+            SHORT: Head(SHORT, "values", len(self.horizons)),
+            REPLY: Head(REPLY, "policy"),
+            **{target.name: Head(target.name, target.kind) for target in game.aux_targets()},
+        }
+        for name in self.heads:
+            if name not in known:
+                raise UsageError(
+                    f"targets.heads has {name!r}, which this game does not teach; it has: {', '.join(known)}"
+                )
+        return tuple(known[name] for name in self.heads)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplayConfig:
+    """How much is remembered. The window grows as KataGo's does, by a power of the samples seen so far."""
+
+    capacity: int = 2**17  # samples, all devices together
+    start: int = 2**12  # samples before learning begins, and the smallest window
+    growth: float = 0.75  # the exponent: 1 keeps a fixed share of all samples, 0 grows as a logarithm
+    share: float = 0.6  # by how much the window widens with each new sample, at its start
+    memory: str = "device"  # or host, for a window that the accelerators have no room for
+
+    def __post_init__(self) -> None:
+        check_finite("replay.", self)
+        if self.memory not in MEMORIES:
+            raise unknown_name("replay.memory", self.memory, MEMORIES)
+        if not 1 <= self.start <= self.capacity:
+            raise UsageError(f"replay.start={self.start} is not between 1 and replay.capacity={self.capacity}")
+        if not (0.0 <= self.growth <= 1.0 and 0.0 <= self.share <= 1.0):
+            raise UsageError("replay.growth and replay.share are from 0 to 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class LearnerConfig:
+    """How the network learns."""
+
+    batch: int = 512  # samples of one step, all devices together
+    reuse: float = 4.0  # how often each sample is learnt from, on average
+    optimizer: str = "adamw"  # or sgd, which wants ten times the rate or more
+    momentum: float = 0.9  # of sgd, Nesterov's
+    rate: float = 2e-3  # of a step, once it is warm
+    warmup: int = 100  # steps until the full rate
+    decay_steps: int = 0  # steps of a cosine down to `final`; 0: the rate stays
+    final: float = 0.1  # of the rate, at the end of the cosine
+    weight_decay: float = 1e-2  # share of a weight that a step at rate 1 takes away; norms and biases are spared
+    clip: float = 1.0  # of the gradient's norm
+    ema: float = 0.995  # of the weights to play with; they average about the last 1 / (1 - ema) steps
+    value_weight: float = 1.0  # of the loss of the value, against that of the policy
+    head_weight: float = 0.15  # of each further head
+    patience: int = 20  # broken steps in a row before the run stops
+
+    def __post_init__(self) -> None:
+        check_finite("learner.", self)
+        if self.optimizer not in OPTIMIZERS:
+            raise unknown_name("learner.optimizer", self.optimizer, OPTIMIZERS)
+        if self.batch < 1 or self.patience < 1 or self.warmup < 0 or self.decay_steps < 0:
+            raise UsageError("learner.batch and patience are at least 1, warmup and decay_steps at least 0")
+        if not (self.reuse > 0 and self.rate > 0 and self.clip > 0):
+            raise UsageError("learner.reuse, rate and clip are above 0")
+        if not (0 <= self.ema < 1 and 0 <= self.momentum < 1 and 0 <= self.final <= 1 and self.weight_decay >= 0):
+            raise UsageError(
+                "learner.ema and momentum are at least 0 and below 1, final from 0 to 1, weight_decay at least 0"
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class JudgeConfig:
+    """When and against whom a run measures itself. Ratings never decide what is learnt."""
+
+    every: float = 120.0  # seconds between two judgements; 0: only at the end
+    pairs: int = 32  # games from the same opening, both seats, against each opponent
+    simulations: int = 0  # of the learner's search; 0: as in self-play
+    opponents: tuple[str, ...] = ("random", "uct:100")  # agents to stand beside the run's own players
+    past: int = 1  # how many earlier players of the run to meet, the latest first
+    final: tuple[str, ...] = ("random", "uct:100", "uct:400")  # opponents of the last judgement
+    final_pairs: int = 64  # of the last judgement
+    slots: int = 0  # games of an agent side by side; 0: as many as there are pairs
+
+    def __post_init__(self) -> None:
+        check_finite("judge.", self)
+        if self.pairs < 1 or self.final_pairs < 1 or min(self.simulations, self.past, self.slots) < 0:
+            raise UsageError("judge.pairs and final_pairs are at least 1; simulations, past and slots at least 0")
+        if not self.every >= 0:
+            raise UsageError(f"judge.every is a number of seconds, not {self.every}")
+
+
+@dataclasses.dataclass(frozen=True)
+class GateConfig:
+    """Whether new weights must win a test before they make self-play. By default the newest ones always do."""
+
+    every: int = 0  # iterations between two tests; 0: no gate
+    elo: float = 20.0  # how much better the new weights are by H1; by H0 they are no better
+    pairs: int = 200  # of games at most; where they do not decide, the old weights stay
+
+    def __post_init__(self) -> None:
+        check_finite("gate.", self)
+        if self.every < 0 or self.pairs < 1 or not self.elo > 0:
+            raise UsageError("gate.every is at least 0, gate.pairs at least 1, and gate.elo is above 0")
 
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
     """How long to train; what is 0 sets no limit, and the first limit that is reached ends the run."""
 
-    iterations: int = 0
-    seconds: float = 0.0
+    iterations: int = 0  # of self-play and learning
+    seconds: float = 0.0  # of training, compiling apart
 
     def __post_init__(self) -> None:
         check_finite("budget.", self)
@@ -38,12 +157,12 @@ class Budget:
 
 @dataclasses.dataclass(frozen=True)
 class TrainConfig:
-    """A run. Each part is a frozen dataclass beside the code that it sets."""
+    """A run."""
 
-    game: str = "connect4"
+    game: str = "connect4"  # by name
     options: tuple[tuple[str, Any], ...] = ()  # of the game, such as (("komi", 5.5),)
-    net: Net = ResNet()
-    search: Search = Gumbel(simulations=32)
+    net: Net = ResNet()  # what learns
+    search: Search = Gumbel(simulations=32)  # what plays
     selfplay: SelfplayConfig = SelfplayConfig()
     targets: TargetsConfig = TargetsConfig()
     replay: ReplayConfig = ReplayConfig()
@@ -52,7 +171,7 @@ class TrainConfig:
     gate: GateConfig = GateConfig()
     budget: Budget = Budget()
     save_every: float = 300.0  # seconds between checkpoints; there is always one at the end
-    seed: int = 0
+    seed: int = 0  # the same config and seed are the same run
 
     def __post_init__(self) -> None:
         check_finite("", self)
@@ -69,6 +188,11 @@ class TrainConfig:
     def make_game(self) -> Game[Any]:
         """The game of the run."""
         return make(self.game, **dict(self.options))
+
+    @property
+    def horizon(self) -> int:
+        """Plies that wait for the end of their game."""
+        return self.selfplay.horizon or min(self.make_game().max_plies, HORIZON)
 
     @property
     def updates(self) -> int:
@@ -113,6 +237,3 @@ def _made(kind: Any, value: Any) -> Any:
         hints = typing.get_type_hints(kind)
         return kind(**{name: _made(hints[name], item) for name, item in value.items()})
     return tuple(value) if isinstance(value, list) else value
-
-
-__all__ += ["NETS", "SEARCHES", "from_json", "to_json"]

@@ -5,33 +5,19 @@ won them looks stronger by them than it is. Tests come after so many iterations,
 and seed are the same run.
 """
 
-import dataclasses
 from typing import Any
 
 from jaxgo.arena import records
 from jaxgo.arena.openings import Openings, random_openings
 from jaxgo.arena.sprt import Sprt, Verdict
 from jaxgo.arena.tally import five
-from jaxgo.core.errors import UsageError, check_finite
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.training.config import GateConfig
 from jaxgo.training.judge import Judge
 
 GAMES = "gate.jsonl"
 CHUNK = 16  # pairs between two looks at the test
-
-
-@dataclasses.dataclass(frozen=True)
-class GateConfig:
-    """Whether new weights must win a test before they make self-play. By default the newest ones always do."""
-
-    every: int = 0  # iterations between two tests; 0: no gate
-    elo: float = 20.0  # how much better the new weights are by H1; by H0 they are no better
-    pairs: int = 200  # of games at most; where they do not decide, the old weights stay
-
-    def __post_init__(self) -> None:
-        check_finite("gate.", self)
-        if self.every < 0 or self.pairs < 1 or not self.elo > 0:
-            raise UsageError("gate.every is at least 0, gate.pairs at least 1, and gate.elo is above 0")
 
 
 def check(config: GateConfig, game: Game[Any], seed: int) -> None:

@@ -7,7 +7,7 @@ without another one. Every pair of games goes to `matches.jsonl`, and ratings ar
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -17,43 +17,20 @@ from jaxgo.agents import Agent, load_agent
 from jaxgo.arena import elo, games_file, records
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings, random_openings
-from jaxgo.core.errors import UsageError, check_finite
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Params
 from jaxgo.search import Gumbel
 from jaxgo.system.players import load_player, player_steps
 from jaxgo.system.rundir import RunDir
-
-if TYPE_CHECKING:
-    from jaxgo.training.config import TrainConfig
-    from jaxgo.training.trainer import Trainer
+from jaxgo.training.config import JudgeConfig, TrainConfig
+from jaxgo.training.trainer import Trainer
 
 MATCHES, GAMES = "matches.jsonl", "games"
 TICKS = 8  # of a match in one call
 SAVED = 2  # pairs of each match of the last judgement whose games are kept to be looked at
 
 T = TypeVar("T")
-
-
-@dataclasses.dataclass(frozen=True)
-class JudgeConfig:
-    """When and against whom a run measures itself. Ratings never decide what is learnt."""
-
-    every: float = 120.0  # seconds between two judgements; 0: only at the end
-    pairs: int = 32  # games from the same opening, both seats, against each opponent
-    simulations: int = 0  # of the learner's search; 0: as in self-play
-    opponents: tuple[str, ...] = ("random", "uct:100")  # agents to stand beside the run's own players
-    past: int = 1  # how many earlier players of the run to meet, the latest first
-    final: tuple[str, ...] = ("random", "uct:100", "uct:400")  # opponents of the last judgement
-    final_pairs: int = 64
-    slots: int = 0  # games of an agent side by side; 0: as many as there are pairs
-
-    def __post_init__(self) -> None:
-        check_finite("judge.", self)
-        if self.pairs < 1 or self.final_pairs < 1 or min(self.simulations, self.past, self.slots) < 0:
-            raise UsageError("judge.pairs and final_pairs are at least 1; simulations, past and slots at least 0")
-        if not self.every >= 0:
-            raise UsageError(f"judge.every is a number of seconds, not {self.every}")
 
 
 def anchor(config: JudgeConfig, played: list[records.PairResult]) -> str | None:
@@ -80,9 +57,7 @@ class Judge:
     `began` is the iteration that this sitting goes on from.
     """
 
-    def __init__(
-        self, trainer: "Trainer", run: RunDir, stop: Callable[[], bool] = lambda: False, began: int = 0
-    ) -> None:
+    def __init__(self, trainer: Trainer, run: RunDir, stop: Callable[[], bool] = lambda: False, began: int = 0) -> None:
         self._trainer, self._run, self._stop = trainer, run, stop
         self._config = trainer.config.judge
         # seats of the run's own players: the newest, and whom it meets of them
@@ -133,7 +108,7 @@ class Judge:
         return played
 
     @property
-    def config(self) -> "TrainConfig":
+    def config(self) -> TrainConfig:
         return self._trainer.config
 
     @property

@@ -1,77 +1,91 @@
-"""How the network learns: the loss, one step of an optimiser, and an average of the weights to play with."""
+"""How the network learns: batches turned by symmetries, the loss, steps of an optimiser, an average of the weights."""
 
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float32, Int32
+from jaxtyping import Array, Bool, Float32, Int32
 
-from jaxgo.core.errors import UsageError, check_finite, unknown_name
+from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Params
 from jaxgo.nets.base import Head
-from jaxgo.training.augment import Batch
+from jaxgo.training.config import LearnerConfig
+from jaxgo.training.targets import Sample
 
 NEVER = -1e9  # the logit of an illegal move
-OPTIMIZERS = ("adamw", "sgd")
 
 
-@dataclasses.dataclass(frozen=True)
-class LearnerConfig:
-    """How the network learns."""
+class Batch(NamedTuple):
+    """What one step of the learner is about."""
 
-    batch: int = 512  # samples of one step, all devices together
-    reuse: float = 4.0  # how often each sample is learnt from, on average
-    optimizer: str = "adamw"  # or sgd, which wants ten times the rate or more
-    momentum: float = 0.9  # of sgd, Nesterov's
-    rate: float = 2e-3
-    warmup: int = 100  # steps until the full rate
-    decay_steps: int = 0  # steps of a cosine down to `final`; 0: the rate stays
-    final: float = 0.1  # of the rate, at the end of the cosine
-    weight_decay: float = 1e-2
-    clip: float = 1.0  # of the gradient's norm
-    ema: float = 0.995  # of the weights to play with; they average about the last 1 / (1 - ema) steps
-    value_weight: float = 1.0
-    head_weight: float = 0.15  # of each further head
-    patience: int = 20  # broken steps in a row before the run stops
+    planes: Float32[Array, "M H W C"]
+    legal: Bool[Array, "M A"]
+    policy: Float32[Array, "M A"]
+    policy_weight: Float32[Array, " M"]
+    value: Float32[Array, " M"]
+    value_weight: Float32[Array, " M"]
+    heads: dict[str, Float32[Array, "*head"]]
+    head_weights: dict[str, Float32[Array, " M"]]
 
-    def __post_init__(self) -> None:
-        check_finite("learner.", self)
-        if self.optimizer not in OPTIMIZERS:
-            raise unknown_name("learner.optimizer", self.optimizer, OPTIMIZERS)
-        if self.batch < 1 or self.patience < 1 or self.warmup < 0 or self.decay_steps < 0:
-            raise UsageError("learner.batch and patience are at least 1, warmup and decay_steps at least 0")
-        if not (self.reuse > 0 and self.rate > 0 and self.clip > 0):
-            raise UsageError("learner.reuse, rate and clip are above 0")
-        if not (0 <= self.ema < 1 and 0 <= self.momentum < 1 and 0 <= self.final <= 1 and self.weight_decay >= 0):
-            raise UsageError(
-                "learner.ema and momentum are at least 0 and below 1, final from 0 to 1, weight_decay at least 0"
-            )
 
-    def schedule(self, step: Int32[Array, ""]) -> Float32[Array, ""]:
-        """The rate at a step."""
-        up = jnp.minimum(1.0, (step + 1) / max(1, self.warmup))
-        if not self.decay_steps:
-            return self.rate * up
-        done = jnp.clip((step - self.warmup) / max(1, self.decay_steps - self.warmup), 0.0, 1.0)
-        return self.rate * up * (self.final + (1.0 - self.final) * 0.5 * (1.0 + jnp.cos(jnp.pi * done)))
+def make_batch(game: Game[Any], heads: tuple[Head, ...], key: Array, samples: Sample) -> Batch:
+    """Samples as a network sees them: planes made from states, each turned by a random symmetry of its own."""
+    count = len(game.symmetries().cells)
+    turn = jax.random.randint(key, samples.value.shape, 0, count)
+    return jax.vmap(lambda g, sample: turned(game, heads, g, sample))(turn, samples)
 
-    def optimiser(self) -> optax.GradientTransformation:
-        """Weight decay spares norms and biases: they have one axis, and there is nothing to gain in shrinking them."""
 
-        def decays(params: Params) -> Any:
-            return jax.tree.map(lambda x: x.ndim > 1, params)
+def turned(game: Game[Any], heads: tuple[Head, ...], symmetry: Int32[Array, ""], sample: Sample) -> Any:
+    """One sample under one symmetry; without a batch axis."""
+    planes = game.observe(sample.state).astype(jnp.float32)
+    legal, policy = game.legal(sample.state), sample.policy.astype(jnp.float32)
+    said = {name: value.astype(jnp.float32) for name, value in sample.heads.items()}
+    tables = game.symmetries()
+    if len(tables.cells) > 1:
+        cells, actions = jnp.asarray(tables.cells)[symmetry], jnp.asarray(tables.actions)[symmetry]
+        planes = planes.reshape(-1, planes.shape[-1])[cells].reshape(planes.shape)
+        legal, policy = legal[actions], policy[actions]
+        order = {"policy": actions, "cells": cells}
+        said |= {head.name: said[head.name][order[head.kind]] for head in heads if head.kind in order}
+    return Batch(
+        planes=planes,
+        legal=legal,
+        policy=policy,
+        policy_weight=sample.policy_weight.astype(jnp.float32),
+        value=sample.value,
+        value_weight=sample.value_weight.astype(jnp.float32),
+        heads=said,
+        head_weights={name: weight.astype(jnp.float32) for name, weight in sample.head_weights.items()},
+    )
 
-        adam = self.optimizer == "adamw"
-        direction = optax.scale_by_adam() if adam else optax.trace(self.momentum, nesterov=True)
-        return optax.chain(
-            optax.clip_by_global_norm(self.clip),
-            direction,
-            optax.add_decayed_weights(self.weight_decay, decays),  # of the weights themselves, not of the slope
-            optax.scale_by_learning_rate(self.schedule),
-        )
+
+def schedule(config: LearnerConfig, step: Int32[Array, ""]) -> Float32[Array, ""]:
+    """The rate at a step."""
+    up = jnp.minimum(1.0, (step + 1) / max(1, config.warmup))
+    if not config.decay_steps:
+        return config.rate * up
+    done = jnp.clip((step - config.warmup) / max(1, config.decay_steps - config.warmup), 0.0, 1.0)
+    return config.rate * up * (config.final + (1.0 - config.final) * 0.5 * (1.0 + jnp.cos(jnp.pi * done)))
+
+
+def optimiser(config: LearnerConfig) -> optax.GradientTransformation:
+    """Weight decay spares norms and biases: they have one axis, and there is nothing to gain in shrinking them."""
+
+    def decays(params: Params) -> Any:
+        return jax.tree.map(lambda x: x.ndim > 1, params)
+
+    adam = config.optimizer == "adamw"
+    direction = optax.scale_by_adam() if adam else optax.trace(config.momentum, nesterov=True)
+    return optax.chain(
+        optax.clip_by_global_norm(config.clip),
+        direction,
+        optax.add_decayed_weights(config.weight_decay, decays),  # of the weights themselves, not of the slope
+        optax.scale_by_learning_rate(functools.partial(schedule, config)),
+    )
 
 
 class LearnerState(NamedTuple):
@@ -95,7 +109,7 @@ class Learner:
         zero = jnp.int32(0)
         # a copy: the two are given away to the same programs
         return LearnerState(
-            params, jax.tree.map(jnp.copy, params), self.config.optimiser().init(params), zero, zero, zero
+            params, jax.tree.map(jnp.copy, params), optimiser(self.config).init(params), zero, zero, zero
         )
 
     def loss(self, params: Params, batch: Batch) -> tuple[Float32[Array, ""], dict[str, Array]]:
@@ -125,16 +139,16 @@ class Learner:
         (loss, parts), slope = jax.value_and_grad(self.loss, has_aux=True)(state.params, batch)
         norm = optax.tree.norm(slope)
         sound = jnp.isfinite(loss) & jnp.isfinite(norm)
-        change, optimiser = self.config.optimiser().update(slope, state.optimiser, state.params)
+        change, slopes = optimiser(self.config).update(slope, state.optimiser, state.params)
         params = optax.apply_updates(state.params, change)
         # young averages follow quickly
         keep = jnp.minimum(self.config.ema, (1.0 + state.step) / (10.0 + state.step))
         average = jax.tree.map(lambda old, new: keep * old + (1.0 - keep) * new, state.average, params)
-        taken = LearnerState(params, average, optimiser, state.step + 1, state.skipped, jnp.int32(0))
+        taken = LearnerState(params, average, slopes, state.step + 1, state.skipped, jnp.int32(0))
         left = state._replace(skipped=state.skipped + 1, broken=state.broken + 1)
         after = jax.tree.map(lambda a, b: jnp.where(sound, a, b), taken, left)
         metrics = {f"loss_{name}": part for name, part in parts.items()}
-        return after, {"loss": loss, **metrics, "gradient": norm, "rate": self.config.schedule(state.step)}
+        return after, {"loss": loss, **metrics, "gradient": norm, "rate": schedule(self.config, state.step)}
 
 
 def _head_loss(head: Head, said: Array, wanted: Array) -> Float32[Array, " M"]:

@@ -23,8 +23,7 @@ from jaxgo.system.rundir import RunDir
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.gate import Gate
 from jaxgo.training.judge import Judge
-from jaxgo.training.state import Best, TrainState
-from jaxgo.training.trainer import Trainer
+from jaxgo.training.trainer import Best, Trainer, TrainState
 
 BEST = "best"  # the name of the weights that a gate lets play
 WORD = 2**31  # a count that goes on for weeks does not fit into one number of a state

@@ -14,8 +14,15 @@ from jaxgo.games import GAMES
 from jaxgo.nets import Mlp, ResNet
 from jaxgo.search import Gumbel
 from jaxgo.selfplay import SelfplayConfig
-from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TargetsConfig, TrainConfig
-from jaxgo.training.trainer import HORIZON
+from jaxgo.training.config import (
+    HORIZON,
+    Budget,
+    JudgeConfig,
+    LearnerConfig,
+    ReplayConfig,
+    TargetsConfig,
+    TrainConfig,
+)
 
 CPU = "2 CPU cores, 4 GB"
 GPU = "one GPU with 16 GB"
@@ -42,8 +49,8 @@ class Preset:
 
 
 def _heads(game: str) -> tuple[str, ...]:
-    """What there is to learn besides policy and value: the values of the next plies, and the game's own lessons."""
-    return ("short", *(lesson.name for lesson in GAMES[game].lessons()))
+    """What there is to learn besides policy and value: values of the next plies, and the game's auxiliary targets."""
+    return ("short", *(target.name for target in GAMES[game].aux_targets()))
 
 
 TICTACTOE = Preset(
@@ -85,7 +92,7 @@ GOMOKU9 = Preset(
         game="gomoku9",
         net=ResNet(channels=32, blocks=3),
         search=Gumbel(simulations=64),
-        selfplay=SelfplayConfig(games=64, steps=16, cheap=16, full=0.25, opening_plies=6),
+        selfplay=SelfplayConfig(games=64, steps=16, fast_simulations=16, full_share=0.25, opening_plies=6),
         replay=ReplayConfig(capacity=2**17),
         learner=LearnerConfig(batch=256),
         judge=JudgeConfig(every=300.0, pairs=16),
@@ -100,7 +107,7 @@ GO5 = Preset(
         game="go5",
         net=ResNet(channels=32, blocks=3),
         search=Gumbel(simulations=32),
-        selfplay=SelfplayConfig(games=64, steps=16, cheap=8, full=0.25, opening_plies=4),
+        selfplay=SelfplayConfig(games=64, steps=16, fast_simulations=8, full_share=0.25, opening_plies=4),
         targets=TargetsConfig(heads=_heads("go5")),
         replay=ReplayConfig(capacity=2**16),
         learner=LearnerConfig(batch=256),
@@ -144,7 +151,7 @@ def _sized(name: str, minutes: float = 60.0) -> Preset:
             game=name,
             net=ResNet(channels=channels, blocks=blocks, precision="bfloat16"),
             search=Gumbel(simulations=simulations),
-            selfplay=SelfplayConfig(games=games, steps=16, cheap=max(8, simulations // 4), full=0.25),
+            selfplay=SelfplayConfig(games=games, steps=16, fast_simulations=max(8, simulations // 4), full_share=0.25),
             targets=TargetsConfig(heads=_heads(name)),
             replay=ReplayConfig(capacity=_halved(capacity, sample, 3 * GIB), start=2**15),
             learner=LearnerConfig(batch=_halved(2048, cells * channels * blocks * LEARNING, 6 * GIB)),

@@ -1,43 +1,34 @@
 """What is remembered: a ring of samples for each device, and draws from its newest part.
 
-Letters: N places of the ring, M samples.
+`Replay` is the contract of the run's memory, and has two back ends: the rings lie on the devices that play and learn,
+or on the CPU devices that JAX has beside them, for windows that the accelerators have no room for. Either is moved on
+by the same functions. All batches of an iteration are drawn at once.
+
+Letters: N rows of the ring, M samples, U batches, D devices.
 """
 
+import abc
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
-from jaxgo.core.errors import UsageError, check_finite, unknown_name
+from jaxgo.core.errors import UsageError
+from jaxgo.system import devices
+from jaxgo.training.config import ReplayConfig
 from jaxgo.training.targets import Sample
 
-MEMORIES = ("device", "host")
+EACH, ALL = PartitionSpec(devices.AXIS), PartitionSpec()
+LATER = PartitionSpec(None, devices.AXIS)  # the second axis is the one that is shared out
 MOST = 2**32 - 1  # samples that are counted
+DRAWS = 0x64726177  # its keys are no other program's
 
 
-@dataclasses.dataclass(frozen=True)
-class ReplayConfig:
-    """How much is remembered. The window grows as KataGo's does, by a power of the samples seen so far."""
-
-    capacity: int = 2**17  # samples, all devices together
-    start: int = 2**12  # samples before learning begins, and the smallest window
-    growth: float = 0.75  # the exponent: 1 keeps a fixed share of all samples, 0 grows as a logarithm
-    share: float = 0.6  # by how much the window widens with each new sample, at its start
-    memory: str = "device"  # or host, for a window that the accelerators have no room for
-
-    def __post_init__(self) -> None:
-        check_finite("replay.", self)
-        if self.memory not in MEMORIES:
-            raise unknown_name("replay.memory", self.memory, MEMORIES)
-        if not 1 <= self.start <= self.capacity:
-            raise UsageError(f"replay.start={self.start} is not between 1 and replay.capacity={self.capacity}")
-        if not (0.0 <= self.growth <= 1.0 and 0.0 <= self.share <= 1.0):
-            raise UsageError("replay.growth and replay.share are from 0 to 1")
-
-
-class ReplayState(NamedTuple):
+class Ring(NamedTuple):
     """The ring of one device. Where several lie side by side, every leaf has them along its first axis."""
 
     samples: Sample  # N rows
@@ -45,26 +36,52 @@ class ReplayState(NamedTuple):
     cursor: Int32[Array, " 1"]  # the row of the next sample
 
 
-def empty(samples: Sample, capacity: int) -> ReplayState:
-    """A ring for samples shaped like these."""
+class NewSamples(NamedTuple):
+    """The samples of one iteration of self-play."""
+
+    samples: Sample
+    present: Bool[Array, " M"]  # which rows hold one; they come first
+
+
+class ReplayState(NamedTuple):
+    """What a run remembers, and where its draws are."""
+
+    ring: Ring
+    key: Array
+    draws: Int32[Array, ""]  # iterations that were drawn for
+    pending: NewSamples | None = None  # those that are not in the ring yet; between playing and learning only
+
+
+class Batches(NamedTuple):
+    """All batches of one iteration, on the devices that learn."""
+
+    samples: Sample  # U batches, one after another
+    seen: UInt32[Array, " D"]
+
+
+# -- one ring ------------------------------------------------------------------------------------------------------
+
+
+def empty(samples: Sample, capacity: int, devices: int = 1) -> Ring:
+    """Rings for samples shaped like these, of so many rows all together."""
     blank = jax.tree.map(lambda x: jnp.zeros((capacity, *x.shape[1:]), x.dtype), samples)
-    return ReplayState(blank, jnp.zeros(1, jnp.uint32), jnp.zeros(1, jnp.int32))
+    return Ring(blank, jnp.zeros(devices, jnp.uint32), jnp.zeros(devices, jnp.int32))
 
 
-def add(replay: ReplayState, samples: Sample, present: Bool[Array, " M"]) -> ReplayState:
-    """Writes the samples over the oldest ones; those that are `present` must come first."""
-    capacity = replay.samples.value.shape[0]
-    if present.shape[0] > capacity:
+def add(ring: Ring, new: NewSamples) -> Ring:
+    """Writes the samples over the oldest ones."""
+    capacity, most = ring.samples.value.shape[0], new.present.shape[0]
+    if most > capacity:
         raise UsageError(
-            f"replay.capacity is too small: {present.shape[0]} samples may come at once to a device that holds "
+            f"replay.capacity is too small: {most} samples may come at once to a device that holds "
             f"{capacity}; raise it, or lower selfplay.games or selfplay.steps"
         )
-    place = (replay.cursor + jnp.arange(present.shape[0], dtype=jnp.int32)) % capacity
-    place = jnp.where(present, place, capacity)
-    ring = jax.tree.map(lambda old, new: old.at[place].set(new, mode="drop"), replay.samples, samples)
-    count = present.sum(dtype=jnp.uint32)
-    seen = replay.seen + jnp.minimum(count, jnp.uint32(MOST) - replay.seen)
-    return ReplayState(ring, seen, (replay.cursor + count.astype(jnp.int32)) % capacity)
+    place = (ring.cursor + jnp.arange(most, dtype=jnp.int32)) % capacity
+    place = jnp.where(new.present, place, capacity)
+    samples = jax.tree.map(lambda old, new: old.at[place].set(new, mode="drop"), ring.samples, new.samples)
+    count = new.present.sum(dtype=jnp.uint32)
+    seen = ring.seen + jnp.minimum(count, jnp.uint32(MOST) - ring.seen)
+    return Ring(samples, seen, (ring.cursor + count.astype(jnp.int32)) % capacity)
 
 
 def window(config: ReplayConfig, seen: UInt32[Array, "*d"], devices: int) -> Float32[Array, "*d"]:
@@ -77,16 +94,16 @@ def window(config: ReplayConfig, seen: UInt32[Array, "*d"], devices: int) -> Flo
 
 
 def draw(
-    config: ReplayConfig, replay: ReplayState, key: Array, batches: int, batch: int, devices: int
+    config: ReplayConfig, ring: Ring, key: Array, batches: int, batch: int, devices: int
 ) -> Int32[Array, "batches batch"]:
-    """Places to learn from, by weight. Each batch has one draw in every equal part of the window's weight.
+    """Rows to learn from, by weight. Each batch has one draw in every equal part of the window's weight.
 
     One pass over the weights serves all the batches; the spread keeps batches alike, old and new in proportion.
     """
-    capacity = replay.samples.value.shape[0]
-    age = (replay.cursor - 1 - jnp.arange(capacity, dtype=jnp.int32)) % capacity
-    inside = age.astype(jnp.float32) < window(config, replay.seen, devices)
-    weight = jnp.where(inside, replay.samples.weight, 0.0)
+    capacity = ring.samples.value.shape[0]
+    age = (ring.cursor - 1 - jnp.arange(capacity, dtype=jnp.int32)) % capacity
+    inside = age.astype(jnp.float32) < window(config, ring.seen, devices)
+    weight = jnp.where(inside, ring.samples.weight, 0.0)
     # where no sample has a weight, all are alike
     weight = jnp.where((weight > 0).any(), weight, inside.astype(jnp.float32))
     return pick(weight, key, batches, batch)
@@ -125,6 +142,133 @@ def pick(
     return jnp.minimum(chosen * block + low, weight.shape[0] - 1)  # for a ring with nothing in it
 
 
-def read(replay: ReplayState, place: Int32[Array, "*M"]) -> Sample:
-    """The samples at these places."""
-    return jax.tree.map(lambda x: x[place], replay.samples)
+def read(ring: Ring, place: Int32[Array, "*M"]) -> Sample:
+    """The samples of these rows."""
+    return jax.tree.map(lambda x: x[place], ring.samples)
+
+
+# -- the memory of a run -------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Replay(abc.ABC):
+    """The memory of a run: `begin`, then in each iteration `add`, `draw` and `settle`. Equal ones share programs."""
+
+    config: ReplayConfig
+    updates: int  # batches of an iteration
+    batch: int  # samples of one, all devices together
+    mesh: Mesh  # that plays and learns
+
+    @property
+    @abc.abstractmethod
+    def home(self) -> Mesh:
+        """Where the rings lie."""
+
+    def begin(self, like: Sample, seed: int) -> ReplayState:
+        """Empty rings for samples shaped like these."""
+        return _begin(self, like, seed)
+
+    @abc.abstractmethod
+    def add(self, state: ReplayState, new: NewSamples) -> ReplayState:
+        """Takes the samples of an iteration, which lie on the devices that play."""
+
+    @abc.abstractmethod
+    def draw(self, state: ReplayState) -> tuple[ReplayState, Batches]:
+        """The batches of an iteration."""
+
+    @abc.abstractmethod
+    def settle(self, state: ReplayState) -> ReplayState:
+        """After the learner was set to work: nothing is pending any more."""
+
+    def ready(self, seen: UInt32[Array, " D"]) -> Bool[Array, ""]:
+        """Whether there is enough to learn from."""
+        return (seen >= self.config.start / self.mesh.devices.size).all()
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceReplay(Replay):
+    """Rings on the devices that play and learn."""
+
+    @property
+    def home(self) -> Mesh:
+        return self.mesh
+
+    def add(self, state: ReplayState, new: NewSamples) -> ReplayState:
+        return state._replace(ring=_add(self.mesh, state.ring, new))
+
+    def draw(self, state: ReplayState) -> tuple[ReplayState, Batches]:
+        batches, draws = _draw(self, state.ring, state.key, state.draws)
+        return state._replace(draws=draws), batches
+
+    def settle(self, state: ReplayState) -> ReplayState:
+        return state
+
+
+@dataclasses.dataclass(frozen=True)
+class HostReplay(Replay):
+    """Rings in the memory of the hosts, on a CPU device beside each accelerator.
+
+    Batches are drawn before the samples of their iteration have come back: so they are drawn and sent while the
+    accelerators still play, and the samples come home while they learn.
+    """
+
+    @property
+    def home(self) -> Mesh:
+        return devices.beside(self.mesh)
+
+    def add(self, state: ReplayState, new: NewSamples) -> ReplayState:
+        return state._replace(pending=new)
+
+    def draw(self, state: ReplayState) -> tuple[ReplayState, Batches]:
+        drawn, draws = _draw(self, state.ring, state.key, state.draws)
+        samples = devices.carry(drawn.samples, self.home, self.mesh, LATER)
+        seen = devices.carry(drawn.seen, self.home, self.mesh, EACH)
+        return state._replace(draws=draws), Batches(samples, seen)
+
+    def settle(self, state: ReplayState) -> ReplayState:
+        """This waits for self-play, and the learner runs meanwhile."""
+        new = devices.carry(state.pending, self.mesh, self.home, EACH)
+        return state._replace(ring=_add(self.home, state.ring, new), pending=None)
+
+
+def make(config: ReplayConfig, updates: int, batch: int, mesh: Mesh) -> Replay:
+    """The memory that `replay.memory` asks for."""
+    kind = HostReplay if config.memory == "host" else DeviceReplay
+    return kind(config, updates, batch, mesh)
+
+
+def _begin(replay: Replay, like: Sample, seed: int) -> ReplayState:
+    each, whole = NamedSharding(replay.home, EACH), NamedSharding(replay.home, ALL)
+
+    @functools.partial(jax.jit, out_shardings=ReplayState(each, whole, whole))  # type: ignore[arg-type]
+    def blank() -> ReplayState:
+        ring = empty(like, replay.config.capacity, replay.home.devices.size)
+        return ReplayState(ring, jax.random.fold_in(jax.random.key(seed), DRAWS), jnp.int32(0))
+
+    return blank()
+
+
+@functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
+def _add(mesh: Mesh, ring: Ring, new: NewSamples) -> Ring:
+    spread = jax.shard_map(add, mesh=mesh, in_specs=(EACH, EACH), out_specs=EACH, check_vma=False)
+    return spread(ring, new)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _draw(replay: Replay, ring: Ring, key: Array, draws: Int32[Array, ""]) -> tuple[Batches, Int32[Array, ""]]:
+    """The batches of the next iteration, each device its part, where the rings lie."""
+    count = replay.home.devices.size
+
+    def local(ring: Ring, key: Array) -> Batches:
+        mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
+        place = draw(replay.config, ring, mine, replay.updates, replay.batch // count, count)
+        return Batches(read(ring, place), ring.seen)
+
+    spread = jax.shard_map(
+        local,
+        mesh=replay.home,
+        in_specs=(EACH, ALL),
+        out_specs=Batches(LATER, EACH),  # type: ignore[arg-type]
+        check_vma=False,
+    )
+    return spread(ring, jax.random.fold_in(key, draws)), draws + 1

@@ -7,54 +7,16 @@ one that falls out of the window before that is labelled by what the search thou
 Letters: W plies of the window, T new plies, B games, M samples, A actions, K horizons.
 """
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float16, Float32
 
-from jaxgo.core.errors import UsageError, check_finite
-from jaxgo.core.game import Game
 from jaxgo.evaluators.base import States
 from jaxgo.nets.base import Head
 from jaxgo.selfplay import Trajectory
-
-SHORT, REPLY = "short", "reply"
-
-
-@dataclasses.dataclass(frozen=True)
-class TargetsConfig:
-    """What is learnt from a game."""
-
-    trust: float = 0.9  # in the result of a game rather than in later root values: 1 is the plain result
-    tail: float = 0.5  # weight of values that no result stands behind
-    cheap: float = 0.25  # how often a position with a cheap search is drawn, against one with a full search
-    surprise: float = 0.5  # share of a sample's weight that goes by how much the search changed the policy
-    heads: tuple[str, ...] = (SHORT,)  # besides policy and value: short, reply, and the game's lessons by name
-    horizons: tuple[float, ...] = (4.0, 12.0)  # plies over which `short` averages the root values to come
-
-    def __post_init__(self) -> None:
-        check_finite("targets.", self)
-        for name in ("trust", "tail", "cheap", "surprise"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise UsageError(f"targets.{name} is a share from 0 to 1, not {getattr(self, name)}")
-        if any(not plies >= 1.0 for plies in self.horizons):
-            raise UsageError("targets.horizons are plies, at least 1 each")
-
-    def make_heads(self, game: Game[Any]) -> tuple[Head, ...]:
-        """The further heads of a network; a UsageError names those that this game has."""
-        known = {
-            SHORT: Head(SHORT, "values", len(self.horizons)),
-            REPLY: Head(REPLY, "policy"),
-            **{lesson.name: Head(lesson.name, lesson.kind) for lesson in game.lessons()},
-        }
-        for name in self.heads:
-            if name not in known:
-                raise UsageError(
-                    f"targets.heads has {name!r}, which this game does not teach; it has: {', '.join(known)}"
-                )
-        return tuple(known[name] for name in self.heads)
+from jaxgo.training.config import REPLY, SHORT, TargetsConfig
 
 
 class Sample(NamedTuple):
@@ -62,7 +24,7 @@ class Sample(NamedTuple):
 
     state: States
     policy: Float16[Array, "M A"]
-    policy_weight: Float16[Array, " M"]  # 0 where the search was a cheap one
+    policy_weight: Float16[Array, " M"]  # 0 where the search was a fast one
     value: Float32[Array, " M"]
     value_weight: Float16[Array, " M"]
     heads: dict[str, Float16[Array, "*head"]]
@@ -89,7 +51,7 @@ class _Later(NamedTuple):
     known: Bool[Array, " B"]  # nothing that comes can change the labels
     settled: Bool[Array, " B"]  # a result or a proof stands behind the value
     ruled: Bool[Array, " B"]
-    taught: dict[str, Float16[Array, "*lesson"]]  # for seat 0
+    aux_targets: dict[str, Float16[Array, "*target"]]  # for seat 0
 
 
 def empty_window(plies: Trajectory, length: int) -> Window:
@@ -129,16 +91,16 @@ def _label(config: TargetsConfig, heads: tuple[Head, ...], plies: Trajectory) ->
     blank = jax.tree.map(lambda x: jnp.zeros(x.shape[1:], x.dtype), plies)
     no = jnp.zeros(blank.value.shape, bool)
     nothing = jnp.zeros((*no.shape, len(config.horizons)))
-    last = _Later(blank.value, blank.value, nothing, blank.policy, no, no, no, no, no, blank.taught)
+    last = _Later(blank.value, blank.value, nothing, blank.policy, no, no, no, no, no, blank.aux_targets)
 
     def step(later: _Later, ply: Trajectory) -> tuple[_Later, tuple[Any, ...]]:
         now = _look_back(config, later, ply)
         # what the mover's opponent played next; after a random move it was no answer to a plan
-        replied = later.there & later.full & (ply.discount == -1) & ~ply.stray
+        replied = later.there & later.full & (ply.discount == -1) & ~ply.random_move
         reply = (later.policy, replied) if REPLY in config.heads else ()
-        return now, (now.target, now.short, now.known, now.settled, reply, (now.taught, now.ruled))
+        return now, (now.target, now.short, now.known, now.settled, reply, (now.aux_targets, now.ruled))
 
-    _, (target, short, known, settled, reply, (taught, ruled)) = jax.lax.scan(step, last, plies, reverse=True)
+    _, (target, short, known, settled, reply, (aux_targets, ruled)) = jax.lax.scan(step, last, plies, reverse=True)
     sign = jnp.where(plies.state.to_play == 0, 1.0, -1.0).astype(jnp.float16)
     values: dict[str, Array] = {}
     weights: dict[str, Array] = {}
@@ -148,15 +110,15 @@ def _label(config: TargetsConfig, heads: tuple[Head, ...], plies: Trajectory) ->
         elif head.name == REPLY:
             values[REPLY], weights[REPLY] = reply
         else:
-            lesson = taught[head.name]
-            values[head.name] = lesson * sign.reshape(*sign.shape, *[1] * (lesson.ndim - 2))
+            final = aux_targets[head.name]
+            values[head.name] = final * sign.reshape(*sign.shape, *[1] * (final.ndim - 2))
             weights[head.name] = ruled
     sample = Sample(
         state=plies.state,
         policy=plies.policy,
         policy_weight=plies.full.astype(jnp.float16),
         value=target,
-        value_weight=jnp.where(settled, 1.0, config.tail).astype(jnp.float16),
+        value_weight=jnp.where(settled, 1.0, config.bootstrap_weight).astype(jnp.float16),
         heads={name: value.astype(jnp.float16) for name, value in values.items()},
         head_weights={name: weight.astype(jnp.float16) for name, weight in weights.items()},
         weight=_weight(config, plies),
@@ -169,15 +131,15 @@ def _look_back(config: TargetsConfig, later: _Later, ply: Trajectory) -> _Later:
     end = ply.discount == 0
     followed = end | later.there
     # a random move tells nothing about the position before it, and an exact value leaves nothing to tell
-    cut = ply.stray | ~followed
-    after = config.trust * later.target + (1.0 - config.trust) * later.value
+    cut = ply.random_move | ~followed
+    after = config.td_lambda * later.target + (1.0 - config.td_lambda) * later.value
     target = jnp.where(cut | ply.solved, ply.value, ply.reward + ply.discount * after)
     fade = jnp.asarray([[1.0 - 1.0 / plies for plies in config.horizons]], jnp.float32)
     follows = ply.reward[:, None] + ply.discount[:, None] * later.short
     short = jnp.where(cut[:, None], ply.value[:, None], (1.0 - fade) * ply.value[:, None] + fade * follows)
 
-    def carry(lesson: Array, old: Array) -> Array:
-        return jnp.where(end.reshape(-1, *[1] * (old.ndim - 1)), lesson, old)
+    def carry(final: Array, old: Array) -> Array:
+        return jnp.where(end.reshape(-1, *[1] * (old.ndim - 1)), final, old)
 
     return _Later(
         value=ply.value,
@@ -187,9 +149,9 @@ def _look_back(config: TargetsConfig, later: _Later, ply: Trajectory) -> _Later:
         full=ply.full,
         there=jnp.ones_like(end),
         known=end | later.known,
-        settled=ply.solved | ((end | later.settled) & ~ply.stray),
+        settled=ply.solved | ((end | later.settled) & ~ply.random_move),
         ruled=jnp.where(end, ply.ruled, later.ruled),
-        taught=jax.tree.map(carry, ply.taught, later.taught),
+        aux_targets=jax.tree.map(carry, ply.aux_targets, later.aux_targets),
     )
 
 
@@ -198,4 +160,4 @@ def _weight(config: TargetsConfig, plies: Trajectory) -> Float32[Array, "W B"]:
     full = plies.full.astype(jnp.float32)
     mean = (plies.surprise * full).sum() / jnp.maximum(full.sum(), 1.0)
     relative = jnp.minimum(plies.surprise / jnp.maximum(mean, 1e-6), 10.0)
-    return jnp.where(plies.full, 1.0 - config.surprise + config.surprise * relative, config.cheap)
+    return jnp.where(plies.full, 1.0 - config.surprise + config.surprise * relative, config.fast_weight)

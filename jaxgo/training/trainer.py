@@ -1,4 +1,4 @@
-"""The device side of a run: its state, and the two programs that move it on, `play` and `learn`.
+"""The device side of a run: its state, and the programs that move it on, `play` and `learn`.
 
 Self-play, labels and the ring run in `shard_map` over the axis `data`, each device with its own games and its own ring
 and no word between them; the learner runs in `jit` on batches that are split over the devices, so that the one thing
@@ -7,13 +7,16 @@ they exchange is the gradient.
 
 import dataclasses
 import functools
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding
-from jaxtyping import Array, Int32
+from jaxtyping import Array, Float32, Int32
 
+from jaxgo.arena import openings
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
@@ -22,15 +25,65 @@ from jaxgo.nets.base import Head, on_platform
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayState, Tally
 from jaxgo.system import devices
-from jaxgo.training import books, replay, source, store, targets
+from jaxgo.training import learner as learners
+from jaxgo.training import replay, targets
 from jaxgo.training.config import TrainConfig
-from jaxgo.training.learner import Learner, LearnerState
-from jaxgo.training.replay import ReplayState
-from jaxgo.training.state import Best, TrainState, layout
-from jaxgo.training.store import ALL, EACH, LATER, Drawn, Fresh, Store
+from jaxgo.training.learner import Batch, Learner, LearnerState
+from jaxgo.training.replay import ALL, EACH, LATER, Batches, NewSamples, Replay, ReplayState
 from jaxgo.training.targets import Sample, Window
 
-HORIZON = 400  # plies of a window at most, unless asked for
+DRAWN_BOOK = "balanced"  # openings as eval.py draws them
+MOST_DRAWN = 256
+
+
+class Best(NamedTuple):
+    """Who makes self-play where a gate decides it."""
+
+    params: Any
+    step: Int32[Array, ""]  # the iteration that these weights are of
+    tested: Int32[Array, ""]  # the iteration of the last test
+
+
+class TrainState(NamedTuple):
+    """All that a run is, to the last game under way: its checkpoint."""
+
+    learner: LearnerState
+    selfplay: SelfplayState
+    window: Window
+    replay: ReplayState
+    iteration: Int32[Array, ""]
+    seconds: Float32[Array, ""]  # of training so far
+    played: Int32[Array, "2 2"]  # games that ended and moves, when it was saved: each as quotient and rest of 2^31
+    best: Best | None  # None without a gate: the newest weights play
+    key: Array
+
+    @property
+    def player(self) -> Any:
+        """The weights that make self-play."""
+        return self.learner.average if self.best is None else self.best.params
+
+
+def read_book(game: Game[Any], book: str, seed: int = 0) -> Position | None:
+    """The positions that games begin from, as a batch: the openings of a file, or drawn ones; None without a book.
+
+    They are no part of a checkpoint: every sitting of a run reads them again.
+    """
+    if not book:
+        return None
+    starts = [play.start(game, jax.random.key(number)).state for number in range(2)]
+    if not all(bool((one == two).all()) for one, two in zip(*map(jax.tree.leaves, starts), strict=True)):
+        raise UsageError(f"selfplay.book={book}: games that begin anew each time have no openings; leave it out")
+    if book == DRAWN_BOOK:
+        found = openings.random_openings(game, seed=seed)
+        count = found.distinct(MOST_DRAWN)
+    elif not Path(book).is_file():
+        raise UsageError(
+            f"selfplay.book={book}: no such file; name one with an opening in each line, or say {DRAWN_BOOK}"
+        )
+    else:
+        found = openings.book(game, book)
+        count = found.distinct(10**9)  # all of them
+    return jax.tree.map(jnp.asarray, found.positions(range(count)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,68 +133,42 @@ class Trainer:
 
     @functools.cached_property
     def selfplay(self) -> Selfplay:
-        lessons = {lesson.name for lesson in self.game.lessons()}
-        wanted = tuple(head.name for head in self.heads if head.name in lessons)
+        known = {target.name for target in self.game.aux_targets()}
+        wanted = tuple(head.name for head in self.heads if head.name in known)
         return Selfplay(self.config.search, self.model, self.config.selfplay, wanted)
+
+    @functools.cached_property
+    def replay(self) -> Replay:
+        return replay.make(self.config.replay, self.config.updates, self.config.learner.batch, self.mesh)
 
     @functools.cached_property
     def book(self) -> Position | None:
         """Where games begin, if not at the start. An argument of the programs: another book is no other program."""
-        found = books.read(self.game, self.config.selfplay.book, self.config.seed)
+        found = read_book(self.game, self.config.selfplay.book, self.config.seed)
         return None if found is None else devices.place(found, devices.copied(self.mesh))
-
-    @property
-    def horizon(self) -> int:
-        """Plies of the window."""
-        return self.config.selfplay.horizon or min(self.game.max_plies, HORIZON)
-
-    @functools.cached_property
-    def home(self) -> Mesh | None:
-        """Where the samples are, if not on the devices that play and learn."""
-        return devices.beside(self.mesh) if self.config.replay.memory == "host" else None
 
     # -- programs --------------------------------------------------------------------------------------------
     def begin(self) -> TrainState:
         """A run before its first move."""
-        state = _begin(self, jax.random.key(self.config.seed), self.book)
-        if self.home is None:
-            return state
-        pattern = cast(ReplayState, state.replay)
-        return state._replace(replay=store.begin(pattern.samples, self.config.replay.capacity, self.home, state.key))
+        state, samples = _begin(self, jax.random.key(self.config.seed), self.book)
+        return state._replace(replay=self.replay.begin(samples, self.config.seed))
 
     def play(self, state: TrainState) -> tuple[TrainState, Tally]:
         """One iteration of self-play, its samples kept; the tally has a row for each device."""
-        ring = None if isinstance(state.replay, Store) else state.replay
-        games = state.selfplay, state.window, ring
-        made = _play(self, state.player, *games, state.key, state.iteration, self.book)
-        selfplay, window, kept, tally = self._settled(made)
-        if isinstance(state.replay, Store):
-            kept = state.replay._replace(fresh=kept)
+        games = state.selfplay, state.window
+        selfplay, window, new, tally = self._settled(
+            _play(self, state.player, *games, state.key, state.iteration, self.book)
+        )
+        kept = self._settled(self.replay.add(state.replay, new))
         return state._replace(selfplay=selfplay, window=window, replay=kept), tally
 
     def learn(self, state: TrainState) -> tuple[TrainState, dict[str, Array]]:
         """The learner's steps of one iteration, which ends it; no steps while too little is remembered."""
-        drawn, kept = self._fetch(state.replay) if isinstance(state.replay, Store) else (state.replay, state.replay)
-        made = _learn(self, state.learner, drawn, state.key, state.iteration)
+        kept, batches = self._settled(self.replay.draw(state.replay))
+        made = _learn(self, state.learner, batches, state.key, state.iteration)
         learner, iteration, metrics = self._settled(made)
-        if isinstance(kept, Store):
-            kept = self._keep(kept)
+        kept = self._settled(self.replay.settle(kept))
         return state._replace(learner=learner, replay=kept, iteration=iteration), metrics
-
-    def _fetch(self, kept: Store) -> tuple[Drawn, Store]:
-        """All batches of an iteration, brought from the hosts."""
-        assert self.home is not None
-        shape = self.config.updates, self.config.learner.batch // self.mesh.devices.size
-        drawn, draws = store.draw(self.config.replay, self.home, *shape, kept.ring, kept.key, kept.draws)
-        samples = devices.carry(drawn.samples, self.home, self.mesh, LATER)
-        seen = devices.carry(drawn.seen, self.home, self.mesh, EACH)
-        return self._settled(Drawn(samples, seen)), kept._replace(draws=draws)
-
-    def _keep(self, kept: Store) -> Store:
-        """The samples of the last self-play brought to the hosts; this waits for it, and the learner runs meanwhile."""
-        assert self.home is not None
-        fresh = devices.carry(kept.fresh, self.mesh, self.home, EACH)
-        return self._settled(kept._replace(ring=store.keep(self.home, kept.ring, fresh), fresh=None))
 
     @property
     def waits(self) -> bool:
@@ -161,87 +188,98 @@ class Trainer:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _begin(trainer: Trainer, key: Array, book: Position | None) -> TrainState:
+def _begin(trainer: Trainer, key: Array, book: Position | None) -> tuple[TrainState, Sample]:
+    """A run without a ring, and a blank sample for it."""
     config, count = trainer.config, trainer.mesh.devices.size
     net, games, onward = jax.random.split(key, 3)
     params = trainer.model.init(net)
 
-    def local(key: Array, book: Position | None) -> tuple[SelfplayState, Window, ReplayState]:
+    def local(key: Array, book: Position | None) -> tuple[SelfplayState, Window, Sample]:
         mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
         state = trainer.selfplay.begin(mine, config.selfplay.games // count, book)
         _, plies, _ = jax.eval_shape(trainer.selfplay.collect, params, state, mine)
-        window = targets.empty_window(plies, trainer.horizon)
+        window = targets.empty_window(plies, config.horizon)
         make = functools.partial(targets.make_samples, config.targets, trainer.heads)
         _, samples, _ = jax.eval_shape(make, window, plies)
-        # where the hosts keep the samples this is the pattern for it
-        capacity = 1 if trainer.home else config.replay.capacity // count
-        return state, window, replay.empty(samples, capacity)
+        return state, window, jax.tree.map(lambda x: jnp.zeros((1, *x.shape[1:]), x.dtype), samples)
 
-    spread = jax.shard_map(local, mesh=trainer.mesh, in_specs=ALL, out_specs=(EACH, LATER, EACH), check_vma=False)
+    spread = jax.shard_map(local, mesh=trainer.mesh, in_specs=ALL, out_specs=(EACH, LATER, ALL), check_vma=False)
     zero = jnp.int32(0)
     best = Best(jax.tree.map(jnp.copy, params), zero, zero) if config.gate.every else None
-    learner, played = trainer.learner.begin(params), jnp.zeros((2, 2), jnp.int32)
-    state = TrainState(learner, *spread(games, book), zero, jnp.float32(0), played, best, onward)
-    return TrainState(
-        *(jax.lax.with_sharding_constraint(*pair) for pair in zip(state, layout(trainer.mesh), strict=True))
+    each, later, whole = (NamedSharding(trainer.mesh, spec) for spec in (EACH, LATER, ALL))
+    selfplay, window, sample = spread(games, book)
+    state = TrainState(
+        learner=jax.lax.with_sharding_constraint(trainer.learner.begin(params), whole),
+        selfplay=jax.lax.with_sharding_constraint(selfplay, each),
+        window=jax.lax.with_sharding_constraint(window, later),
+        replay=cast(Any, None),
+        iteration=zero,
+        seconds=jnp.float32(0),
+        played=jnp.zeros((2, 2), jnp.int32),
+        best=best,
+        key=onward,
     )
+    rest = jax.lax.with_sharding_constraint((state.iteration, state.seconds, state.played, state.best, onward), whole)
+    names = ("iteration", "seconds", "played", "best", "key")
+    return state._replace(**dict(zip(names, rest, strict=True))), sample
 
 
-@functools.partial(jax.jit, static_argnums=0, donate_argnums=(2, 3, 4))
+@functools.partial(jax.jit, static_argnums=0, donate_argnums=(2, 3))
 def _play(
     trainer: Trainer,
     params: Any,
     state: SelfplayState,
     window: Window,
-    ring: ReplayState | None,
     key: Array,
     iteration: Int32[Array, ""],
     book: Position | None,
-) -> tuple[SelfplayState, Window, ReplayState | Fresh, Tally]:
+) -> tuple[SelfplayState, Window, NewSamples, Tally]:
     def local(
-        params: Any, state: SelfplayState, window: Window, ring: ReplayState | None, key: Array, book: Position | None
-    ) -> tuple[SelfplayState, Window, ReplayState | Fresh, Tally]:
+        params: Any, state: SelfplayState, window: Window, key: Array, book: Position | None
+    ) -> tuple[SelfplayState, Window, NewSamples, Tally]:
         place = jax.lax.axis_index(devices.AXIS)
         state, plies, tally = trainer.selfplay.collect(params, state, key, place, book)
         window, samples, present = targets.make_samples(trainer.config.targets, trainer.heads, window, plies)
-        kept = Fresh(samples, present) if ring is None else replay.add(ring, samples, present)
-        return state, window, kept, jax.tree.map(lambda x: x[None], tally)
+        return state, window, NewSamples(samples, present), jax.tree.map(lambda x: x[None], tally)
 
     spread = jax.shard_map(
         local,
         mesh=trainer.mesh,
-        in_specs=(ALL, EACH, LATER, EACH, ALL, ALL),
+        in_specs=(ALL, EACH, LATER, ALL, ALL),
         out_specs=(EACH, LATER, EACH, EACH),
         check_vma=False,
     )
-    return spread(params, state, window, ring, trainer.fold(key, iteration, 0), book)
+    return spread(params, state, window, trainer.fold(key, iteration, 0), book)
 
 
 @functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
 def _learn(
-    trainer: Trainer, learner: LearnerState, kept: ReplayState | Drawn, key: Array, iteration: Int32[Array, ""]
+    trainer: Trainer, learner: LearnerState, drawn: Batches, key: Array, iteration: Int32[Array, ""]
 ) -> tuple[LearnerState, Int32[Array, ""], dict[str, Array]]:
     config, mesh = trainer.config, trainer.mesh
-    draw, turn = jax.random.split(trainer.fold(key, iteration, 1))
+    turn = trainer.fold(key, iteration, 1)
 
-    def step(learner: LearnerState, one: tuple[Array | Sample, Array]) -> tuple[LearnerState, dict[str, Array]]:
-        at, number = one
-        turned = jax.random.fold_in(turn, number)
-        return trainer.learner.update(learner, source.batch(trainer.game, trainer.heads, mesh, kept, at, turned))
+    def make(samples: Sample, key: Array) -> Batch:
+        mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
+        return learners.make_batch(trainer.game, trainer.heads, mine, samples)
+
+    def step(learner: LearnerState, one: tuple[Sample, Array]) -> tuple[LearnerState, dict[str, Array]]:
+        samples, number = one
+        spread = jax.shard_map(make, mesh=mesh, in_specs=(EACH, ALL), out_specs=EACH, check_vma=False)
+        return trainer.learner.update(learner, spread(samples, jax.random.fold_in(turn, number)))
 
     def steps(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
-        batches = source.batches(config, mesh, kept, draw)
-        learner, metrics = jax.lax.scan(step, learner, (batches, jnp.arange(config.updates)))
+        learner, metrics = jax.lax.scan(step, learner, (drawn.samples, jnp.arange(config.updates)))
         return learner, jax.tree.map(jnp.mean, metrics)
 
     def wait(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
         return learner, trainer.learner.nothing()
 
-    learner, metrics = jax.lax.cond(source.ready(config.replay, mesh, kept), steps, wait, learner)
+    learner, metrics = jax.lax.cond(trainer.replay.ready(drawn.seen), steps, wait, learner)
     learner = jax.lax.with_sharding_constraint(learner, NamedSharding(mesh, ALL))
     metrics |= {
-        "samples": kept.seen.astype(jnp.float32).sum(),
-        "window": replay.window(config.replay, kept.seen, mesh.devices.size).sum(),
+        "samples": drawn.seen.astype(jnp.float32).sum(),
+        "window": replay.window(config.replay, drawn.seen, mesh.devices.size).sum(),
         "step": learner.step,
         "skipped": learner.skipped,
         "broken": learner.broken,

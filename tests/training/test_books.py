@@ -10,7 +10,7 @@ from jaxgo.games import GAMES, make
 from jaxgo.search import Model
 from jaxgo.search.random import Random
 from jaxgo.selfplay import Selfplay, SelfplayConfig
-from jaxgo.training import books
+from jaxgo.training.trainer import read_book
 
 GAME = make("tictactoe")
 LANES, STEPS = 64, 16
@@ -21,7 +21,7 @@ LINES = "a1 b2\nb2 a1 c3  # one more\nc3 b2  # the first one again, mirrored\n"
 def book(tmp_path_factory):
     path = tmp_path_factory.mktemp("books") / "book.txt"
     path.write_text(LINES)
-    return books.read(GAME, str(path))
+    return read_book(GAME, str(path))
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +58,13 @@ def test_random_moves_come_after_those_of_the_book(plies):
     begun = np.ones((STEPS, LANES), bool)
     begun[1:] = plies.discount[:-1] == 0
     from_book = begun & (plies.state.ply > 0)
-    assert 0.3 < plies.stray[from_book].mean() < 0.7
-    third = plies.stray[2:] & ~begun[2:] & ~begun[1:-1]
+    assert 0.3 < plies.random_move[from_book].mean() < 0.7
+    third = plies.random_move[2:] & ~begun[2:] & ~begun[1:-1]
     assert not third.any(), "two random moves at most, wherever a game began"
 
 
 def test_without_a_book_there_is_nothing_to_hand_on():
-    assert books.read(GAME, "") is None
+    assert read_book(GAME, "") is None
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ def test_a_book_that_does_not_fit_is_refused(text, said, tmp_path):
     path = tmp_path / "book.txt"
     path.write_text(text)
     with pytest.raises(UsageError, match=said):
-        books.read(GAME, str(path))
+        read_book(GAME, str(path))
 
 
 def test_a_book_that_is_not_there_and_a_game_without_openings_are_refused(tmp_path):
     with pytest.raises(UsageError, match=r"selfplay.book=.*missing: no such file; name one with an opening in each"):
-        books.read(GAME, str(tmp_path / "missing"))
+        read_book(GAME, str(tmp_path / "missing"))
     with pytest.raises(UsageError, match="begin anew each time"):
-        books.read(GAMES["slide8"], "balanced")
+        read_book(GAMES["slide8"], "balanced")

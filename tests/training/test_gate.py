@@ -25,8 +25,7 @@ from jaxgo.system.rundir import RunDir
 from jaxgo.training import gate, judge, loop
 from jaxgo.training.config import Budget, GateConfig, JudgeConfig, TrainConfig, to_json
 from jaxgo.training.loop import Loop, train
-from jaxgo.training.state import Best, TrainState
-from jaxgo.training.trainer import Trainer
+from jaxgo.training.trainer import Best, Trainer, TrainState
 
 CONFIG = TrainConfig(
     game="tictactoe",

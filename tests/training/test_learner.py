@@ -16,8 +16,8 @@ from jaxgo.games import make
 from jaxgo.nets import Mlp
 from jaxgo.nets.base import Head
 from jaxgo.system import devices
-from jaxgo.training.augment import make_batch, turned
-from jaxgo.training.learner import OPTIMIZERS, Learner, LearnerConfig
+from jaxgo.training.config import OPTIMIZERS, LearnerConfig
+from jaxgo.training.learner import Learner, make_batch, optimiser, schedule, turned
 from jaxgo.training.targets import Sample
 
 GAME = make("tictactoe")
@@ -135,9 +135,9 @@ def test_a_young_average_follows_quickly(begun, update, batch):
 
 def test_the_rate_warms_up_and_falls():
     config = LearnerConfig(rate=1.0, warmup=10, decay_steps=110, final=0.1)
-    rates = [float(config.schedule(jnp.int32(step))) for step in (0, 4, 9, 60, 110, 1000)]
+    rates = [float(schedule(config, jnp.int32(step))) for step in (0, 4, 9, 60, 110, 1000)]
     np.testing.assert_allclose(rates, [0.1, 0.5, 1.0, 0.55, 0.1, 0.1], rtol=1e-5)
-    assert float(LearnerConfig(rate=1.0, warmup=0).schedule(jnp.int32(10**6))) == 1.0
+    assert float(schedule(LearnerConfig(rate=1.0, warmup=0), jnp.int32(10**6))) == 1.0
 
 
 def test_illegal_moves_have_no_part_in_the_loss(learner, begun, batch):
@@ -169,9 +169,9 @@ def test_a_broken_step_is_left_out_and_counted(begun, update, batch):
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_decay_spares_norms_and_biases(begun, name):
     """With no slope at all, only the matrices shrink, by the same share whatever the optimiser."""
-    optimiser = LearnerConfig(optimizer=name, rate=0.1, weight_decay=0.5, warmup=0).optimiser()
+    step_of = optimiser(LearnerConfig(optimizer=name, rate=0.1, weight_decay=0.5, warmup=0))
     params = jax.tree.map(lambda x: np.asarray(x) + np.float32(1.0), begun.params)
-    step = jax.jit(lambda params: optimiser.update(optax.tree.zeros_like(params), optimiser.init(params), params)[0])
+    step = jax.jit(lambda params: step_of.update(optax.tree.zeros_like(params), step_of.init(params), params)[0])
     change = step(params)
     for (path, leaf), old in zip(jax.tree_util.tree_leaves_with_path(change), jax.tree.leaves(params), strict=True):
         share = 0.05 if leaf.ndim > 1 else 0.0

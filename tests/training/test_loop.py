@@ -21,7 +21,8 @@ from jaxgo.search import Greedy
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
-from jaxgo.training import augment, books, targets
+from jaxgo.training import learner, targets
+from jaxgo.training import trainer as trainers
 from jaxgo.training.config import (
     Budget,
     JudgeConfig,
@@ -34,8 +35,7 @@ from jaxgo.training.config import (
 )
 from jaxgo.training.judge import Judge
 from jaxgo.training.loop import DivergedError, Loop, Report, train
-from jaxgo.training.state import Best, TrainState
-from jaxgo.training.trainer import Trainer
+from jaxgo.training.trainer import Best, Trainer, TrainState
 
 CONFIG = TrainConfig(
     game="tictactoe",
@@ -94,7 +94,7 @@ def states(trainer: Trainer, path: Path, traces: dict[str, int]) -> Iterator[dic
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(targets, "make_samples", counted("play", targets.make_samples))
-        patch.setattr(augment, "make_batch", counted("learn", augment.make_batch))
+        patch.setattr(learner, "make_batch", counted("learn", learner.make_batch))
         state, seen = trainer.begin(), {}
         with RunDir(path.with_name("resumed"), to_json(CONFIG)) as run:
             for iteration in range(1, 7):
@@ -142,7 +142,7 @@ def test_a_state_goes_through_the_run_folder_and_on_as_if_nothing_had_been(train
 def test_every_program_is_traced_once_and_runs_without_the_host(trainer, states, traces, monkeypatch):
     """An equal trainer is the same to the compiler, whatever is in its book; the steady state needs no host."""
     other = jax.tree.map(lambda x: x[::-1], trainer.book)
-    monkeypatch.setattr(books, "read", lambda *_: other)
+    monkeypatch.setattr(trainers, "read_book", lambda *_: other)
     equal = Trainer(CONFIG, devices.make_mesh())
     assert equal == trainer
     assert equal.book is not trainer.book
@@ -157,16 +157,16 @@ def test_every_program_is_traced_once_and_runs_without_the_host(trainer, states,
 
 def test_games_and_samples_lie_on_both_devices_and_differ(states, trainer):
     state = trainer.begin()
-    for part in (state.selfplay, state.replay):
+    for part in (state.selfplay, state.replay.ring):
         assert all(len(leaf.sharding.device_set) == 2 for leaf in jax.tree.leaves(part))
     assert trainer.book is not None
     assert np.asarray(trainer.book.state.ply).tolist() == [2] * 12, "balanced openings of the arena"
     begun = np.asarray(state.selfplay.position.state.ply)
     assert {*begun[:8]} == {*begun[8:]} == {0, 2}, "half of the games begin in the book"
-    samples = states[6][0].replay.samples
+    samples = states[6][0].replay.ring.samples
     halves = [samples.value[:256], samples.value[256:]]
     assert not np.array_equal(*halves)
-    assert (states[6][0].replay.seen > 0).all()
+    assert (states[6][0].replay.ring.seen > 0).all()
 
 
 def test_a_run_reports_saves_judges_and_can_be_played_against(run, path):

@@ -14,7 +14,7 @@ from jaxgo.games import GAMES
 from jaxgo.nets import NETS, Mlp, ResNet
 from jaxgo.search import Greedy
 from jaxgo.system import devices
-from jaxgo.training import memory
+from jaxgo.training import machine
 from jaxgo.training.config import from_json, to_json
 from jaxgo.training.presets import LEARNING, PRESETS, default_preset, working
 from jaxgo.training.trainer import Trainer
@@ -42,14 +42,14 @@ def test_a_preset_could_run(name):
     assert 2 * samples <= config.replay.capacity, "an iteration would overwrite itself"
     for count in (config.selfplay.games, config.learner.batch, config.replay.capacity, config.replay.start):
         assert count % 8 == 0, "it could not be shared by eight devices"
-    assert config.search.budget > config.selfplay.cheap
+    assert config.search.budget > config.selfplay.fast_simulations
     assert dataclasses.replace(config, seed=1) != config
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_a_preset_fits_the_machine_that_it_names(name):
     preset = PRESETS[name]
-    needed = memory.needs(Trainer(preset.config, devices.make_mesh()))
+    needed = machine.needs(Trainer(preset.config, devices.make_mesh()))
     # JAX takes three quarters of a GPU unless it is told otherwise
     assert needed.samples + needed.at_once + working(preset.config) < 0.75e9 * preset.memory
     assert f"{preset.memory} GB" in preset.hardware
@@ -61,8 +61,8 @@ def test_memory_is_told_to_the_byte():
     targets = dataclasses.replace(config.targets, heads=("short", "reply", "ownership", "score"))
     config = dataclasses.replace(config, net=Mlp(width=8, blocks=1), search=Greedy(), targets=targets)
     trainer = Trainer(config, devices.make_mesh())
-    state, needed = jax.eval_shape(trainer.begin), memory.needs(trainer)
-    assert _nbytes(state.replay.samples) == needed.samples
+    state, needed = jax.eval_shape(trainer.begin), machine.needs(trainer)
+    assert _nbytes(state.replay.ring.samples) == needed.samples
     assert _nbytes(state.window) == needed.waiting
 
 
@@ -72,7 +72,7 @@ def test_a_step_of_the_largest_preset_keeps_no_more_than_is_counted():
     config, net = preset.config, preset.config.net
     assert isinstance(net, ResNet)
     trainer, count = Trainer(config, devices.make_mesh()), config.learner.batch
-    batch = memory.blank_batch(trainer)
+    batch = machine.blank_batch(trainer)
     params = jax.eval_shape(trainer.learner.module.init, jax.random.key(0), batch.planes)
     loss = trainer.learner.loss
     kept = jax.eval_shape(lambda p, b: jax.vjp(lambda p: loss(p, b)[0], p)[1], params, batch)
@@ -82,13 +82,13 @@ def test_a_step_of_the_largest_preset_keeps_no_more_than_is_counted():
 
 def test_a_run_that_does_not_fit_is_refused_in_one_sentence(monkeypatch):
     trainer = Trainer(PRESETS["go5-cpu"].config, devices.make_mesh())
-    needed = memory.needs(trainer)
-    whole = needed.samples + needed.at_once + sum(memory.network(trainer))
+    needed = machine.needs(trainer)
+    whole = needed.samples + needed.at_once + sum(machine.network(trainer))
     monkeypatch.setattr(devices, "memory", lambda: whole)
-    memory.check(trainer)
+    machine.check(trainer)
     monkeypatch.setattr(devices, "memory", lambda: whole - 1)
     with pytest.raises(UsageError, match=r"this run needs at least 0\.\d GiB .*lower replay.capacity"):
-        memory.check(trainer)
+        machine.check(trainer)
 
 
 def _nbytes(tree: Any) -> int:

@@ -7,7 +7,8 @@ import pytest
 
 from jaxgo.core.errors import UsageError
 from jaxgo.training import replay
-from jaxgo.training.replay import ReplayConfig
+from jaxgo.training.config import ReplayConfig
+from jaxgo.training.replay import NewSamples
 from jaxgo.training.targets import Sample
 
 
@@ -26,7 +27,7 @@ def ring(config, batches, size):
     add = jax.jit(replay.add)
     for batch in batches:
         padded = [*batch, *[-1.0] * (size - len(batch))]
-        state = add(state, samples(padded), jnp.arange(size) < len(batch))
+        state = add(state, NewSamples(samples(padded), jnp.arange(size) < len(batch)))
     return state
 
 
@@ -68,7 +69,7 @@ def test_the_window_grows_by_a_power_and_ends_at_the_capacity():
 def test_samples_come_in_proportion_to_their_weight_and_each_batch_is_spread():
     config = ReplayConfig(capacity=4, start=4)
     state = replay.empty(samples(np.zeros(4)), 4)
-    state = replay.add(state, samples(np.arange(4.0), [0.0, 1.0, 2.0, 5.0]), jnp.ones(4, bool))
+    state = replay.add(state, NewSamples(samples(np.arange(4.0), [0.0, 1.0, 2.0, 5.0]), jnp.ones(4, bool)))
     found = drawn(config, state)
     share = [(found == value).mean() for value in range(4)]
     np.testing.assert_allclose(share, [0, 1 / 8, 2 / 8, 5 / 8], atol=0.01)
@@ -80,7 +81,7 @@ def test_samples_come_in_proportion_to_their_weight_and_each_batch_is_spread():
 def test_a_ring_too_small_for_its_samples_says_so():
     state = replay.empty(samples(np.zeros(4)), 4)
     with pytest.raises(UsageError, match=r"replay.capacity is too small: 5 samples .* holds 4"):
-        replay.add(state, samples(np.zeros(5)), jnp.ones(5, bool))
+        replay.add(state, NewSamples(samples(np.zeros(5)), jnp.ones(5, bool)))
     with pytest.raises(UsageError, match="not between 1 and"):
         ReplayConfig(capacity=8, start=9)
 
@@ -104,8 +105,8 @@ def test_a_long_ring_draws_every_sample_by_its_weight():
 def test_a_ring_that_has_seen_all_that_can_be_counted_goes_on():
     config = ReplayConfig(capacity=1000, start=100)
     old = samples(np.arange(1000.0))
-    state = replay.ReplayState(old, jnp.array([2**32 - 10], jnp.uint32), jnp.array([990], jnp.int32))
-    state = jax.jit(replay.add)(state, samples(np.arange(2000.0, 2020.0)), jnp.ones(20, bool))
+    state = replay.Ring(old, jnp.array([2**32 - 10], jnp.uint32), jnp.array([990], jnp.int32))
+    state = jax.jit(replay.add)(state, NewSamples(samples(np.arange(2000.0, 2020.0)), jnp.ones(20, bool)))
     assert int(state.seen[0]) == 2**32 - 1
     assert float(replay.window(config, state.seen, 1)[0]) == 1000
     values = np.asarray(state.samples.value)
@@ -115,6 +116,8 @@ def test_a_ring_that_has_seen_all_that_can_be_counted_goes_on():
 
 def test_where_no_sample_has_a_weight_all_that_are_there_are_alike():
     config = ReplayConfig(capacity=16, start=4, share=0.0)
-    state = replay.add(replay.empty(samples(np.zeros(4)), 16), samples(np.arange(4.0), 0.0), jnp.ones(4, bool))
+    state = replay.add(
+        replay.empty(samples(np.zeros(4)), 16), NewSamples(samples(np.arange(4.0), 0.0), jnp.ones(4, bool))
+    )
     found = drawn(config, state)
     np.testing.assert_allclose([(found == value).mean() for value in range(4)], 0.25, atol=0.01)

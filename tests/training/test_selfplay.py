@@ -1,4 +1,4 @@
-"""Self-play: live roots, games that restart in place, random openings, cheap searches, resignation and its audit."""
+"""Self-play: live roots, games that restart in place, random openings, fast searches, resignation and its audit."""
 
 import dataclasses
 from typing import Any
@@ -52,7 +52,9 @@ class Dumb(Hashed):
 
 @pytest.fixture(scope="module")
 def gloomy():
-    return collected(Gloom(), resign=0.9, play_on=0.5, opening=0.5, opening_plies=3, cheap=2, full=0.25)
+    return collected(
+        Gloom(), resign=0.9, play_on=0.5, opening=0.5, opening_plies=3, fast_simulations=2, full_share=0.25
+    )
 
 
 def test_no_dead_root_is_searched_and_games_restart_in_place(gloomy):
@@ -79,10 +81,10 @@ def test_rewards_and_discounts_are_those_of_the_rules(gloomy):
 
 def test_random_openings_come_first_and_in_their_share(gloomy):
     plies, _ = gloomy
-    stray, ply = plies.stray, plies.state.ply
-    assert not stray[ply >= 3].any()
-    assert (stray[:-1][ply[1:] > 0] >= stray[1:][ply[1:] > 0]).all(), "random moves must come first"
-    assert 0.3 < stray[ply == 0].mean() < 0.7
+    random_move, ply = plies.random_move, plies.state.ply
+    assert not random_move[ply >= 3].any()
+    assert (random_move[:-1][ply[1:] > 0] >= random_move[1:][ply[1:] > 0]).all(), "random moves must come first"
+    assert 0.3 < random_move[ply == 0].mean() < 0.7
 
 
 def test_one_budget_for_all_games_of_a_ply(gloomy):
@@ -99,7 +101,7 @@ def test_games_are_given_up_and_false_resignations_counted(gloomy):
         loser = -1
         for step in range(2 * STEPS):
             mover = plies.state.to_play[step, game]
-            if plies.value[step, game] <= -0.9 and not plies.stray[step, game] and loser < 0:
+            if plies.value[step, game] <= -0.9 and not plies.random_move[step, game] and loser < 0:
                 loser = mover
             if plies.discount[step, game] == 0:
                 if plies.ruled[step, game]:
@@ -133,9 +135,9 @@ def test_the_policy_to_learn_leaves_out_what_is_proven_lost():
 
 def test_the_temperature_falls_by_halves_to_what_was_asked_for():
     ply = jnp.asarray([0, 10, 20, 59, 60, 1000], jnp.int16)
-    found = SelfplayConfig(heat=1.2, cool=0.2, half_life=10.0).temperature(ply)
+    found = SelfplayConfig(temperature=1.2, final_temperature=0.2, half_life=10.0).temperature_at(ply)
     np.testing.assert_allclose(found, [1.2, 0.7, 0.45, 0.2 + 0.5**5.9, 0.2, 0.2], rtol=1e-6)
-    found = SelfplayConfig(heat=1.0, cool=0.0, half_life=10.0).temperature(ply)
+    found = SelfplayConfig(temperature=1.0, final_temperature=0.0, half_life=10.0).temperature_at(ply)
     assert found[4:].tolist() == [0.0, 0.0], "exactly, or equal moves would be drawn"
 
 
@@ -165,7 +167,11 @@ def test_proofs_are_labels_only_where_a_tree_knows_all_that_decides(repetition, 
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"games": 0}, "at least 1"), ({"full": 1.5}, "selfplay.full is a share"), ({"half_life": 0.0}, "above 0")],
+    [
+        ({"games": 0}, "at least 1"),
+        ({"full_share": 1.5}, "selfplay.full_share is a share"),
+        ({"half_life": 0.0}, "above 0"),
+    ],
 )
 def test_impossible_settings_are_refused(change, said):
     with pytest.raises(UsageError, match=said):
@@ -196,8 +202,8 @@ class Whole(Gumbel):
         return super().extend(model, params, key, state, budget)
 
 
-def test_searches_that_cannot_be_resumed_play_and_are_no_cheap_ones():
+def test_searches_that_cannot_be_resumed_play_and_are_no_fast_ones():
     plies, _ = collected(Hashed(), Whole(simulations=3), games=4)
     assert plies.full.all()
-    with pytest.raises(UsageError, match=r"whole runs whole searches only; set selfplay\.cheap to 0"):
-        Selfplay(Whole(simulations=3), Model(Road(), Hashed()), SelfplayConfig(cheap=2))
+    with pytest.raises(UsageError, match=r"whole runs whole searches only; set selfplay\.fast_simulations to 0"):
+        Selfplay(Whole(simulations=3), Model(Road(), Hashed()), SelfplayConfig(fast_simulations=2))

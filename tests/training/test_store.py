@@ -15,9 +15,9 @@ from jaxgo.search import Greedy
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
-from jaxgo.training import replay, store
+from jaxgo.training import replay
 from jaxgo.training.config import LearnerConfig, ReplayConfig, TargetsConfig, TrainConfig, to_json
-from jaxgo.training.store import Store
+from jaxgo.training.replay import HostReplay
 from jaxgo.training.trainer import Trainer
 
 CONFIG = TrainConfig(
@@ -46,7 +46,7 @@ def trainer() -> Iterator[Trainer]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(devices, "beside", lambda mesh: devices.make_mesh(list(mesh.devices.flat)[::-1]))
         trainer = Trainer(CONFIG, mesh)
-        assert trainer.home is not None
+        assert isinstance(trainer.replay, HostReplay)
         yield trainer
 
 
@@ -58,7 +58,7 @@ def states(trainer, tmp_path_factory) -> dict[int, Any]:
     with RunDir(path, to_json(CONFIG)) as run:
         for iteration in range(1, 7):
             state, _ = trainer.play(state)
-            fresh = copied(state.replay.fresh)
+            fresh = copied(state.replay.pending)
             with jax.transfer_guard("disallow"):
                 state, told = trainer.learn(state)
             seen[iteration] = copied(state), told, fresh
@@ -69,10 +69,9 @@ def states(trainer, tmp_path_factory) -> dict[int, Any]:
 
 def test_the_samples_lie_beside_the_devices_that_play(trainer, states):
     state = trainer.begin()
-    assert isinstance(state.replay, Store)
     for leaf in jax.tree.leaves(state.replay.ring):
         assert [part.device for part in leaf.addressable_shards] != list(trainer.mesh.devices.flat)
-        assert leaf.sharding.mesh == trainer.home
+        assert leaf.sharding.mesh == trainer.replay.home
     assert {leaf.shape[0] for leaf in jax.tree.leaves(state.replay.ring.samples)} == {512}
 
 
@@ -88,7 +87,7 @@ def test_every_sample_comes_into_the_ring_of_its_device(states):
         np.testing.assert_array_equal(ring.samples.value[256 * device : 256 * (device + 1)], wanted)
         assert ring.seen[device] == count > 64
         assert len(fresh.present) == 2 * 96
-        assert states[6][0].replay.fresh is None
+        assert states[6][0].replay.pending is None
 
 
 def test_learning_begins_when_there_is_enough(states):
@@ -105,14 +104,14 @@ def test_batches_are_drawn_by_the_rule_of_the_ring(trainer, states):
     """Each device draws from its own half what `replay.draw` says, for all batches at once."""
     kept = trainer.begin().replay
     ring = jax.device_put(states[6][0].replay.ring, kept.ring.samples.value.sharding)
-    drawn, draws = store.draw(CONFIG.replay, trainer.home, CONFIG.updates, 16, ring, kept.key, jnp.int32(5))
-    assert int(draws) == 6
+    after, drawn = trainer.replay.draw(kept._replace(ring=ring, draws=jax.device_put(5, kept.draws.sharding)))
+    assert int(after.draws) == 6
     assert drawn.samples.value.shape == (CONFIG.updates, 32)
     key = jax.random.wrap_key_data(copied(kept.key))
     draw = jax.jit(replay.draw, static_argnums=(0, 3, 4, 5))
     for device in range(2):
         mine = jax.tree.map(lambda x, d=device: jnp.asarray(np.split(x, 2)[d]), copied(ring))
-        own = jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, 5), store.PROGRAM), device)
+        own = jax.random.fold_in(jax.random.fold_in(key, 5), device)
         place = draw(CONFIG.replay, mine, own, CONFIG.updates, 16, 2)
         np.testing.assert_array_equal(
             drawn.samples.value[:, 16 * device : 16 * (device + 1)], np.asarray(mine.samples.value)[np.asarray(place)]
@@ -124,7 +123,7 @@ def test_a_resumed_run_is_the_same_run(trainer, states):
         found = run.restore(trainer.begin())
     assert found is not None
     state = found[1]
-    assert state.replay.ring.samples.value.sharding.mesh == trainer.home
+    assert state.replay.ring.samples.value.sharding.mesh == trainer.replay.home
     for _ in range(3):
         state, _ = trainer.play(state)
         state, told = trainer.learn(state)

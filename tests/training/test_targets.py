@@ -1,4 +1,4 @@
-"""Labels: the sign law against results told by seat, tails, random moves, resignation, lessons, and the window."""
+"""Labels: the sign law against results told by seat, tails, random moves, resignation, auxiliary targets, windows."""
 
 import functools
 from typing import Any, NamedTuple
@@ -15,10 +15,10 @@ from jaxgo.nets.base import Head
 from jaxgo.search import Gumbel, Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig, Trajectory
 from jaxgo.training import targets
-from jaxgo.training.targets import TargetsConfig
+from jaxgo.training.config import TargetsConfig
 
 SHORT, REPLY, OWN = Head("short", "values", 2), Head("reply", "policy"), Head("ownership", "cells")
-PLAIN = TargetsConfig(trust=1.0, surprise=0.0, heads=("short", "reply"), horizons=(1.0, 4.0))
+PLAIN = TargetsConfig(td_lambda=1.0, surprise=0.0, heads=("short", "reply"), horizons=(1.0, 4.0))
 make_samples = jax.jit(targets.make_samples, static_argnums=(0, 1))
 
 
@@ -40,9 +40,9 @@ def plies(rows, games=1):
         surprise=column("surprise", 0.0, jnp.float32),
         solved=column("solved", False, bool),
         full=column("full", True, bool),
-        stray=column("stray", False, bool),
+        random_move=column("random_move", False, bool),
         ruled=column("ruled", False, bool),
-        taught={"ownership": column("own", [0.0] * 3, jnp.float16)},
+        aux_targets={"ownership": column("own", [0.0] * 3, jnp.float16)},
     )
 
 
@@ -72,9 +72,9 @@ def test_a_seat_that_moves_twice_keeps_its_sign():
     np.testing.assert_array_equal(found.head_weights["reply"], [0.0, 1.0, 0.0])
 
 
-def test_trust_mixes_the_result_with_later_root_values():
+def test_td_lambda_mixes_the_result_with_later_root_values():
     rows = [{"value": 0.5}, {"seat": 1, "value": 0.6}, {"value": 0.1, "reward": 1.0, "discount": 0.0}]
-    _, found = labels(TargetsConfig(trust=0.5, heads=()), rows, ())
+    _, found = labels(TargetsConfig(td_lambda=0.5, heads=()), rows, ())
     second = -(0.5 * 1.0 + 0.5 * 0.1)
     np.testing.assert_allclose(found.value, [-(0.5 * second + 0.5 * 0.6), second, 1.0], rtol=1e-6)
 
@@ -86,7 +86,11 @@ def test_a_tail_rests_on_its_last_root_value_with_less_weight():
 
 
 def test_a_random_move_tells_nothing_of_the_position_before_it():
-    rows = [{"value": 0.1}, {"seat": 1, "value": 0.3, "stray": True}, {"value": 0.2, "reward": 1.0, "discount": 0.0}]
+    rows = [
+        {"value": 0.1},
+        {"seat": 1, "value": 0.3, "random_move": True},
+        {"value": 0.2, "reward": 1.0, "discount": 0.0},
+    ]
     _, found = labels(PLAIN, rows)
     np.testing.assert_allclose(found.value, [-0.3, 0.3, 1.0], rtol=1e-6)
     np.testing.assert_array_equal(found.value_weight, [0.5, 0.5, 1.0])
@@ -95,7 +99,11 @@ def test_a_random_move_tells_nothing_of_the_position_before_it():
 
 def test_a_game_that_a_random_move_ends_settles_nothing_before_it():
     """Its result is no label of the position that the move was drawn in, so no result stands behind the search's."""
-    rows = [{"value": 0.1}, {"seat": 1, "value": -0.2}, {"value": 0.3, "stray": True, "reward": 1.0, "discount": 0.0}]
+    rows = [
+        {"value": 0.1},
+        {"seat": 1, "value": -0.2},
+        {"value": 0.3, "random_move": True, "reward": 1.0, "discount": 0.0},
+    ]
     _, found = labels(PLAIN, rows)
     np.testing.assert_allclose(found.value, [0.3, -0.3, 0.3], rtol=1e-6)
     np.testing.assert_array_equal(found.value_weight, [0.5, 0.5, 0.5])
@@ -107,7 +115,7 @@ def test_an_exact_value_is_the_label_whatever_was_played():
     np.testing.assert_array_equal(found.value, [-1.0, 1.0, 1.0])
 
 
-def test_lessons_turn_round_for_the_other_seat_and_a_game_given_up_has_none():
+def test_auxiliary_targets_turn_round_for_the_other_seat_and_a_game_given_up_has_none():
     over = {"reward": 1.0, "discount": 0.0}
     rows = [{}, {"seat": 1, **over, "ruled": True, "own": [1.0, 0.0, -1.0]}, {}, {"seat": 1, **over}]
     _, found = labels(PLAIN, rows)
@@ -118,9 +126,9 @@ def test_lessons_turn_round_for_the_other_seat_and_a_game_given_up_has_none():
     np.testing.assert_array_equal(found.head_weights["ownership"], [0.0, 0.0, 1.0, 1.0])
 
 
-def test_cheap_searches_teach_no_policy_and_surprises_come_more_often():
+def test_fast_searches_teach_no_policy_and_surprises_come_more_often():
     rows = [{"surprise": 3.0}, {"seat": 1, "surprise": 1.0}, {"full": False}, {"reward": 1.0, "discount": 0.0}]
-    _, found = labels(TargetsConfig(surprise=0.5, cheap=0.25, heads=()), rows, ())
+    _, found = labels(TargetsConfig(surprise=0.5, fast_weight=0.25, heads=()), rows, ())
     np.testing.assert_array_equal(found.policy_weight, [1.0, 1.0, 0.0, 1.0])
     np.testing.assert_allclose(found.weight, [0.5 + 0.5 * 9 / 4, 0.5 + 0.5 * 3 / 4, 0.25, 0.5], rtol=1e-6)
 
@@ -200,11 +208,11 @@ def test_labels_of_real_games_are_their_results_by_seat(road):
 
 def test_games_say_which_heads_they_teach():
     go = make("go5")
-    assert {lesson.name for lesson in go.lessons()} == {"ownership", "score"}
+    assert {target.name for target in go.aux_targets()} == {"ownership", "score"}
     assert TargetsConfig(heads=("ownership",)).make_heads(go) == (OWN,)
     with pytest.raises(UsageError, match="this game does not teach; it has: short, reply"):
         TargetsConfig(heads=("ownership",)).make_heads(make("tictactoe"))
     state = go.place(np.array([1] * 10 + [0] * 5 + [2] * 10, np.int8), 0)
-    taught = go.taught(state)
+    taught = go.aux_values(state)
     assert np.asarray(taught["ownership"]).tolist() == [1] * 10 + [0] * 5 + [-1] * 10
     assert float(taught["score"]) == pytest.approx((0 - 24.5) / 5)

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int32, Integer, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, Game, Lesson, Piece, Repetition
+from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, Repetition
 from jaxgo.games.go import superko, views
 from jaxgo.games.go.board import GoState, Grid, handicap_points, label_chains, numpy_set, recolour, stone_keys
 from jaxgo.games.go.superko import GoTrace
@@ -236,10 +236,10 @@ class Go(Game[GoState]):
         result = jnp.sign(self._score(state, self.over(state)).astype(jnp.float32) - jnp.float32(self.komi))
         return jnp.stack([result, -result])
 
-    def lessons(self) -> tuple[Lesson, ...]:
-        return Lesson("ownership", "cells"), Lesson("score", "number")
+    def aux_targets(self) -> tuple[AuxTarget, ...]:
+        return AuxTarget("ownership", "cells"), AuxTarget("score", "number")
 
-    def taught(self, state: GoState) -> dict[str, Float32[Array, "*lesson"]]:
+    def aux_values(self, state: GoState) -> dict[str, Float32[Array, "*target"]]:
         lead = self.score(state).astype(jnp.float32) - jnp.float32(self.komi)
         # in units of a board's side, so that boards of all sizes teach alike
         return {"ownership": self.owner(state).astype(jnp.float32), "score": lead / np.float32(self.points**0.5)}

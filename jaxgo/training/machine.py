@@ -1,6 +1,8 @@
-"""How much memory a run takes, told from its config before it begins."""
+"""What a run asks of the machine: its memory, told before it begins, and how fast its network is alone."""
 
+import functools
 import math
+import time
 from typing import Any, NamedTuple
 
 import jax
@@ -8,8 +10,11 @@ import jax.numpy as jnp
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import state_bytes
+from jaxgo.evaluators.network import Network
+from jaxgo.search.model import Model
 from jaxgo.system import devices
-from jaxgo.training.augment import Batch
+from jaxgo.training.config import TrainConfig
+from jaxgo.training.learner import Batch
 from jaxgo.training.trainer import Trainer
 
 GIB = 2**30
@@ -22,7 +27,7 @@ class Needs(NamedTuple):
     samples: int  # the ring
     waiting: int  # plies that wait for the end of their game
     trees: int
-    batches: int  # that come from the hosts, where the samples are kept there
+    batches: int  # that are drawn for an iteration
 
     @property
     def at_once(self) -> int:
@@ -36,13 +41,12 @@ def needs(trainer: Trainer) -> Needs:
     state, actions = state_bytes(game), game.num_actions
     heads = {head.name: 2 * math.prod(head.shape(game)) for head in trainer.heads}
     sample = state + 2 * actions + 12 + sum(size + 2 for size in heads.values())
-    ply = state + 2 * actions + 21 + sum(heads.get(lesson.name, 0) for lesson in game.lessons())
-    batches = config.updates * config.learner.batch if trainer.home else 0
+    ply = state + 2 * actions + 21 + sum(heads.get(target.name, 0) for target in game.aux_targets())
     return Needs(
         samples=config.replay.capacity * sample,
-        waiting=config.selfplay.games * trainer.horizon * ply,
+        waiting=config.selfplay.games * config.horizon * ply,
         trees=config.selfplay.games * (config.search.budget + 1) * (state + 8 * actions),
-        batches=batches * sample,
+        batches=config.updates * config.learner.batch * sample,
     )
 
 
@@ -72,10 +76,10 @@ def _size(tree: Any) -> int:
 
 
 def check(trainer: Trainer) -> None:
-    """A UsageError where there is less memory than a run takes."""
+    """A UsageError where there is less memory than a run takes; nothing is compiled for it."""
     needed = needs(trainer)
     weights, step = network(trainer)
-    apart = trainer.home not in (None, trainer.mesh)
+    apart = trainer.replay.home != trainer.mesh
     parts = {
         "samples": needed.samples,
         "plies that wait": needed.waiting,
@@ -98,3 +102,21 @@ def _compare(parts: dict[str, int], what: str, wanted: int, there: int, movable:
         f"this run needs at least {wanted / GIB:.1f} GiB ({shares}), and {what} {there / GIB:.1f}: lower "
         f"replay.capacity, selfplay.games, selfplay.horizon, search.simulations, learner.batch or the net{advice}"
     )
+
+
+def measure_evaluations(config: TrainConfig, games: int = 0, seconds: float = 0.5) -> float:
+    """Evaluations a second of the config's network alone, at the batch of self-play and on the devices of a run."""
+    game = config.make_game()
+    module: Any = config.net.module(game)
+    model = Model(game, Network(module))
+    batch, mesh = games or config.selfplay.games, devices.make_mesh()
+    states = jax.jit(functools.partial(model.start, games=batch))(jax.random.key(0)).state
+    states = devices.place(states, devices.split(mesh))
+    params = devices.place(jax.jit(model.init)(jax.random.key(1)), devices.copied(mesh))
+    judge: Any = jax.jit(lambda params, states: model.evaluator(game, params, jax.random.key(2), states))
+    jax.block_until_ready(judge(params, states))
+    calls, began = 0, time.perf_counter()
+    while (passed := time.perf_counter() - began) < seconds or not calls:
+        jax.block_until_ready(judge(params, states))
+        calls += 1
+    return calls * batch / passed
