@@ -18,6 +18,7 @@ COMMANDS = {  # the file, and what it is for
     "eval": ("eval", "let players meet and rate them, with error bars; also `eval sprt` and `eval ratings`"),
     "analyse": ("analyse", "search a position: visits, values, priors, proofs, lines"),
     "show": ("show", "draw a position in the terminal and as a picture"),
+    "runs": ("runs", "list runs of training, and check what they saved"),
     "games": ("games", "list the games"),
     "doctor": ("doctor", "tell device, versions and speed of this machine"),
 }

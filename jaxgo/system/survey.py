@@ -1,0 +1,95 @@
+"""Runs from outside: what lies in their folders, and whether it is whole. Nothing is locked, changed or restored."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from jaxgo.core.errors import UsageError
+from jaxgo.system.files import checksums
+from jaxgo.system.metrics import read_rows
+from jaxgo.system.rundir import CONFIG, LOCK, MANIFEST, STEPS, read_config
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """One step of a run."""
+
+    step: int
+    size: int  # bytes
+    fault: str  # what is wrong with its files; "" where nothing is
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One run folder."""
+
+    path: Path
+    game: str
+    state: str  # running, stopped, or new: without a checkpoint
+    iteration: int
+    seconds: float  # of training
+    player: str  # who was rated last
+    elo: tuple[float, float] | None  # its rating, and half of the 95 % interval
+    size: int  # bytes of the whole folder
+    checkpoints: tuple[Checkpoint, ...]
+
+
+def find(top: Path) -> list[Path]:
+    """The run folders below a folder, itself included."""
+    if not top.is_dir():
+        raise UsageError(f"{top} is no folder; name one with runs in it, such as runs")
+    return sorted(path.parent for path in top.rglob(CONFIG))
+
+
+def look(path: Path) -> Run:
+    """What there is to know of a run; its checkpoints are read to their last byte."""
+    config, rows = read_config(path), read_rows(path)
+    last = rows[-1] if rows else {}
+    rated: dict[str, Any] = next((row for row in reversed(rows) if row.get("elo")), {})
+    value, error = rated.get("elo", {}).get(rated.get("player"), (None, None))
+    steps = tuple(_checkpoint(place) for place in sorted((path / STEPS).glob("*")) if place.name.isdigit())
+    return Run(
+        path=path,
+        game=str(config.get("game", "?")),
+        state="running" if _held(path / LOCK) else "stopped" if steps else "new",
+        iteration=int(last.get("iteration", 0)),
+        seconds=float(last.get("seconds") or 0.0),
+        player=str(rated.get("player", "")),
+        elo=None if value is None or error is None else (float(value), float(error)),
+        size=_size(path),
+        checkpoints=steps,
+    )
+
+
+def _checkpoint(place: Path) -> Checkpoint:
+    """A step; a folder without a manifest was never finished."""
+    fault = ""
+    try:
+        manifest = json.loads((place / MANIFEST).read_text())
+        now, then = checksums(place / "state"), manifest["files"]
+        wrong = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+        fault = f"{wrong[0]} is not what was written" if wrong else ""
+    except FileNotFoundError:
+        fault = "it was never finished"
+    except (OSError, ValueError, KeyError, AttributeError):
+        fault = f"{MANIFEST} cannot be read"
+    return Checkpoint(int(place.name), _size(place), fault)
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+def _held(lock: Path) -> bool:
+    """Whether a process holds the lock of a run."""
+    try:
+        import fcntl
+
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except (ImportError, OSError):
+        return True
+    return False

@@ -1,0 +1,69 @@
+"""`jaxgo runs`: what a folder holds, told without touching it."""
+
+import json
+
+import jax.numpy as jnp
+import pytest
+
+from jaxgo.cli.main import main
+from jaxgo.core.errors import UsageError
+from jaxgo.system import survey
+from jaxgo.system.metrics import Metrics
+from jaxgo.system.rundir import RunDir
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run with two checkpoints and a rating."""
+    path = tmp_path / "runs" / "one"
+    with RunDir(path, {"game": "tictactoe"}) as folder:
+        for step in (1, 2):
+            folder.save(step, {"x": jnp.arange(100.0) + step})
+            folder.wait()
+    metrics = Metrics(path)
+    metrics.write(1, {"seconds": 30.0, "player": "me", "elo": {"me": [12.0, 3.0]}})
+    metrics.write(2, {"seconds": 60.0})
+    metrics.close()
+    return path
+
+
+def test_a_run_is_told(run):
+    found = survey.look(run)
+    assert (found.game, found.state, found.iteration, found.seconds) == ("tictactoe", "stopped", 2, 60.0)
+    assert (found.player, found.elo) == ("me", (12.0, 3.0))
+    assert [(c.step, c.fault) for c in found.checkpoints] == [(1, ""), (2, "")]
+    assert found.size > sum(c.size for c in found.checkpoints) > 0
+    assert survey.find(run.parent) == survey.find(run) == [run]
+
+
+def test_a_run_that_is_open_is_running(run):
+    with RunDir(run, {"game": "tictactoe"}):
+        assert survey.look(run).state == "running"
+    assert survey.look(run).state == "stopped"
+
+
+def test_damage_is_named(run, capsys):
+    victim = max(
+        (run / "checkpoints" / "00000002" / "state").rglob("*"), key=lambda p: p.is_file() and p.stat().st_size
+    )
+    whole = victim.read_bytes()
+    victim.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert main(["runs", str(run.parent)]) == 1
+    said = capsys.readouterr().out
+    assert "2!" in said
+    assert "checkpoint 2:" in said
+    assert "is not what was written" in said
+    victim.write_bytes(whole)
+    (run / "checkpoints" / "00000001" / "MANIFEST.json").unlink()
+    assert "never finished" in survey.look(run).checkpoints[0].fault
+
+
+def test_json_and_nothing(run, tmp_path, capsys):
+    assert main(["runs", str(run.parent), "--json"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line)["elo"] == [12.0, 3.0]
+    (tmp_path / "empty").mkdir()
+    assert main(["runs", str(tmp_path / "empty")]) == 0
+    assert "no runs below" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="no folder"):
+        survey.find(tmp_path / "nowhere")
