@@ -37,6 +37,10 @@ class Score(NamedTuple):
     def games(self) -> int:
         return 2 * len(self.first)
 
+    def line(self, lane: int) -> list[list[int]]:
+        """The moves of both games of a pair, since the opening."""
+        return [self.moves[lane, side, : self.plies[lane, side]].tolist() for side in range(2)]
+
     @property
     def mean(self) -> float:
         """The share of all points that `a` got."""

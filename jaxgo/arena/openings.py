@@ -1,6 +1,7 @@
 """Where games begin: random balanced moves that are distinct up to symmetry, or a book of openings in a file.
 
-Opening i is the same however many are asked for, so a longer match begins with the games of a shorter one.
+Opening i is the same however many are asked for, so a longer match begins with the games of a shorter one. Where all
+openings of a length are drawn, longer ones follow; where there are none left, `numbers` is at its end.
 """
 
 import functools
@@ -13,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float32, Int, Int32, Shaped
+from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
 from jaxgo.core import choice, play
 from jaxgo.core.errors import UsageError
@@ -28,44 +29,67 @@ ENOUGH = 200  # distinct openings; more plies are played as long as there are fe
 PATIENCE = 3 * BATCH  # candidates without anything new after which there are no more
 SHORT = 100  # plies of a game whose openings are judged unasked: elsewhere a few random moves decide little
 PLAYOUTS = 16  # that judge whether a candidate is balanced
+PADDED = 8  # plies: openings of other lengths are the same program up to the next multiple
 
 
 Line = tuple[int, ...]
-Candidate = tuple[Line, bytes] | None  # an opening with the name that its mirror images share; None: not usable
+Candidate = tuple[Line, bytes] | None  # an opening with the key that its mirror images share; None: not usable
 
 
 class Openings:
     """Distinct openings of a game, as the actions that lead there, drawn when they are needed.
 
-    When there are no more, the first ones come again: look at `distinct`.
+    A stream of candidates is left for the next one when nothing new comes out of it. When there are no more, the first
+    openings come again: look at `distinct`, or take `numbers`.
     """
 
-    def __init__(self, game: Game[Any], candidates: Iterable[Candidate]) -> None:
+    def __init__(self, game: Game[Any], streams: Iterable[Iterable[Candidate]]) -> None:
         self.game = game
-        self._candidates = iter(candidates)
-        self._found: dict[bytes, Line] = {}
+        self._fresh = self._draw(iter(streams))
         self._lines: list[Line] = []
         self._spent = False
 
+    def _draw(self, streams: Iterator[Iterable[Candidate]]) -> Iterator[Line]:
+        """Each opening once, however many of its images are among the candidates."""
+        found = set()
+        for candidates in streams:
+            stale = 0
+            for candidate in candidates:
+                if candidate and candidate[1] not in found:
+                    found.add(candidate[1])
+                    stale = 0
+                    yield candidate[0]
+                stale += 1
+                if stale > PATIENCE:
+                    break
+
     def actions(self, number: int) -> Line:
         """The moves of opening `number`."""
-        stale = 0
         while number >= len(self._lines) and not self._spent:
-            candidate = next(self._candidates, None) if stale < PATIENCE else None
-            stale += 1
-            if candidate and candidate[1] not in self._found:
-                self._found[candidate[1]] = candidate[0]
-                self._lines.append(candidate[0])
-                stale = 0
-            self._spent = stale > PATIENCE
+            line = next(self._fresh, None)
+            if line is None:
+                self._spent = True
+            else:
+                self._lines.append(line)
         if not self._lines:
             raise UsageError("no game is live and balanced after these random plies; ask for fewer, or for balance=1")
         return self._lines[number % len(self._lines)]
 
     def distinct(self, count: int) -> int:
         """How many of the first `count` openings differ."""
+        if count < 1:
+            return 0
         self.actions(count - 1)
         return min(count, len(self._lines))
+
+    @property
+    def most(self) -> int | None:
+        """How many openings there are; None as long as that is not known."""
+        return len(self._lines) if self._spent else None
+
+    def numbers(self, count: int, luck: bool = False) -> range:
+        """The openings of a match of so many pairs: without luck (see `players.draws_luck`) none of them twice."""
+        return range(count if luck else self.distinct(count))
 
     def names(self, number: int) -> tuple[str, ...]:
         """The moves of an opening as people write them."""
@@ -74,13 +98,14 @@ class Openings:
     def positions(self, numbers: Sequence[int]) -> Position:
         """The positions after these openings, as a batch."""
         lines = [self.actions(number) for number in numbers]
-        return _replay(self.game, *_padded(lines, max(map(len, self._lines))))[0]
+        widest = max(map(len, self._lines))
+        return _replay(self.game, *_padded(lines, -(-widest // PADDED) * PADDED))[0]
 
 
 def random_openings(
     game: Game[Any], *, seed: int = 0, plies: int | None = None, balance: float | None = None
 ) -> Openings:
-    """Openings of `plies` random moves; None: as many as it takes to have enough different ones.
+    """Openings of `plies` random moves; None: as many as it takes to have enough different ones, then longer ones.
 
     Random playouts judge each: where one seat wins by more than `balance` it is left out. 1 asks nobody; None is 0.6
     for short games, and 1 for others.
@@ -89,11 +114,13 @@ def random_openings(
         raise UsageError(f"openings have 0 to {LONGEST} random plies, not {plies}")
     if balance is not None and not 0.0 < balance <= 1.0:
         raise UsageError(f"the balance of openings is a number above 0 and up to 1, not {balance}")
-    if plies is None:
-        plies = next((p for p in range(1, _most(game)) if _variety(game, seed, p) >= ENOUGH), _most(game))
     if balance is None:
         balance = 0.6 if game.max_plies <= SHORT else 1.0
-    return Openings(game, _candidates(game, seed, plies, balance))
+    if plies is not None:
+        return Openings(game, [_candidates(game, seed, plies, balance)])
+    plies = next((p for p in range(1, _most(game)) if _variety(game, seed, p) >= ENOUGH), _most(game))
+    longest = min(LONGEST, max(plies, game.max_plies - 1))
+    return Openings(game, (_candidates(game, seed, p, balance) for p in range(plies, longest + 1)))
 
 
 def book(game: Game[Any], path: str | os.PathLike[str]) -> Openings:
@@ -114,12 +141,12 @@ def book(game: Game[Any], path: str | os.PathLike[str]) -> Openings:
         places.append(f"{path}, line {number}")
     if not lines:
         raise UsageError(f"there are no openings in {path}; write one a line, such as d4 e5")
-    return Openings(game, _checked(game, lines, places))
+    return Openings(game, [_checked(game, lines, places)])
 
 
 def start_only(game: Game[Any]) -> Openings:
     """The start of the game and nothing else."""
-    return Openings(game, [((), b"")])
+    return Openings(game, [[((), b"")]])
 
 
 # -- random candidates ----------------------------------------------------------------------------------------------
@@ -144,7 +171,8 @@ def _candidates(game: Game[Any], seed: int, plies: int, balance: float) -> Itera
         if balance < 1.0:
             value = _judge(game, jax.random.fold_in(jax.random.key(seed), first), position)
             usable &= np.abs(np.asarray(value)) <= balance
-        names, lines = canonical(game, position), np.asarray(actions)[:plies].T.tolist()
+        names = canonical(game, np.asarray(actions).T, np.full(BATCH, plies, np.int32))
+        lines = np.asarray(actions)[:plies].T.tolist()
         for good, line, name in zip(usable.tolist(), lines, names, strict=True):
             yield (tuple(line), name) if good else None
 
@@ -181,21 +209,40 @@ def _judge(game: Game[Any], key: Array, position: Position) -> Float32[Array, " 
 # -- what is the same opening ---------------------------------------------------------------------------------------
 
 
-def canonical(game: Game[Any], position: Position) -> list[bytes]:
-    """For each position of a batch, bytes that its mirror images share, and nothing else does."""
-    planes, seat = _look(game, position)
-    pictures = np.asarray(planes).reshape(len(seat), game.shape[0] * game.shape[1], -1)
-    cells = game.symmetries().cells
-    seats = np.asarray(seat)
-    return [
-        min(picture[gather].tobytes() for gather in cells) + bytes([int(who)])
-        for picture, who in zip(pictures, seats, strict=True)
-    ]
+def canonical(game: Game[Any], actions: Int32[np.ndarray, "B P"], lengths: Int32[np.ndarray, " B"]) -> list[bytes]:
+    """For each line of moves from the start, bytes that all lines to its position or to a mirror image of it share.
+
+    They are the smallest key of the positions after the line and after its images. What a position came from does not
+    matter, although planes of a network may show it.
+    """
+    images = np.argsort(game.symmetries().actions[_keeping(game)], axis=1).astype(np.int32)
+    keys = np.asarray(_keys(game, images[:, actions], lengths)).astype(np.uint64)
+    return [key.tobytes() for key in (keys[..., 0] << np.uint64(32) | keys[..., 1]).min(axis=0)]
+
+
+@functools.cache
+def _keeping(game: Game[Any]) -> list[int]:
+    """The symmetries that leave the start as it is; the others belong to other starts."""
+    planes = np.asarray(game.observe(play.start(game, jax.random.key(0)).state))
+    planes = planes.reshape(-1, planes.shape[-1])
+    return [g for g, cells in enumerate(game.symmetries().cells) if (planes[cells] == planes).all()]
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _look(game: Game[Any], position: Position) -> tuple[Shaped[Array, "B H W C"], Int[Array, " B"]]:
-    return jax.vmap(game.observe)(position.state), position.state.to_play
+def _keys(
+    game: Game[Any], actions: Int32[np.ndarray | Array, "G B P"], lengths: Int32[np.ndarray | Array, " B"]
+) -> UInt32[Array, "G B 2"]:
+    """The keys of the positions after these moves."""
+
+    def one(line: Int32[Array, " P"], length: Int32[Array, ""]) -> UInt32[Array, "2"]:
+        def move(state: Any, ply: Int32[Array, ""]) -> tuple[Any, None]:
+            moved = game.step(state, line[ply])
+            return jax.tree.map(lambda new, old: jnp.where(ply < length, new, old), moved, state), None
+
+        begin = play.start(game, jax.random.key(0)).state
+        return game.hash(jax.lax.scan(move, begin, jnp.arange(line.shape[0], dtype=jnp.int32))[0])
+
+    return jax.vmap(jax.vmap(one), (0, None))(jnp.asarray(actions), jnp.asarray(lengths))
 
 
 # -- openings that somebody wrote -----------------------------------------------------------------------------------
@@ -230,8 +277,9 @@ def _replay(
 
 def _checked(game: Game[Any], lines: Sequence[Sequence[int]], places: Iterable[str]) -> list[Candidate]:
     """The lines with their names; a UsageError at the first that is not legal, or that ends the game."""
-    position, legal = _replay(game, *_padded(lines, max(map(len, lines))))
-    over, names = np.asarray(_over(game, position)), canonical(game, position)
+    padded = _padded(lines, max(map(len, lines)))
+    position, legal = _replay(game, *padded)
+    over, names = np.asarray(_over(game, position)), canonical(game, *padded)
     for line, place, good, ended in zip(lines, places, np.asarray(legal).tolist(), over.tolist(), strict=True):
         if good < len(line):
             raise UsageError(f"{place}: move {good + 1}, {game.action_name(line[good])}, is not legal there")

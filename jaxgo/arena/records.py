@@ -39,6 +39,7 @@ class PairResult:
     opening: tuple[str, ...] = ()  # names of its moves
     plies: tuple[int, int] = (0, 0)  # how long the first and the second game were
     checkpoints: tuple[str, str] = ("", "")  # hashes of the parameters of a and b; "" where there are none
+    lines: tuple[str, str] = ("", "")  # hashes of the moves of each game; "" where luck would make another one of it
     problems: tuple[str, ...] = ()  # what went wrong, such as "game 1: b forfeits, illegal move z9"
     commit: str = ""
     versions: tuple[str, ...] = ()  # such as "jax 0.12.0"
@@ -80,6 +81,30 @@ def pair_id(
     if heat[0] > 0 and heat[1] > 0:
         what.append(list(heat))
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
+
+
+def line_hash(actions: Sequence[int]) -> str:
+    """Which game this is, move for move from the start."""
+    return hashlib.sha256(json.dumps([int(action) for action in actions]).encode()).hexdigest()[:16]
+
+
+def once(results: Iterable[PairResult]) -> list[PairResult]:
+    """The results without the pairs of which a game must be the same as one of a pair before.
+
+    Players without luck play the same game again as soon as they meet a position again: from the same opening, or from
+    one that goes on with the very moves that they had chosen. Of such pairs that of the lower number stays, in
+    whatever order they were written.
+    """
+    pairs = list(results)
+    seen: set[tuple[str, str, str]] = set()
+    again: set[str] = set()
+    for pair in sorted((pair for pair in pairs if any(pair.lines)), key=lambda pair: (pair.seed, pair.number, pair.id)):
+        games = {(*seats, line) for seats, line in zip(((pair.a, pair.b), (pair.b, pair.a)), pair.lines, strict=True)}
+        if games & seen:
+            again.add(pair.id)
+        else:
+            seen |= games
+    return [pair for pair in pairs if pair.id not in again] if again else pairs
 
 
 def to_line(pair: PairResult) -> str:

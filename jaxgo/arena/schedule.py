@@ -53,21 +53,31 @@ class Schedule:
         return all(table.rating(agent).error <= self.until for agent in agents)
 
     def round(
-        self, played: Mapping[Match, int], table: RatingTable | None, agents: Sequence[str], chunk: int
+        self,
+        played: Mapping[Match, int],
+        table: RatingTable | None,
+        agents: Sequence[str],
+        chunk: int,
+        room: Mapping[Match, int] | None = None,
     ) -> dict[Match, int]:
-        """The next matches, and how many pairs of each; none when all is played. `played` counts the pairs so far."""
+        """The next matches, and how many pairs of each; none when all is played. `played` counts the pairs so far.
+
+        `room` is how many pairs of a match can be played that are not known yet; a match that is not in it has enough.
+        """
+        free = {match: min(chunk, (room or {}).get(match, chunk)) for match in self.matches(len(agents))}
         matches = self.matches(len(agents))
         if sum(played.get(match, 0) for match in matches) >= self.most(len(agents)) or self.enough(table, agents):
             return {}
         if self.kind != "informative":
             left = {match: self.pairs - played.get(match, 0) for match in matches}
-            return {match: min(chunk, left[match]) for match in disjoint({m: float(n) for m, n in left.items()})}
+            return {m: min(free[m], left[m]) for m in disjoint({m: float(left[m]) for m in matches if free[m]})}
         strangers = first_meetings(len(agents), played)
         if strangers:
-            return dict.fromkeys(strangers, chunk)
+            return {match: free[match] for match in strangers}
         if table is None:
             raise AssertionError("results without ratings")
-        return dict.fromkeys(disjoint(gains(table, agents, chunk)), chunk)
+        worth = gains(table, agents, chunk)
+        return {match: free[match] for match in disjoint({m: worth[m] for m in matches if free[m]})}
 
 
 def disjoint(worth: Mapping[Match, float]) -> list[Match]:

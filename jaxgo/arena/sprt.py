@@ -41,7 +41,14 @@ class Verdict:
         return "H1" if self.llr >= self.upper else "H0" if self.llr <= self.lower else None
 
     def __str__(self) -> str:
-        state = f"{self.accepted} accepted" if self.accepted else "goes on"
+        return self._told("goes on")
+
+    def ended(self) -> str:
+        """The same where no more games follow."""
+        return self._told("not decided")
+
+    def _told(self, otherwise: str) -> str:
+        state = f"{self.accepted} accepted" if self.accepted else otherwise
         bounds = f"({self.lower:.2f}, {self.upper:.2f})"
         return f"LLR {self.llr:+.2f} {bounds} after {self.pairs} pairs, Elo {self.elo}: {state}"
 

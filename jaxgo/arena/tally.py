@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from jaxgo.arena.records import PairResult
+from jaxgo.arena.records import PairResult, once
 from jaxgo.core.errors import UsageError
 
 LOSS, DRAW, WIN = range(3)
@@ -45,11 +45,11 @@ class Tally:
 
 
 def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
-    """Counts the pairs of one game; `agents` come first and may have played nothing."""
+    """Counts the pairs of one game, repeated games once; `agents` come first and may have played nothing."""
     number = {name: i for i, name in enumerate(agents)}
     rows: dict[tuple[int, int], Float64[np.ndarray, "3 3"]] = {}
     game: tuple[str, ...] | None = None
-    for pair in results:
+    for pair in once(results):
         here = (pair.game, *sorted(pair.options))
         game = game or here
         if game != here:
@@ -75,7 +75,7 @@ def _shares(result: float) -> Float64[np.ndarray, " 3"]:
 def five(results: Iterable[PairResult], a: str) -> Int64[np.ndarray, " 5"]:
     """The paired outcomes of `a` in its pairs: how often both games together gave 0, 0.5, 1, 1.5 and 2 points."""
     counts = np.zeros(5, np.int64)
-    for pair in results:
+    for pair in once(results):
         if pair.a == a:
             counts[pair.outcome] += 1
         elif pair.b == a:

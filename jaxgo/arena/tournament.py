@@ -1,7 +1,8 @@
 """A tournament: rounds of matches by a schedule, every finished pair a line in a file, resumed where it stopped.
 
 Agents sit in the order of their names, and a pair's luck follows from who plays, the seed and the number of the
-opening. So a pair has the same id and the same result whatever else is played, and nothing is played twice.
+opening. So a pair has the same id and the same result whatever else is played, and nothing is played twice. Two agents
+without luck would play an opening again as they did before, so their match ends where the openings do.
 """
 
 import datetime
@@ -24,15 +25,17 @@ from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.specs import External, is_engine, read_engine
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings
-from jaxgo.arena.players import checkpoint, load_player
+from jaxgo.arena.players import checkpoint, draws_luck, load_player
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Match, Schedule
+from jaxgo.arena.tally import five
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 
 CHUNK = 256  # most pairs of one match in a round
 SHORT_CHUNK = 32  # where every round decides anew who plays
+NAMED = 3  # matches that a note names
 GLANCE = 0.5  # seconds between two looks at a match
 
 
@@ -62,6 +65,8 @@ class Tournament:
         self.names = [player.name for player in self.players]
         must_differ(self.names)  # however they were typed
         self._hashes = [checkpoint(player) if isinstance(player, Agent) else "" for player in self.players]
+        warm = contest.temperature > 0 and contest.hot_plies > 0
+        self._luck = [warm or (isinstance(player, Agent) and draws_luck(player)) for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
         self.chunk = min(chunk or (CHUNK if steady else SHORT_CHUNK), schedule.pairs)
         # by name, so that the same agents in another order are the same program; engines play elsewhere
@@ -81,7 +86,8 @@ class Tournament:
             played = {match: self._done(match) for match in matches}
             precise = self.schedule.until > 0 or self.schedule.kind == "informative"
             table = self.progress().table() if precise else None
-            plan = self.schedule.round(played, table, self.names, self.chunk)
+            room = {match: len(self._missing(match, self.chunk)) for match in matches}
+            plan = self.schedule.round(played, table, self.names, self.chunk, room)
             yield self.progress()
             if not plan:
                 return
@@ -92,35 +98,48 @@ class Tournament:
         pairs = sum(self._done(match) for match in matches)
         ours = tuple(pair for pair in self._known.values() if self._is_ours(pair))
         most = self.schedule.most(len(self.players))
+        if self.openings.most is not None:
+            some = [self.schedule.pairs if self._is_lucky(match) else self.openings.most for match in matches]
+            most = min(most, sum(some))
         return Progress(pairs, most, self._games, self._seconds, ours, doing)
 
     def outcomes(self) -> list[int]:
         """For two agents: how the pairs of the first one ended, from both games lost to both won.
 
-        Only those up to the first that is still missing count, so that the length of a game has no say in it.
+        Only those up to the first that is still missing count, so that the length of a game has no say in it; and of
+        games that must be the same, only the first.
         """
-        by_number = {pair.number: pair for pair in self._known.values() if pair.id == self._id((0, 1), pair.number)}
-        counts, number = [0] * 5, 0
-        while pair := by_number.get(number):
-            counts[pair.outcome if pair.a == self.names[0] else 4 - pair.outcome] += 1
-            number += 1
-        return counts
+        by_number = self._numbers.get((0, 1), {})
+        first = itertools.takewhile(lambda number: number in by_number, itertools.count())
+        return five([by_number[number] for number in first], self.names[0]).tolist()
 
     def notes(self) -> list[str]:
         """What a reader of the results should know about the openings."""
-        most = max((max(numbers) + 1 for numbers in self._numbers.values() if numbers), default=0)
-        if most and (distinct := self.openings.distinct(most)) < most:
-            return [f"there are only {distinct} different openings for {most} pairs; they were played again and again"]
-        return []
+        most = self.openings.most
+        if most is None:
+            return []
+        every = self.schedule.matches(len(self.players))
+        ended = [match for match in every if not self._is_lucky(match) and self._done(match) >= most]
+        again = max((self._done(match) for match in every if self._is_lucky(match)), default=0)
+        only = f"there {'is only 1 opening' if most == 1 else f'are only {most:,} different openings'}"
+        notes = []
+        if ended and most < self.schedule.pairs:
+            some = ", ".join(" - ".join(self.names[i] for i in match) for match in ended[:NAMED])
+            more = f" and {len(ended) - NAMED} more matches" if len(ended) > NAMED else ""
+            notes.append(f"{only}, and without luck the same games would come again: {some}{more} ended after them")
+        if again > most:
+            were = "it was" if most == 1 else "they were"
+            notes.append(f"{only} for {again:,} pairs; {were} played again, each time with other luck")
+        return notes
 
     # -- what is known ---------------------------------------------------------------------------------------------
     def _is_ours(self, pair: PairResult) -> bool:
         return pair.game == self.contest.name and sorted(pair.options) == sorted(self.contest.options)
 
-    def _find_numbers(self) -> dict[Match, set[int]]:
-        """The openings that each match has behind it. A UsageError where one name has been two players."""
+    def _find_numbers(self) -> dict[Match, dict[int, PairResult]]:
+        """The pairs that each match has behind it, by opening. A UsageError where one name has been two players."""
         number = {name: i for i, name in enumerate(self.names)}
-        found: dict[Match, set[int]] = {}
+        found: dict[Match, dict[int, PairResult]] = {}
         for pair in self._known.values():
             for name, code in zip((pair.a, pair.b), pair.checkpoints, strict=True):
                 if self._is_ours(pair) and name in number and self._hashes[number[name]] != code:
@@ -131,19 +150,24 @@ class Tournament:
             if {pair.a, pair.b} <= number.keys() and pair.seed == self.contest.seed:
                 match = min(number[pair.a], number[pair.b]), max(number[pair.a], number[pair.b])
                 if pair.id == self._id(match, pair.number):
-                    found.setdefault(match, set()).add(pair.number)
+                    found.setdefault(match, {})[pair.number] = pair
         return found
 
     def _done(self, match: Match) -> int:
-        numbers = self._numbers.get(match, set())
+        numbers = self._numbers.get(match, {})
         if self.schedule.kind == "informative":
             return len(numbers)
         return sum(number < self.schedule.pairs for number in numbers)
 
     def _missing(self, match: Match, count: int) -> list[int]:
         """The first openings that the match has not played."""
-        fresh = (number for number in itertools.count() if number not in self._numbers.get(match, set()))
-        return list(itertools.islice(fresh, count))
+        played = self._numbers.get(match, {})
+        numbers = self.openings.numbers(len(played) + count, self._is_lucky(match))
+        return [number for number in numbers if number not in played][:count]
+
+    def _is_lucky(self, match: Match) -> bool:
+        """Whether the same opening makes another game each time."""
+        return self._luck[match[0]] or self._luck[match[1]]
 
     def _seats(self, match: Match) -> Match:
         """Who is `a` and who is `b`: by name, so that it does not hang on the order in which agents are given."""
@@ -240,6 +264,8 @@ class Tournament:
     ) -> PairResult:
         """The record of a pair that ended; its games are saved if they are wanted."""
         a, b = self._seats(match)
+        opening = self.openings.actions(number)
+        lines = ["" if self._is_lucky(match) else records.line_hash([*opening, *played]) for played in moves]
         pair = PairResult(
             game=self.contest.name,
             options=self.contest.options,
@@ -253,13 +279,14 @@ class Tournament:
             opening=self.openings.names(number),
             plies=(len(moves[0]), len(moves[1])),
             checkpoints=(self._hashes[a], self._hashes[b]),
+            lines=(lines[0], lines[1]),
             problems=problems,
             commit=records.commit(),
             versions=records.versions(),
             time=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
         if self.folder and (self.sample is None or number < self.sample):
-            games_file.save(self.folder, self.contest.game, pair, self.openings.actions(number), moves)
+            games_file.save(self.folder, self.contest.game, pair, opening, moves)
         return pair
 
     def _keep(self, pairs: Sequence[PairResult]) -> None:
@@ -268,7 +295,7 @@ class Tournament:
         number = {name: i for i, name in enumerate(self.names)}
         for pair in pairs:
             match = min(number[pair.a], number[pair.b]), max(number[pair.a], number[pair.b])
-            self._numbers.setdefault(match, set()).add(pair.number)
+            self._numbers.setdefault(match, {})[pair.number] = pair
             self._known[pair.id] = pair
         self._games += 2 * len(pairs)
 
@@ -279,8 +306,7 @@ def _cut(positions: Position, count: int) -> Position:
 
 def _of_lane(score: Score, lane: int) -> tuple[tuple[float, float], list[list[int]]]:
     """The results and the moves of one pair of a match."""
-    moves = [score.moves[lane, side, : score.plies[lane, side]].tolist() for side in range(2)]
-    return (float(score.first[lane]), float(score.second[lane])), moves
+    return (float(score.first[lane]), float(score.second[lane])), score.line(lane)
 
 
 def _load(spec: str, game: Game[Any]) -> Agent | External:

@@ -44,7 +44,7 @@ class Table:
     """Print the ratings as JSON and nothing else."""
 
     def show(self, results: "Sequence[PairResult]", notes: Sequence[str] = (), games: Sequence[Path] = ()) -> None:
-        from jaxgo.arena import elo
+        from jaxgo.arena import elo, records
         from jaxgo.ui import tables as report
 
         if not results:
@@ -55,7 +55,9 @@ class Table:
         except ValueError:  # an option of the agent, as in uct:400,log=decimal
             anchor = self.anchor
         table = elo.fit(results, anchor)
-        notes = [*notes, *report.incidents(results)]
+        again = len(results) - len(records.once(results))
+        repeated = [f"{again} pairs repeat a game of another pair, move for move, and are not counted"] if again else []
+        notes = [*notes, *repeated, *report.incidents(results)]
         if self.json:
             print(json.dumps(report.to_json(table) | {"remarks": list(notes)}))
         else:
@@ -207,7 +209,8 @@ class SequentialTest:
         if self.json:
             elo = {"elo": verdict.elo.value, "error95": verdict.elo.error}
             record = {"a": self.a, "b": self.b, "accepted": verdict.accepted, "llr": verdict.llr, **elo}
-            print(json.dumps(record | {"bounds": [verdict.lower, verdict.upper], "pairs": verdict.pairs}))
+            more = {"bounds": [verdict.lower, verdict.upper], "pairs": verdict.pairs, "remarks": play.notes()}
+            print(json.dumps(record | more))
         return 0
 
 

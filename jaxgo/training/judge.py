@@ -17,6 +17,7 @@ from jaxgo.agents import Agent, load_agent
 from jaxgo.arena import elo, games_file, records
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings, random_openings
+from jaxgo.arena.players import draws_luck
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Params
@@ -74,23 +75,32 @@ class Judge:
             return {}
         player = _Player(self.name(iteration), jax.device_get(params))
         pool = self._make_pool(player)
-        if self._openings is None:
-            self._openings = random_openings(self.game, seed=self.config.seed)
-        what = self._openings, range(config.final_pairs if final else config.pairs), self.config.seed
-        saved = SAVED if final else 0
+        most, saved = (config.final_pairs, SAVED) if final else (config.pairs, 0)
         played = []
         for place, past in enumerate(reversed(self._past), 1):
             if past.name != player.name:
                 self._seat(pool, place, past)
-                played += self._match(pool, place, *what, saved)
+                played += self._meet(pool, place, most, saved)
         for spec in dict.fromkeys(met):
-            played += self._match(pool, self._own + self._plain.index(spec), *what, saved)
+            played += self._meet(pool, self._own + self._plain.index(spec), most, saved)
         if self._stop():
             return {}
         if all(past.name != player.name for past in self._past):
             self._past = self._latest([*self._past, player])
         records.append(self._run.path / MATCHES, played)
         return self._rate(player.name, played)
+
+    def _meet(self, pool: Pool, other: int, most: int, saved: int) -> list[records.PairResult]:
+        """So many pairs against another place, fewer where games would come again."""
+        if self._openings is None:
+            self._openings = random_openings(self.game, seed=self.config.seed)
+        numbers = self._openings.numbers(most, luck=self._is_lucky(pool, other))
+        return self._match(pool, other, self._openings, numbers, self.config.seed, saved)
+
+    @staticmethod
+    def _is_lucky(pool: Pool, other: int) -> bool:
+        """Whether games against another place differ however often an opening is played."""
+        return draws_luck(pool.agents[0]) or draws_luck(pool.agents[other])
 
     def duel(
         self, a: tuple[int, Params], b: tuple[int, Params], openings: Openings, numbers: Sequence[int], seed: int
@@ -184,25 +194,25 @@ class Judge:
             if self._stop():
                 return []
         score, names = pool.score(0), (pool.agents[0].name, pool.agents[other].name)
-        pairs = self._records(*names, score, openings, numbers, seed)
+        pairs = self._records(*names, score, openings, numbers, seed, self._is_lucky(pool, other))
         self._save_games(pairs[:saved], score, openings)
         return pairs
 
     def _save_games(self, pairs: Sequence[records.PairResult], score: Score, openings: Openings) -> None:
         for lane, pair in enumerate(pairs):
-            moves = [score.moves[lane, side, : score.plies[lane, side]].tolist() for side in range(2)]
             try:
-                games_file.save(self.folder / GAMES, self.game, pair, openings.actions(pair.number), moves)
+                games_file.save(self.folder / GAMES, self.game, pair, openings.actions(pair.number), score.line(lane))
             except UsageError as fault:  # a full disk is no reason to lose the ratings
                 self._run.say(str(fault))
 
     def _records(
-        self, a: str, b: str, score: Score, openings: Openings, numbers: Sequence[int], seed: int
+        self, a: str, b: str, score: Score, openings: Openings, numbers: Sequence[int], seed: int, lucky: bool
     ) -> list[records.PairResult]:
         config, out = self.config, []
         options = tuple(f"{name}={value}" for name, value in config.options)
         for lane, number in enumerate(numbers):
             first, second, opening = float(score.first[lane]), float(score.second[lane]), openings.names(number)
+            lines = [records.line_hash([*openings.actions(number), *moves]) for moves in score.line(lane)]
             out.append(
                 records.PairResult(
                     game=config.game,
@@ -215,6 +225,7 @@ class Judge:
                     seed=seed,
                     number=number,
                     opening=opening,
+                    lines=("", "") if lucky else (lines[0], lines[1]),
                     plies=(int(score.plies[lane, 0]), int(score.plies[lane, 1])),
                     commit=records.commit(),
                     versions=records.versions(),

@@ -91,5 +91,7 @@ def decide(play: "Tournament", test: "Sprt", quiet: bool = False) -> "Verdict":
             if verdict.accepted:
                 break
     if not quiet:
-        print(verdict)
+        print(verdict.ended())
+        for note in play.notes():
+            print(note)
     return verdict

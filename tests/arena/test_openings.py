@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import Host
 
-from jaxgo.arena.openings import Openings, book, random_openings, start_only
+from jaxgo.arena.openings import Openings, book, canonical, random_openings, start_only
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 
@@ -110,3 +110,37 @@ def test_mistakes_are_named(tmp_path):
         random_openings(TICTACTOE, balance=0.0)
     with pytest.raises(UsageError, match="ask for fewer"):
         random_openings(TICTACTOE, plies=9, balance=1.0).actions(0)
+
+
+def test_longer_openings_follow_where_the_short_ones_end(two_plies):
+    """Opening i stays, and no position comes twice, whatever its length and however it is turned."""
+    longer = random_openings(TICTACTOE)
+    count = longer.distinct(1000)
+    assert 12 < count < 1000
+    assert longer.most == count
+    lines = [longer.actions(i) for i in range(count)]
+    assert lines[:12] == [two_plies.actions(i) for i in range(12)]
+    assert [len(line) for line in lines] == sorted(len(line) for line in lines)
+    assert len(lines[-1]) > 3
+    seen = [min(images(TICTACTOE, line)) for line in lines]
+    assert len(set(seen)) == count
+    assert not any(played(TICTACTOE, line).over for line in lines)
+    assert longer.numbers(1000) == range(count)
+    assert longer.numbers(1000, luck=True) == range(1000)
+    assert two_plies.numbers(5) == range(5)
+
+
+def test_plies_that_were_asked_for_are_kept(two_plies):
+    assert two_plies.most is None or two_plies.most == 12
+    assert two_plies.numbers(100) == range(12)
+
+
+def test_what_led_to_a_position_of_go_does_not_matter():
+    """Two orders of the same stones are one opening, whatever planes show of it, and so are their mirror images."""
+    go = make("go5", ko="simple")
+    same = ("a1 c3 b2 d4", "b2 d4 a1 c3", "e5 c3 d4 b2", "a1 pass b2 pass")
+    lines = [[go.parse_action(name) for name in line.split()] for line in (*same, "c3 a1 d4 b2", "b2 pass a1 pass")]
+    keys = canonical(go, np.array(lines, np.int32), np.full(len(lines), 4, np.int32))
+    assert keys[0] == keys[1] == keys[2]
+    assert len({keys[0], keys[3], keys[4]}) == 3, "the fifth has the colours changed"
+    assert keys[3] == keys[5]

@@ -154,7 +154,7 @@ def test_games_of_gomoku_are_sgf(tmp_path):
     assert f"RE[{ {1.0: 'B+', -1.0: 'W+', 0.0: '0'}[host.result] }]" in head
     assert (1 - host.result) / 2 == pair.second
     assert last.table() is not None
-    assert play.notes() == ["there are only 1 different openings for 2 pairs; they were played again and again"]
+    assert play.notes() == ["there is only 1 opening for 2 pairs; it was played again, each time with other luck"]
 
 
 def test_games_of_go_are_sgf_with_passes_and_handicap(tmp_path):
@@ -185,7 +185,7 @@ def test_a_sequential_test_counts_pairs_in_their_order(whole):
     _, _, last = whole
     play = Tournament(contest("random", "flat:4"), Schedule(pairs=30), OPENINGS)
     mine = {p.number: p for p in last.results if {p.a, p.b} == {"random", "flat:4"}}
-    play._known = {p.id: p for p in mine.values() if p.number != 9}
+    play._numbers = {(0, 1): {number: pair for number, pair in mine.items() if number != 9}}
     expected = [0] * 5
     for number in range(9):
         expected[4 - mine[number].outcome] += 1  # flat:4 is `a` there, and the second agent here

@@ -82,7 +82,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> dict[int, float | None]:
         return [records.PairResult("tictactoe", *names, result, result, id, seed=seed) for id in ids]
 
     monkeypatch.setattr(judge.Judge, "duel", duel)
-    monkeypatch.setattr(gate, "random_openings", lambda game, seed: Openings(game, lines))
+    monkeypatch.setattr(gate, "random_openings", lambda game, seed: Openings(game, [lines]))
     Counted.played.clear()
     return results
 
@@ -193,7 +193,7 @@ def test_mistakes(monkeypatch):
     for wrong in ({"every": -1}, {"pairs": 0}, {"elo": 0.0}):
         with pytest.raises(UsageError, match=r"gate\.every is at least 0"):
             GateConfig(**cast(Any, wrong))
-    many = Openings(make("tictactoe"), [((i, i + 1), bytes([i])) for i in range(36)])
+    many = Openings(make("tictactoe"), [[((i, i + 1), bytes([i])) for i in range(36)]])
     monkeypatch.setattr(gate, "random_openings", lambda game, seed: many)
     for elo, pairs, said in ((20.0, 200, r"raise gate\.elo$"), (30.0, 35, r"raise gate\.pairs or gate\.elo$")):
         with pytest.raises(UsageError, match=said):

@@ -1,0 +1,170 @@
+"""A game that must be the same as one already counted is not counted again: by matches, tests and ratings."""
+
+import dataclasses
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxgo.arena import elo, games_file, records
+from jaxgo.arena.contest import Contest
+from jaxgo.arena.openings import Openings, book
+from jaxgo.arena.players import draws_luck, load_player
+from jaxgo.arena.records import PairResult
+from jaxgo.arena.schedule import Schedule
+from jaxgo.arena.sprt import Sprt
+from jaxgo.arena.tally import five
+from jaxgo.arena.tournament import Tournament
+from jaxgo.games import make
+from jaxgo.ui import match_screen
+
+TICTACTOE, CONNECT4 = make("tictactoe"), make("connect4")
+QUIET = ("greedy", "puct:2")  # neither draws luck
+SPREAD = np.array([0.15, 0.2, 0.3, 0.2, 0.15])  # paired outcomes of equal agents
+SCORES = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("spec", "lucky"),
+    [
+        ("random", True),
+        ("uct:8", True),
+        ("uct:8,evaluator=heuristic", False),
+        ("flat:4", True),
+        ("greedy", False),
+        ("greedy,evaluator=rollout", False),  # its policy is the same however the playouts end
+        ("puct:8", False),
+        ("puct:8,noise=0.25", True),
+        ("gumbel:8", False),
+        ("gumbel:8,gumbel_scale=1", True),
+        ("gumbel:8,evaluator=rollout", True),
+    ],
+)
+def test_who_draws_luck(spec, lucky):
+    assert draws_luck(load_player(spec, TICTACTOE)) == lucky
+
+
+def contest(**more) -> Contest:
+    return Contest("tictactoe", TICTACTOE, QUIET, **more)
+
+
+def lines(tmp_path: Path, *texts: str) -> Openings:
+    path = tmp_path / "book"
+    path.write_text("\n".join(texts))
+    return book(TICTACTOE, path)
+
+
+def played(pair: PairResult, folder: Path) -> list[str]:
+    """The names of the moves of a pair's first game."""
+    return [TICTACTOE.action_name(action) for action in games_file.load(folder, TICTACTOE, pair, 0)]
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    """Two agents without luck and a book of two openings, where five pairs are asked for."""
+    folder = tmp_path_factory.mktemp("short")
+    play = Tournament(contest(), Schedule(pairs=5), lines(folder, "b2", "a1"), folder / "m.jsonl", folder, slots=4)
+    *_, last = play.run()
+    return play, last, folder
+
+
+def test_a_match_without_luck_ends_with_the_openings(short):
+    play, last, folder = short
+    assert last.pairs == len(last.results) == 2
+    assert last.most == 2
+    assert sum(play.outcomes()) == 2
+    assert all(all(pair.lines) for pair in last.results)
+    assert play.notes() == [
+        "there are only 2 different openings, and without luck the same games would come again: greedy - puct:2 ended "
+        "after them"
+    ]
+    again = Tournament(contest(), Schedule(pairs=5), lines(folder, "b2", "a1"), folder / "m.jsonl", slots=4)
+    assert [step.games for step in again.run()] == [0]
+
+
+def test_luck_may_play_an_opening_again(tmp_path):
+    warm = contest(temperature=1.0, hot_plies=2)
+    play = Tournament(warm, Schedule(pairs=5), lines(tmp_path, "b2", "a1"), slots=4)
+    *_, last = play.run()
+    assert last.pairs == 5
+    assert not any(any(pair.lines) for pair in last.results)
+    assert "2 different openings for 5 pairs; they were played again" in play.notes()[0]
+
+
+def test_an_opening_that_an_agent_would_have_played_makes_no_new_game(short, tmp_path):
+    """The second line is the first one and the answer to it: one of its games is one of the first opening."""
+    _, last, folder = short
+    first = next(pair for pair in last.results if pair.opening == ("b2",))
+    openings = lines(tmp_path, "b2", " ".join(played(first, folder)[:2]), "a1")
+    play = Tournament(contest(), Schedule(pairs=5), openings, tmp_path / "m.jsonl", slots=4)
+    *_, last = play.run()
+    assert last.pairs == 3
+    kept = records.once(reversed(last.results))
+    assert sorted(pair.number for pair in kept) == [0, 2], "the lower number stays, whatever the order"
+    assert sum(play.outcomes()) == 2
+    assert elo.fit(last.results).pairs == 2
+    assert int(five(last.results, QUIET[0]).sum()) == 2
+
+
+def test_games_of_others_are_not_the_same():
+    pair = PairResult("go9", "a", "b", 1.0, 0.0, "1", lines=("x", "y"))
+    mirrored = PairResult("go9", "b", "a", 0.0, 1.0, "2", number=1, lines=("y", "x"))
+    swapped = dataclasses.replace(pair, id="3", number=2, lines=("y", "x"))  # the same moves from the other seats
+    other = dataclasses.replace(pair, id="4", number=3, a="c")
+    lucky = [dataclasses.replace(pair, id=f"l{n}", number=n, lines=("", "")) for n in range(3)]
+    assert records.once([pair, mirrored, swapped, other, *lucky]) == [pair, swapped, other, *lucky]
+    assert records.from_line(records.to_line(pair)) == pair
+
+
+class Simulated(Tournament):
+    """A tournament whose results are drawn: each opening has its own, and gives it again whenever it is played."""
+
+    def __init__(self, openings: Openings) -> None:
+        super().__init__(Contest("connect4", CONNECT4, QUIET), Schedule(pairs=5000), openings, chunk=192)
+
+    def draw(self, seed: int) -> None:
+        """Begins anew with other results."""
+        self.outcome = np.random.default_rng(seed).choice(5, size=5000, p=SPREAD)
+        self._known, self._numbers = {}, {}
+
+    def _play(self, plan):
+        for match, numbers in plan.items():
+            for number in numbers:
+                which = number % (self.openings.most or len(self.outcome))
+                moves = [[which, side] for side in range(2)]
+                self._keep([self._write_down(match, number, SCORES[self.outcome[which]], moves)])
+        yield self.progress()
+
+
+def false_decisions(trials: int) -> float:
+    """The share of tests of equal agents that accept H1, where there are 564 openings and 5000 pairs are allowed."""
+    some = itertools.islice(itertools.product(range(7), repeat=4), 564)
+    play, found = Simulated(Openings(CONNECT4, [[(line, bytes(line)) for line in some]])), 0
+    for seed in range(trials):
+        play.draw(seed)
+        verdict = match_screen.decide(play, Sprt(0.0, 10.0), quiet=True)
+        assert verdict.pairs <= 564
+        found += verdict.accepted == "H1"
+    return found / trials
+
+
+def test_a_sequential_test_does_not_decide_by_repeats():
+    """With repeats one test in five accepted H1; those seeds are among the first."""
+    assert false_decisions(12) == 0
+
+
+@pytest.mark.slow
+def test_false_decisions_are_rare():
+    assert false_decisions(150) <= 0.05
+
+
+def test_an_undecided_test_says_so(capsys):
+    play = Simulated(Openings(CONNECT4, [[((column,), bytes([column])) for column in range(7)]]))
+    play.draw(0)
+    verdict = match_screen.decide(play, Sprt(0.0, 10.0))
+    assert verdict.accepted is None
+    said = capsys.readouterr().out
+    assert "after 7 pairs" in said
+    assert "not decided" in said
+    assert "there are only 7 different openings, and without luck" in said
