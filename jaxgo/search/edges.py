@@ -4,6 +4,7 @@ Both readings are dense where trees are small (all nodes of a game are looked at
 index) and look up by index where they are large, so that a node's reading never costs more than it has edges.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -81,11 +82,12 @@ def read_edges(spot: Spot) -> Edges:
     nodes, actions = tree.logits.shape[1:]
     read = _children_tell if nodes < CROWD * actions else _edges_ask
     visits, q, proven = read(tree, game, node, sign[:, None])
+    pays = tree.reward is not None  # then a loss has no number of its own
     return Edges(
         visits=visits,
-        q=jnp.maximum(q, -1.0),
+        q=q if pays else jnp.maximum(q, -1.0),
         proven=proven,
-        lost=q < -1.0,
+        lost=jnp.zeros(q.shape, bool) if pays else q < -1.0,
         logits=tree.logits[game, node],
         node_visits=tree.visits[game, node],
         value=tree.value[game, node] * sign,
@@ -98,9 +100,16 @@ def read_edges(spot: Spot) -> Edges:
 Read = tuple[Int32[Array, "L A"], Float32[Array, "L A"], Bool[Array, "L A"]]
 
 
-def _with_losses(q: Float32[Array, "*x"], proven: Bool[Array, "*x"]) -> Float32[Array, "*x"]:
+def _seen_from_above(tree: Tree, read: Callable[[Array], Array], sign: Float32[Array, "L 1"]) -> Float32[Array, "L K"]:
+    """What nodes are worth to who moved there."""
+    if tree.reward is None or tree.discount is None:
+        return read(tree.value) * sign
+    return read(tree.reward) + read(tree.discount) * read(tree.value)
+
+
+def _with_losses(tree: Tree, q: Float32[Array, "*x"], proven: Bool[Array, "*x"]) -> Float32[Array, "*x"]:
     """Values that say by a number below -1 that the loss is proven: one array less to move."""
-    return jnp.where(proven & (q <= -1.0), -2.0, q)
+    return jnp.where(proven & (q <= -1.0), -2.0, q) if tree.reward is None else q
 
 
 def _children_tell(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], sign: Float32[Array, "L 1"]) -> Read:
@@ -113,7 +122,8 @@ def _children_tell(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"
         return blank.at[lane, edge].set(column, mode="drop")
 
     proven = tree.proven[game]
-    return tell(tree.visits[game]), tell(_with_losses(tree.value[game] * sign, proven)), tell(proven)
+    q = _seen_from_above(tree, lambda column: column[game], sign)
+    return tell(tree.visits[game]), tell(_with_losses(tree, q, proven)), tell(proven)
 
 
 def _edges_ask(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], sign: Float32[Array, "L 1"]) -> Read:
@@ -126,7 +136,7 @@ def _edges_ask(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], s
         return jnp.where(known, column[game[:, None], below], jnp.zeros((), column.dtype))
 
     proven = ask(tree.proven)
-    return ask(tree.visits), _with_losses(ask(tree.value) * sign, proven), proven
+    return ask(tree.visits), _with_losses(tree, _seen_from_above(tree, ask, sign), proven), proven
 
 
 def root_edges(tree: Tree) -> Edges:
@@ -155,13 +165,13 @@ def read_children(spot: Spot) -> Children:
         def read(column: Array) -> Array:
             return column[game[:, None], below]
 
-    q = read(tree.value) * sign[:, None]
+    q = _seen_from_above(tree, read, sign[:, None])
     return Children(
         there=there,
         action=action,
         visits=read(tree.visits),
         q=q,
-        lost=read(tree.proven) & (q <= -1.0),
+        lost=jnp.zeros(q.shape, bool) if tree.reward is not None else read(tree.proven) & (q <= -1.0),
         prior=read(frontier.prior),
         untried=frontier.untried[game, node].astype(jnp.int32),
         untried_prior=frontier.untried_prior[game, node],

@@ -35,6 +35,8 @@ class Leaves(NamedTuple):
     over: Bool[Array, " B"]
     seat: Int8[Array, " B"]
     healthy: Bool[Array, " B"]  # the evaluator gave finite numbers, or the game is over
+    reward: Float32[Array, " B"] | None = None  # of the move here, for who made it; None: only the end of a game pays
+    discount: Float32[Array, " B"] | None = None  # and then `value` is for the mover here
 
 
 @dataclasses.dataclass(frozen=True)

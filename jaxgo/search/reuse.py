@@ -104,6 +104,8 @@ def reroot(tree: Tree, node: Int32[Array, " B"]) -> Tree:
         states=jax.tree.map(lambda x: move(x, 0), tree.states),
         healthy=tree.healthy,
         frontier=jax.tree.map(lambda x: move(x, 0), tree.frontier),
+        reward=jax.tree.map(lambda x: move(x, 0), tree.reward),
+        discount=jax.tree.map(lambda x: move(x, 0), tree.discount),
     )
     return packed._replace(parent=packed.parent.at[:, ROOT].set(NOWHERE), action=packed.action.at[:, ROOT].set(NOWHERE))
 
@@ -133,4 +135,6 @@ def grow(tree: Tree, nodes: int) -> Tree:
         states=jax.tree.map(lambda x: extend(x, 0), tree.states),
         healthy=tree.healthy,
         frontier=jax.tree.map(lambda x: extend(x, 0), tree.frontier),
+        reward=jax.tree.map(lambda x: extend(x, 0), tree.reward),
+        discount=jax.tree.map(lambda x: extend(x, 0), tree.discount),
     )

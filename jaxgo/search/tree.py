@@ -1,8 +1,10 @@
 """The search tree of a batch of games: allocated once, statistics per node, a prior and a child index per edge.
 
-Values are kept for seat 0. A simulation's result then is one number for its whole path, whoever moves where, and a
-backup is a scatter of that number over the path; a node's mover reads it with his sign. A node is `proven` when its
-value is exact: the game is over there, or the solver closed it. Proven nodes are never expanded or searched.
+Values of a board game are kept for seat 0. A simulation's result then is one number for its whole path, whoever moves
+where, and a backup is a scatter of that number over the path; a node's mover reads it with his sign. A model that pays
+on the way has two more columns, the reward and the discount of the move to each node; its values are for the mover of
+their node (all seats are 0), and a backup sums up from the leaf. A node is `proven` when its value is exact: the game
+is over there, or the solver closed it. Proven nodes are never expanded or searched.
 
 Letters: B games, N nodes, A actions, D depth, L lanes: walks that happen at once, the same number for each game and
 those of one game side by side.
@@ -38,6 +40,8 @@ class Tree(NamedTuple):
     states: Any
     healthy: Bool[Array, " B"]
     frontier: Frontier | None = None  # of searches that walk by priors
+    reward: Float32[Array, "B N"] | None = None  # of the move that led here, for who made it; None: only ends pay
+    discount: Float32[Array, "B N"] | None = None  # of the value here, for who made that move
 
 
 class Spot(NamedTuple):
@@ -88,6 +92,8 @@ def plant(leaves: Leaves, nodes: int, frontier: bool = False) -> Tree:
         child=jnp.full((games, nodes, actions), NOWHERE, index),
         states=jax.tree.map(lambda x: column(x, 0, x.dtype), leaves.states),
         healthy=leaves.healthy,
+        reward=None if leaves.reward is None else column(leaves.reward, 0, jnp.float32),
+        discount=None if leaves.discount is None else column(leaves.discount, 0, jnp.float32),
     )
     return survey(tree._replace(frontier=frontiers.blank(games, nodes, move))) if frontier else tree
 
@@ -246,41 +252,64 @@ def fill(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], leaves:
         logits=write(tree.logits, leaves.logits),
         states=jax.tree.map(write, tree.states, leaves.states),
         healthy=tree.healthy & (leaves.healthy | ~fresh).reshape(games, -1).all(axis=1),
+        reward=jax.tree.map(write, tree.reward, leaves.reward),
+        discount=jax.tree.map(write, tree.discount, leaves.discount),
     )
 
 
 def backup(tree: Tree, descent: Descent, result: Float32[Array, " L"], virtual_loss: float = 0.0) -> Tree:
-    """Adds one visit with `result` (for seat 0) to every node on the paths, less `virtual_loss` for who moved there.
+    """Adds one visit with `result`, a value of the leaf as the tree keeps it, to every node on the paths.
 
     Means stay means: `(mean * visits + result) / (visits + 1)`, in the very arithmetic of mctx. Lanes that share a
-    node add up.
+    node add up. With a `virtual_loss` the walks are still under way: they count as even, less the loss for who moved there.
     """
     beyond = tree.visits.shape[1]
     game = games_of(tree, result.shape[0])[:, None]
-    depth = descent.length.max() + 1
 
-    def block(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        level, value, visits = carry
+    def block(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        level, value, visits, result = carry
         part = jax.lax.dynamic_slice_in_dim(descent.path, level, BLOCK, axis=1)
         at = jnp.where(part >= 0, part, beyond)
         inside = jnp.maximum(part, 0)
         value = value.at[game, at].set(value[game, inside] * visits[game, inside], mode="drop")
+        gain, result = _gains(tree, game, part, result, virtual_loss)
+        value = value.at[game, at].add(gain, mode="drop")
+        visits = visits.at[game, at].add(1, mode="drop")
+        value = value.at[game, at].set(value[game, inside] / visits[game, inside], mode="drop")
+        return level - BLOCK, value, visits, result
+
+    # from the deepest levels to the root, because what a move pays adds up on the way
+    deepest = descent.length.max() // BLOCK * BLOCK
+    _, value, visits, _ = jax.lax.while_loop(lambda c: c[0] >= 0, block, (deepest, tree.value, tree.visits, result))
+    return tree._replace(value=value, visits=visits)
+
+
+def _gains(
+    tree: Tree, game: Int32[Array, "L 1"], part: Int32[Array, "L K"], result: Float32[Array, " L"], virtual_loss: float
+) -> tuple[Float32[Array, "L K"], Float32[Array, " L"]]:
+    """What the nodes of a part of the paths get, given what comes from below it; and what goes on above it."""
+    inside = jnp.maximum(part, 0)
+    if tree.reward is None or tree.discount is None:
         gain = jnp.broadcast_to(result[:, None], part.shape)
         if virtual_loss:
             above = jnp.maximum(tree.parent[game, inside], ROOT).astype(jnp.int32)
             gain = gain - virtual_loss * mover_sign(tree.seat[game, above])
-        value = value.at[game, at].add(gain, mode="drop")
-        visits = visits.at[game, at].add(1, mode="drop")
-        value = value.at[game, at].set(value[game, inside] / visits[game, inside], mode="drop")
-        return level + BLOCK, value, visits
-
-    carry = (jnp.int32(0), tree.value, tree.visits)
-    _, value, visits = jax.lax.while_loop(lambda c: c[0] < depth, block, carry)
-    return tree._replace(value=value, visits=visits)
+        return gain, result
+    reward, discount = tree.reward[game, inside], tree.discount[game, inside]
+    if virtual_loss:  # nothing is even where any move may pay: the mean stays what it is, less the loss
+        return tree.value[game, inside] - virtual_loss * jnp.sign(discount), result
+    gains = []
+    for level in reversed(range(part.shape[1])):
+        gains.append(result)
+        result = jnp.where(part[:, level] >= 0, reward[:, level] + discount[:, level] * result, result)
+    return jnp.stack(gains[::-1], axis=1), result
 
 
 def prove(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"]) -> Tree:
-    """Lets proven results of fresh leaves climb: a win for the mover, or all moves known, closes a node."""
+    """Lets proven results of fresh leaves climb: a win for the mover, or all moves known, closes a node.
+
+    Where moves pay on the way, no single move is known to be the best, and only all moves together close a node.
+    """
     beyond = tree.visits.shape[1]
     game = games_of(tree, leaf.shape[0])
 
@@ -290,9 +319,15 @@ def prove(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"]) -> Tre
         child = tree.child[game, node]
         below = jnp.maximum(child, 0).astype(jnp.int32)
         closed = (child >= 0) & proven[game[:, None], below]
-        q = jnp.where(closed, value[game[:, None], below] * sign[:, None], -jnp.inf).max(axis=-1)
+        worth = value[game[:, None], below]
+        if tree.reward is None or tree.discount is None:
+            worth = worth * sign[:, None]
+        else:
+            worth = tree.reward[game[:, None], below] + tree.discount[game[:, None], below] * worth
+        q = jnp.where(closed, worth, -jnp.inf).max(axis=-1)
         complete = (closed | (tree.logits[game, node] <= ILLEGAL)).all(axis=-1)
-        settled = moving & ~proven[game, node] & ((q >= 1.0) | complete)
+        won = q >= 1.0 if tree.reward is None else jnp.zeros(q.shape, bool)  # where moves pay, 1 is no win
+        settled = moving & ~proven[game, node] & (won | complete)
         at = jnp.where(settled, node, beyond)
         value = value.at[game, at].set(q * sign, mode="drop")
         proven = proven.at[game, at].set(True, mode="drop")

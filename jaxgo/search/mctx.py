@@ -1,0 +1,582 @@
+"""A drop-in for mctx: its functions, names and results, on jaxgo's tree; `import jaxgo.search.mctx as mctx` is all.
+
+It searches with any model: an embedding of any kind, rewards on the way, any discount. The order of simulations, the
+schedule of halving, the keys that are drawn and the numbers of the nodes are mctx's, so visit counts and actions are
+too. It is many times as fast because nothing is kept twice and nothing but the path of a simulation is written; see
+docs/search.md for the few differences.
+"""
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Float32, Int32, Num
+
+from jaxgo.core.choice import first_max
+from jaxgo.core.errors import UsageError
+from jaxgo.search import tree as trees
+from jaxgo.search.edges import Children, read_children, read_edges
+from jaxgo.search.model import ILLEGAL, Leaves
+from jaxgo.search.tree import ROOT, Choose, Spot
+
+Params = Any  # of the model: any arrays
+RecurrentState = Any  # an embedding: any arrays, each with a leading axis B
+LOW = -1e9  # the score below which no considered action sinks
+
+NOT_HERE = (
+    "search",
+    "stochastic_muzero_policy",
+    "ChanceRecurrentFnOutput",
+    "DecisionRecurrentFnOutput",
+    "InteriorActionSelectionFn",
+    "RootActionSelectionFn",
+    "gumbel_muzero_interior_action_selection",
+    "gumbel_muzero_root_action_selection",
+    "muzero_action_selection",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in NOT_HERE:
+        raise AttributeError(f"jaxgo.search.mctx has no {name}: it holds the two policies; import this one from mctx")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# -- what goes in and what comes out ---------------------------------------------------------------------------
+
+
+class RootFnOutput(NamedTuple):
+    """What is known of the roots."""
+
+    prior_logits: Float[Array, "B A"]
+    value: Float[Array, " B"]
+    embedding: RecurrentState
+
+    def replace(self, **fields: Any) -> "RootFnOutput":
+        return self._replace(**fields)
+
+
+class RecurrentFnOutput(NamedTuple):
+    """What a model says of a move and of where it leads."""
+
+    reward: Float[Array, " B"]
+    discount: Float[Array, " B"]  # of the value behind the move
+    prior_logits: Float[Array, "B A"]
+    value: Float[Array, " B"]
+
+    def replace(self, **fields: Any) -> "RecurrentFnOutput":
+        return self._replace(**fields)
+
+
+RecurrentFn = Callable[[Params, Array, Array, RecurrentState], tuple[Any, RecurrentState]]
+LoopFn = Callable[..., Any]  # of the form of jax.lax.fori_loop
+QTransform = Callable[[Any, Any], Array]  # a tree without batch axis and a node -> one number an action
+
+
+class GumbelMuZeroExtraData(NamedTuple):
+    root_gumbel: Float32[Array, "B A"]
+
+
+class SearchSummary(NamedTuple):
+    """The root in numbers."""
+
+    visit_counts: Float32[Array, "B A"]
+    visit_probs: Float32[Array, "B A"]
+    value: Float32[Array, " B"]
+    qvalues: Float32[Array, "B A"]
+
+
+class _Indices:
+    """What mctx calls special places of a tree."""
+
+    __slots__ = ()
+    ROOT_INDEX: ClassVar[int] = ROOT
+    NO_PARENT: ClassVar[int] = trees.NOWHERE
+    UNVISITED: ClassVar[int] = trees.NOWHERE
+
+
+class _TreeArrays(NamedTuple):
+    nodes: trees.Tree
+    root_invalid_actions: Num[Array, "B A"]
+    extra_data: Any
+
+
+class Tree(_Indices, _TreeArrays):
+    """jaxgo's tree by mctx's names. What mctx keeps for each edge is read off the nodes when it is asked for."""
+
+    __slots__ = ()
+
+    @property
+    def node_visits(self) -> Array:
+        return self.nodes.visits
+
+    @property
+    def raw_values(self) -> Array:
+        return self.nodes.raw
+
+    @property
+    def node_values(self) -> Array:
+        return self.nodes.value
+
+    @property
+    def parents(self) -> Array:
+        return self.nodes.parent.astype(jnp.int32)
+
+    @property
+    def action_from_parent(self) -> Array:
+        return self.nodes.action.astype(jnp.int32)
+
+    @property
+    def children_index(self) -> Array:
+        return self.nodes.child.astype(jnp.int32)
+
+    @property
+    def children_prior_logits(self) -> Array:
+        return self.nodes.logits
+
+    @property
+    def children_visits(self) -> Array:
+        return _below(self.nodes.visits, self.nodes.child)
+
+    @property
+    def children_rewards(self) -> Array:
+        return _below(self.nodes.reward, self.nodes.child)
+
+    @property
+    def children_discounts(self) -> Array:
+        return _below(self.nodes.discount, self.nodes.child)
+
+    @property
+    def children_values(self) -> Array:
+        return _below(self.nodes.value, self.nodes.child)
+
+    @property
+    def embeddings(self) -> Any:
+        return self.nodes.states
+
+    @property
+    def num_actions(self) -> int:
+        return self.nodes.child.shape[-1]
+
+    @property
+    def num_simulations(self) -> int:
+        return self.nodes.visits.shape[-1] - 1
+
+    def qvalues(self, indices: Any) -> Array:
+        """The q-values below one node of a tree without batch axis, or below a node of each tree."""
+        if jnp.ndim(indices):
+            return jax.vmap(lambda tree, index: tree.qvalues(index))(self, indices)
+        child = self.nodes.child[indices]
+        reward, discount = _below(self.nodes.reward, child), _below(self.nodes.discount, child)
+        return reward + discount * _below(self.nodes.value, child)
+
+    def summary(self) -> SearchSummary:
+        """What was found at the roots."""
+        value = self.nodes.value[:, ROOT]
+        visits = _below(self.nodes.visits, self.nodes.child[:, ROOT]).astype(value.dtype)
+        total = visits.sum(axis=-1, keepdims=True)
+        share = jnp.where(total > 0, visits / jnp.maximum(total, 1), 1 / self.num_actions)
+        return SearchSummary(visits, share, value, self.qvalues(jnp.full(value.shape, ROOT)))
+
+
+class PolicyOutput(NamedTuple):
+    """What a policy found; the weights are what a network should learn."""
+
+    action: Int32[Array, " B"]
+    action_weights: Float32[Array, "B A"]
+    search_tree: Tree
+
+    def replace(self, **fields: Any) -> "PolicyOutput":
+        return self._replace(**fields)
+
+
+def _below(column: Any, child: Any) -> Array:
+    """The numbers of nodes at the edges to them, 0 where there is no node."""
+    flat = jnp.maximum(child, 0).astype(jnp.int32).reshape(*column.shape[:-1], -1)
+    numbers = jnp.take_along_axis(column, flat, axis=-1).reshape(child.shape)
+    return jnp.where(child >= 0, numbers, jnp.zeros((), column.dtype))
+
+
+# -- q-values that can be added to priors ------------------------------------------------------------------------
+
+
+def qtransform_by_min_max(tree: Any, node_index: Any, *, min_value: Any, max_value: Any) -> Array:
+    """Q-values between known bounds, scaled to [0, 1]; 0 without visits."""
+    q = jnp.where(tree.children_visits[node_index] > 0, tree.qvalues(node_index), min_value)
+    return (q - min_value) / (max_value - min_value)
+
+
+def qtransform_by_parent_and_siblings(tree: Any, node_index: Any, *, epsilon: Any = 1e-8) -> Array:
+    """Q-values scaled to [0, 1] among the visited siblings and the node's own value; 0 without visits."""
+    seen, q, value = tree.children_visits[node_index] > 0, tree.qvalues(node_index), tree.node_values[node_index]
+    known = jnp.where(seen, q, value)
+    low, high = jnp.minimum(value, known.min(axis=-1)), jnp.maximum(value, known.max(axis=-1))
+    return (jnp.where(seen, q, low) - low) / jnp.maximum(high - low, epsilon)
+
+
+def qtransform_completed_by_mix_value(
+    tree: Any,
+    node_index: Any,
+    *,
+    value_scale: Any = 0.1,
+    maxvisit_init: Any = 50.0,
+    rescale_values: bool = True,
+    use_mixed_value: bool = True,
+    epsilon: Any = 1e-8,
+) -> Array:
+    """Q-values scaled to logits; actions without visits get the mixed value of appendix D of the Gumbel paper."""
+    visits, q, raw = tree.children_visits[node_index], tree.qvalues(node_index), tree.raw_values[node_index]
+    seen = visits > 0
+    missing = raw
+    if use_mixed_value:
+        prior = jax.nn.softmax(tree.children_prior_logits[node_index])
+        prior = jnp.where(seen, jnp.maximum(jnp.finfo(prior.dtype).tiny, prior), 0.0)
+        mass = prior.sum(axis=-1)
+        total = visits.sum(axis=-1)
+        weighted = jnp.where(seen, prior * q / jnp.where(total > 0, mass, 1.0), 0.0).sum(axis=-1)
+        missing = (raw + total * weighted) / (total + 1)
+    q = jnp.where(seen, q, missing)
+    if rescale_values:
+        low = q.min(axis=-1, keepdims=True)
+        q = (q - low) / jnp.maximum(q.max(axis=-1, keepdims=True) - low, epsilon)
+    return (maxvisit_init + visits.max(axis=-1)) * value_scale * q
+
+
+# these score an action without visits 0 and read no prior, so PUCT tries such actions in the order of their priors
+ZERO_UNVISITED = (qtransform_by_min_max, qtransform_by_parent_and_siblings)
+
+
+class _NodeArrays(NamedTuple):
+    node_visits: Int32[Array, " L"]
+    raw_values: Float32[Array, " L"]
+    node_values: Float32[Array, " L"]
+    children_visits: Int32[Array, "L K"]
+    children_prior_logits: Float32[Array, "L K"]
+    children_rewards: Float32[Array, "L K"]
+    children_discounts: Float32[Array, "L K"]
+    children_values: Float32[Array, "L K"]
+    children_qvalues: Float32[Array, "L K"]
+
+
+class _Node(_Indices, _NodeArrays):
+    """What a q-transform sees: a tree of the one node that it is asked about, with its edges. L lanes."""
+
+    __slots__ = ()
+
+    @property
+    def num_actions(self) -> int:
+        return self.children_visits.shape[-1]
+
+    def qvalues(self, index: Any) -> Array:
+        return self.children_qvalues[index]
+
+    def transformed(self, qtransform: QTransform) -> Array:
+        return jax.vmap(qtransform, in_axes=(0, None))(jax.tree.map(lambda x: x[:, None], self), jnp.int32(0))
+
+
+def _at(spot: Spot) -> _Node:
+    """The nodes where lanes stand, with all their edges. What the q-transform leaves unread, XLA leaves out."""
+    tree, edges = spot.tree, read_edges(spot)
+    child = tree.child[spot.game, spot.node]
+
+    def column(nodes: Any) -> Array:
+        return _below(nodes[spot.game], child)
+
+    return _Node(
+        node_visits=edges.node_visits,
+        raw_values=edges.raw,
+        node_values=edges.value,
+        children_visits=edges.visits,
+        children_prior_logits=edges.logits,
+        children_rewards=column(tree.reward),
+        children_discounts=column(tree.discount),
+        children_values=column(tree.value),
+        children_qvalues=edges.q,
+    )
+
+
+def _of_children(below: Children) -> _Node:
+    """The same, with no more edges than have nodes."""
+    nothing = jnp.zeros_like(below.q)
+    return _Node(
+        node_visits=below.node_visits,
+        raw_values=below.value,
+        node_values=below.value,
+        children_visits=jnp.where(below.there, below.visits, 0),
+        children_prior_logits=nothing,
+        children_rewards=nothing,
+        children_discounts=nothing,
+        children_values=nothing,
+        children_qvalues=below.q,
+    )
+
+
+# -- the policies ------------------------------------------------------------------------------------------------
+
+
+def muzero_policy(
+    params: Params,
+    rng_key: Array,
+    root: RootFnOutput,
+    recurrent_fn: RecurrentFn,
+    num_simulations: int,
+    invalid_actions: Any = None,
+    max_depth: int | None = None,
+    loop_fn: LoopFn = jax.lax.fori_loop,
+    *,
+    qtransform: QTransform = qtransform_by_parent_and_siblings,
+    dirichlet_fraction: Any = 0.25,
+    dirichlet_alpha: Any = 0.3,
+    pb_c_init: Any = 1.25,
+    pb_c_base: Any = 19652,
+    temperature: Any = 1.0,
+) -> PolicyOutput:
+    """PUCT as MuZero has it. Where mctx breaks ties by noise of 1e-7, the first of equal actions is taken here.
+
+    `recurrent_fn(params, key, action, embedding)` gives a RecurrentFnOutput and the next embedding, for a batch;
+    `invalid_actions` are those of the root; `max_depth` is the longest walk; the action is drawn by visits to the power
+    of `1 / temperature`.
+    """
+    root, invalid = _checked(root, num_simulations, invalid_actions, max_depth)
+    rng_key, noise_key, search_key = jax.random.split(rng_key, 3)
+    games, actions = root.prior_logits.shape
+    prior = jax.nn.softmax(root.prior_logits)
+    noise = jax.random.dirichlet(noise_key, jnp.full(actions, dirichlet_alpha, prior.dtype), (games,))
+    prior = (1 - dirichlet_fraction) * prior + dirichlet_fraction * noise
+    logits = _masked(_log(prior), invalid)
+    ordered = getattr(qtransform, "func", qtransform) in ZERO_UNVISITED
+
+    def choose(spot: Spot) -> Int32[Array, " L"]:
+        if ordered:
+            below = read_children(spot)
+            node, chance = _of_children(below), below.prior
+        else:
+            node = _at(spot)
+            chance = jax.nn.softmax(node.children_prior_logits, axis=-1)
+        explore = jnp.sqrt(node.node_visits) * (pb_c_init + jnp.log((node.node_visits + pb_c_base + 1.0) / pb_c_base))
+        score = node.transformed(qtransform) + explore[:, None] * chance / (node.children_visits + 1)
+        if ordered:
+            return below.best(score, explore * below.untried_prior, solver=False)
+        return _best(score, None if invalid is None else invalid[spot.game] & (spot.depth == 0))
+
+    tree = trees.plant(_leaves(root._replace(prior_logits=logits)), num_simulations + 1, frontier=ordered)
+    tree = _search(params, search_key, tree, recurrent_fn, None, choose, max_depth, loop_fn)
+    found = _output_tree(tree, invalid_actions, None)
+    weights = found.summary().visit_probs
+    action = jax.random.categorical(rng_key, _cooled(_log(weights), temperature))
+    return PolicyOutput(action, weights, found)
+
+
+def gumbel_muzero_policy(
+    params: Params,
+    rng_key: Array,
+    root: RootFnOutput,
+    recurrent_fn: RecurrentFn,
+    num_simulations: int,
+    invalid_actions: Any = None,
+    max_depth: int | None = None,
+    loop_fn: LoopFn = jax.lax.fori_loop,
+    *,
+    qtransform: QTransform = qtransform_completed_by_mix_value,
+    max_num_considered_actions: int = 16,
+    gumbel_scale: Any = 1.0,
+) -> PolicyOutput:
+    """Full Gumbel MuZero: sequential halving with Gumbel noise at the root, the improved policy below it.
+
+    The arguments are those of `muzero_policy`; `max_num_considered_actions` are sampled at the root, and a
+    `gumbel_scale` of 0 takes the likeliest ones.
+    """
+    root, invalid = _checked(root, num_simulations, invalid_actions, max_depth)
+    if operator.index(max_num_considered_actions) < 1:
+        raise UsageError(f"max_num_considered_actions is {max_num_considered_actions}; it must be at least 1")
+    logits = _masked(root.prior_logits, invalid)
+    rng_key, gumbel_key = jax.random.split(rng_key)
+    gumbel = gumbel_scale * jax.random.gumbel(gumbel_key, logits.shape, logits.dtype)
+    games, actions = logits.shape
+    most = min(max_num_considered_actions, actions)
+    valid = actions if invalid is None else (~invalid).sum(axis=-1, dtype=jnp.int32)
+    turns = jnp.asarray(considered_visits(most, num_simulations))[jnp.broadcast_to(jnp.minimum(most, valid), games)]
+
+    def at_root(tree: trees.Tree) -> _Node:
+        return _at(Spot(tree, jnp.arange(games, dtype=jnp.int32), jnp.zeros(games, jnp.int32), jnp.int32(0)))
+
+    def best(node: _Node, completed: Array, turn: Array) -> Int32[Array, " B"]:
+        score = gumbel + logits - logits.max(axis=-1, keepdims=True) + completed
+        return _best(jnp.where(node.children_visits == turn, jnp.maximum(LOW, score), -jnp.inf), invalid)
+
+    def first(tree: trees.Tree, simulation: Any) -> Int32[Array, " B"]:
+        node = at_root(tree)
+        return best(node, node.transformed(qtransform), turns[:, simulation][:, None])
+
+    def choose(spot: Spot) -> Int32[Array, " L"]:
+        node = _at(spot)
+        visits = node.children_visits
+        policy = jax.nn.softmax(node.children_prior_logits + node.transformed(qtransform), axis=-1)
+        return first_max(policy - visits / (1 + visits.sum(axis=-1, keepdims=True)))
+
+    tree = trees.plant(_leaves(root._replace(prior_logits=logits)), num_simulations + 1)
+    tree = _search(params, rng_key, tree, recurrent_fn, first, choose, max_depth, loop_fn)
+    node = at_root(tree)
+    completed = node.transformed(qtransform)
+    action = best(node, completed, node.children_visits.max(axis=-1, keepdims=True))
+    weights = jax.nn.softmax(_masked(logits + completed, invalid), axis=-1)
+    return PolicyOutput(action, weights, _output_tree(tree, invalid_actions, GumbelMuZeroExtraData(gumbel)))
+
+
+def considered_visits(breadth: int, simulations: int) -> np.ndarray:
+    """`int32[breadth + 1, simulations]`: which visit count has its turn at each simulation, for every breadth."""
+    table = np.zeros((breadth + 1, simulations), np.int32)
+    for most in range(breadth + 1):
+        if most <= 1:
+            table[most] = np.arange(simulations)
+            continue
+        turns: list[int] = []
+        halvings, alive, visits = math.ceil(math.log2(most)), most, 0
+        while len(turns) < simulations:
+            for _ in range(max(1, simulations // (halvings * alive))):
+                turns += [visits] * alive
+                visits += 1
+            alive = max(2, alive // 2)
+        table[most] = turns[:simulations]
+    return table
+
+
+# -- the search --------------------------------------------------------------------------------------------------
+
+
+def _search(
+    params: Params,
+    key: Array,
+    tree: trees.Tree,
+    recurrent_fn: RecurrentFn,
+    first: Callable[[trees.Tree, Any], Array] | None,
+    choose: Choose,
+    max_depth: int | None,
+    loop_fn: LoopFn,
+) -> trees.Tree:
+    """As many simulations as the tree has room for, one after the other. `first` chooses at the root, if given."""
+    games, nodes, actions = tree.logits.shape
+    game, everyone = jnp.arange(games, dtype=jnp.int32), jnp.ones(games, bool)
+    limit = nodes - 1 if max_depth is None else min(max_depth, nodes - 1)
+
+    def simulate(simulation: Any, carry: tuple[Array, trees.Tree]) -> tuple[Array, trees.Tree]:
+        key, tree = carry
+        key, _, expand_key = jax.random.split(key, 3)
+        action = None if first is None else first(tree, simulation)
+        descent = trees.descend(tree, choose, everyone, action, limit)
+        fresh = descent.leaf < 0
+        # a node has the number of its simulation, also where `max_depth` led others back to a leaf that was there
+        tree = tree._replace(used=jnp.full(games, simulation + 1, jnp.int32))
+        tree, descent = trees.reserve(tree, descent, everyone)
+        parent = tree.parent[game, descent.leaf].astype(jnp.int32)
+        states = trees.parents_of(tree, descent._replace(node=parent))
+        output, embedding = recurrent_fn(params, expand_key, descent.action, states)
+        leaves = _expanded(output, embedding, states, (games, actions))
+        tree = trees.fill(tree, descent.leaf, everyone, leaves)
+        tree = trees.backup(tree, descent, leaves.value)
+        return key, trees.advance(tree, descent, fresh)
+
+    return loop_fn(0, nodes - 1, simulate, (key, tree))[1]
+
+
+def _leaves(root: RootFnOutput) -> Leaves:
+    games = root.value.shape[0]
+    nothing = jnp.zeros(games, jnp.float32)
+    return Leaves(
+        states=root.embedding,
+        logits=root.prior_logits,
+        value=root.value,
+        over=jnp.zeros(games, bool),  # the model knows no end, it only discounts
+        seat=jnp.zeros(games, jnp.int8),
+        healthy=jnp.ones(games, bool),
+        reward=nothing,
+        discount=nothing,
+    )
+
+
+def _expanded(output: Any, embedding: Any, before: Any, shape: tuple[int, int]) -> Leaves:
+    """What the model said, once it is sure to fit."""
+    games = shape[:1]
+    for name, wanted in (("reward", games), ("discount", games), ("value", games), ("prior_logits", shape)):
+        if jnp.shape(getattr(output, name)) != wanted:
+            found = jnp.shape(getattr(output, name))
+            raise UsageError(f"recurrent_fn gave {name} of shape {found}, where {wanted} is needed")
+    old, new = (jax.tree.map(jnp.shape, x) for x in (before, embedding))
+    if old != new:
+        raise UsageError(f"recurrent_fn gave an embedding of shapes {new}, where the root's are {old}")
+    logits, value, reward, discount = (
+        jnp.asarray(x, jnp.float32) for x in (output.prior_logits, output.value, output.reward, output.discount)
+    )
+    return _leaves(RootFnOutput(logits, value, embedding))._replace(reward=reward, discount=discount)
+
+
+def _output_tree(tree: trees.Tree, invalid_actions: Any, extra_data: Any) -> Tree:
+    invalid = jnp.zeros_like(tree.logits[:, ROOT]) if invalid_actions is None else jnp.asarray(invalid_actions)
+    return Tree(tree, invalid, extra_data)
+
+
+def _checked(
+    root: Any, num_simulations: int, invalid_actions: Any, max_depth: int | None
+) -> tuple[RootFnOutput, Bool[Array, "B A"] | None]:
+    """The root and the mask as float32 and bool; a UsageError on what cannot be searched."""
+    if operator.index(num_simulations) < 1:
+        raise UsageError(f"num_simulations is {num_simulations}; it must be at least 1")
+    if max_depth is not None and operator.index(max_depth) < 1:
+        raise UsageError(f"max_depth is {max_depth}; it must be at least 1, or None for no limit")
+    logits, value = jnp.asarray(root.prior_logits, jnp.float32), jnp.asarray(root.value, jnp.float32)
+    if logits.ndim != 2 or value.shape != logits.shape[:1]:
+        raise UsageError(
+            f"the root has prior_logits of shape {logits.shape} and a value of shape {value.shape}; "
+            "give [games, actions] and [games]"
+        )
+    embedding = jax.tree.map(jnp.asarray, root.embedding)
+    if any(leaf.shape[:1] != value.shape for leaf in jax.tree.leaves(embedding)):
+        raise UsageError(f"every array of root.embedding must begin with the axis of the {value.shape[0]} games")
+    if invalid_actions is not None and jnp.shape(invalid_actions) != logits.shape:
+        raise UsageError(
+            f"invalid_actions has the shape {jnp.shape(invalid_actions)}, where prior_logits has {logits.shape}"
+        )
+    invalid = None if invalid_actions is None else jnp.asarray(invalid_actions) != 0
+    return RootFnOutput(logits, value, embedding), invalid
+
+
+def _best(score: Array, invalid: Bool[Array, "L A"] | None) -> Int32[Array, " L"]:
+    """The valid action of the highest score, the first of equals; 0 where none is valid."""
+    return first_max(score if invalid is None else jnp.where(invalid, -jnp.inf, score))
+
+
+def _masked(logits: Float32[Array, "B A"], invalid: Bool[Array, "B A"] | None) -> Float32[Array, "B A"]:
+    if invalid is None:
+        return logits
+    return jnp.where(invalid, ILLEGAL, logits - logits.max(axis=-1, keepdims=True))
+
+
+def _log(share: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
+    return jnp.log(jnp.maximum(share, jnp.finfo(share.dtype).tiny))
+
+
+def _cooled(logits: Float32[Array, "B A"], temperature: Any) -> Float32[Array, "B A"]:
+    logits = logits - logits.max(axis=-1, keepdims=True)
+    return logits / jnp.maximum(jnp.finfo(logits.dtype).tiny, temperature)
+
+
+__all__ = [
+    "GumbelMuZeroExtraData",
+    "LoopFn",
+    "PolicyOutput",
+    "RecurrentFn",
+    "RecurrentFnOutput",
+    "RecurrentState",
+    "RootFnOutput",
+    "SearchSummary",
+    "Tree",
+    "gumbel_muzero_policy",
+    "muzero_policy",
+    "qtransform_by_min_max",
+    "qtransform_by_parent_and_siblings",
+    "qtransform_completed_by_mix_value",
+]

@@ -1,0 +1,240 @@
+"""The drop-in against mctx itself: every number of the tree, on models with rewards and discounts of all kinds."""
+
+import functools
+import inspect
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.search import mctx as dropin
+
+GAMES, ACTIONS, SIMULATIONS = 48, 7, 30
+EXACT = ("node_visits", "parents", "action_from_parent", "children_index", "children_visits", "root_invalid_actions")
+NEAR = ("raw_values", "node_values", "children_prior_logits", "children_rewards", "children_discounts")
+NEAR = (*NEAR, "children_values")
+
+
+class Place(NamedTuple):
+    """An embedding of more than one array: words, and a picture that holds the steps so far."""
+
+    word: Any
+    more: dict[str, Any]
+
+
+def numbers_of(word, count):
+    mixed = (word[:, None] + jnp.arange(count, dtype=jnp.uint32)[None]) * jnp.uint32(2654435761)
+    mixed = (mixed ^ (mixed >> 15)) * jnp.uint32(2246822519)
+    return ((mixed ^ (mixed >> 13)) >> 8).astype(jnp.float32) / 2**24
+
+
+def root_of(library, games=GAMES, seed=0):
+    word = jax.random.bits(jax.random.key(seed), (games,), jnp.uint32)
+    numbers = numbers_of(word, ACTIONS + 1)
+    place = Place(word, {"steps": jnp.zeros((games, 2, 1), jnp.int8)})
+    return library.RootFnOutput(prior_logits=numbers[:, 1:] * 3, value=numbers[:, 0] * 2 - 1, embedding=place)
+
+
+def model_of(library, moody, params, key, action, place):
+    """`params` scales rewards; a moody model says something new of a place each time it is asked."""
+    word = (place.word ^ (action.astype(jnp.uint32) + 1) * jnp.uint32(0x9E3779B9)) * jnp.uint32(747796405)
+    word = word ^ (word >> 16)
+    numbers = numbers_of(word, ACTIONS + 3)
+    mood = jax.random.uniform(key, numbers.shape) * 0.2 if moody else 0.0 * numbers
+    discount = jnp.array([0.0, 0.97, 0.97, 1.0, -1.0, -0.9])[(numbers[:, 2] * 6).astype(jnp.int32)]
+    said = library.RecurrentFnOutput(
+        reward=(numbers[:, 1] * 2 - 1 + mood[:, 1]) * params,
+        discount=discount,
+        prior_logits=(numbers + mood)[:, 3:] * 3,
+        value=numbers[:, 0] * 2 - 1 + mood[:, 0],
+    )
+    return said, Place(word, {"steps": place.more["steps"] + jnp.int8(1)})
+
+
+def squared(tree, node_index):
+    """A transform of one's own, which reads whatever a tree has of a node."""
+    q = tree.children_rewards[node_index] + tree.children_discounts[node_index] * tree.children_values[node_index]
+    there = tree.children_visits[node_index] > 0
+    spread = jax.nn.softmax(tree.children_prior_logits[node_index]).max() + 0.1 * jnp.abs(tree.node_values[node_index])
+    return jnp.where(there, q * jnp.abs(q) * spread, tree.raw_values[node_index] * 0.1)
+
+
+def invalid_of(games):
+    """One action fewer is valid from each root to the next, down to none."""
+    return np.arange(ACTIONS)[None] >= (ACTIONS - np.arange(games) % (ACTIONS + 1))[:, None]
+
+
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "gumbel": ("gumbel_muzero_policy", {"masked": True, "max_num_considered_actions": 5}),
+    "gumbel, short walks": ("gumbel_muzero_policy", {"moody": True, "max_depth": 2, "gumbel_scale": 0.5}),
+    "gumbel, own transform": ("gumbel_muzero_policy", {"qtransform": squared}),
+    "puct": ("muzero_policy", {"masked": True, "temperature": 0.7, "pb_c_init": 2.0, "pb_c_base": 50.0}),
+    "puct, short walks": (
+        "muzero_policy",
+        {"moody": True, "max_depth": 3, "dirichlet_fraction": 0.5, "dirichlet_alpha": 0.1, "bounds": (-2.0, 2.0)},
+    ),
+    "puct, own transform": ("muzero_policy", {"masked": True, "qtransform": squared, "dirichlet_fraction": 0.0}),
+}
+
+
+@functools.cache
+def searched(library, case, games=GAMES, simulations=SIMULATIONS):
+    policy, options = CASES[case][0], dict(CASES[case][1])
+    model = functools.partial(model_of, library, options.pop("moody", False))
+    options["invalid_actions"] = invalid_of(games) if options.pop("masked", False) else None
+    if bounds := options.pop("bounds", None):
+        by_bounds = functools.partial(library.qtransform_by_min_max, min_value=bounds[0], max_value=bounds[1])
+        options["qtransform"] = by_bounds
+
+    @jax.jit
+    def run(key, root):
+        output = getattr(library, policy)(jnp.float32(0.8), key, root, model, simulations, **options)
+        tree = output.search_tree
+        arrays = {name: getattr(tree, name) for name in (*EXACT, *NEAR, "embeddings")}
+        return output.action, output.action_weights, tree.summary(), arrays, output
+
+    return jax.device_get(run(jax.random.key(3), root_of(library, games)))
+
+
+DEAR = ("puct, own transform",)
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.slow] * (c in DEAR)) for c in CASES])
+def test_every_number_is_that_of_mctx(case):
+    ours, theirs = searched(dropin, case), searched(mctx, case)
+    for name in EXACT:
+        np.testing.assert_array_equal(ours[3][name], theirs[3][name], err_msg=name)
+    for name in NEAR:
+        np.testing.assert_allclose(ours[3][name], theirs[3][name], atol=2e-5, err_msg=name)
+    jax.tree.map(np.testing.assert_array_equal, ours[3]["embeddings"], theirs[3]["embeddings"])
+    np.testing.assert_array_equal(ours[0], theirs[0])
+    np.testing.assert_allclose(ours[1], theirs[1], atol=1e-4)
+    for name in ("visit_counts", "visit_probs", "value", "qvalues"):
+        np.testing.assert_allclose(getattr(ours[2], name), getattr(theirs[2], name), atol=2e-5, err_msg=name)
+    assert ours[3]["embeddings"].more["steps"].max() >= 2, "no walk went below the first moves"
+
+
+def test_short_walks_come_back_to_their_leaves():
+    arrays = searched(dropin, "gumbel, short walks")[3]
+    unused = arrays["parents"][:, 1:] == dropin.Tree.NO_PARENT
+    assert unused.any(), "no simulation ended in a leaf that was there"
+    assert arrays["embeddings"].more["steps"].max() == 2
+
+
+@pytest.mark.slow
+def test_a_batch_of_one_is_a_batch():
+    ours, theirs = (searched(library, "gumbel", 1, 9) for library in (dropin, mctx))
+    np.testing.assert_array_equal(ours[3]["children_visits"], theirs[3]["children_visits"])
+    np.testing.assert_array_equal(ours[0], theirs[0])
+
+
+def test_a_tree_has_the_names_of_mctx():
+    ours, theirs = (searched(library, "gumbel")[4].search_tree for library in (dropin, mctx))
+    for name in ("ROOT_INDEX", "NO_PARENT", "UNVISITED", "num_actions", "num_simulations"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    np.testing.assert_allclose(ours.extra_data.root_gumbel, theirs.extra_data.root_gumbel)
+    node = jnp.arange(GAMES) % 3
+    np.testing.assert_allclose(ours.qvalues(node), theirs.qvalues(node), atol=2e-5)
+    one = jax.tree.map(lambda x: x[5], ours), jax.tree.map(lambda x: x[5], theirs)
+    np.testing.assert_allclose(one[0].qvalues(2), one[1].qvalues(2), atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("qtransform_by_parent_and_siblings", {"epsilon": 1e-3}),
+        ("qtransform_by_min_max", {"min_value": -1.5, "max_value": 2.0}),
+        ("qtransform_completed_by_mix_value", {"value_scale": 0.3, "maxvisit_init": 7.0}),
+        ("qtransform_completed_by_mix_value", {"rescale_values": False}),
+        ("qtransform_completed_by_mix_value", {"use_mixed_value": False}),
+    ],
+)
+def test_transforms_read_the_trees_of_both(name, options):
+    """Each library's transforms on the trees of each."""
+    results = []
+    for transforms in (dropin, mctx):
+        for trees in (dropin, mctx):
+            transform = jax.vmap(functools.partial(getattr(transforms, name), **options), in_axes=(0, None))
+            results.append(transform(searched(trees, "gumbel")[4].search_tree, 1))
+    for other in results[1:]:
+        np.testing.assert_allclose(other, results[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("policy", ["gumbel_muzero_policy", "muzero_policy"])
+def test_signatures_are_those_of_mctx(policy):
+    ours, theirs = (inspect.signature(getattr(library, policy)).parameters for library in (dropin, mctx))
+    assert list(ours) == list(theirs)
+    for name, parameter in theirs.items():
+        default = getattr(parameter.default, "__name__", parameter.default)
+        assert getattr(ours[name].default, "__name__", ours[name].default) == default, name
+        assert ours[name].kind == parameter.kind, name
+
+
+def test_names_are_those_of_mctx_or_say_why_not():
+    for name in mctx.__all__:
+        if not hasattr(dropin, name):
+            with pytest.raises(AttributeError, match=f"has no {name}.*import this one from mctx"):
+                getattr(dropin, name)
+    assert {"RootFnOutput", "RecurrentFnOutput", "PolicyOutput", "Tree", "GumbelMuZeroExtraData"} <= {*dropin.__all__}
+
+
+def test_more_axes_by_vmap_and_outputs_that_can_be_replaced():
+    model = functools.partial(model_of, dropin, False)
+
+    def run(key, root):
+        output = dropin.gumbel_muzero_policy(1.0, key, root, model, 6, max_num_considered_actions=3)
+        return output.search_tree.summary().visit_counts
+
+    keys = jax.random.split(jax.random.key(0), 2)
+    roots = [root_of(dropin, 3, seed).replace(value=jnp.full(3, 0.1 * seed)) for seed in (1, 2)]
+    both = jax.jit(jax.vmap(run))(keys, jax.tree.map(lambda *x: jnp.stack(x), *roots))
+    single = jax.jit(run)
+    for lane in range(2):
+        np.testing.assert_array_equal(both[lane], single(keys[lane], roots[lane]))
+
+
+def test_the_loop_may_be_ones_own():
+    calls = []
+
+    def loop(low, high, body, carry):
+        calls.append((low, high))
+        return jax.lax.fori_loop(low, high, body, carry)
+
+    model = functools.partial(model_of, dropin, False)
+    jax.eval_shape(
+        lambda k: dropin.muzero_policy(1.0, k, root_of(dropin, 2), model, 4, loop_fn=loop), jax.random.key(0)
+    )
+    assert calls == [(0, 4)]
+
+
+def test_nonsense_is_refused():
+    key, root = jax.random.key(0), root_of(dropin, 3)
+    good = functools.partial(model_of, dropin, False)
+
+    def bad(field, value):
+        def model(*arguments):
+            said, place = good(*arguments)
+            return (said, value(place)) if field == "embedding" else (said.replace(**{field: value(said)}), place)
+
+        return model
+
+    cases = [
+        ("num_simulations is 0", {"num_simulations": 0}),
+        ("max_depth is 0", {"max_depth": 0}),
+        ("max_num_considered_actions is 0", {"max_num_considered_actions": 0}),
+        ("prior_logits of shape", {"root": root.replace(prior_logits=jnp.zeros(3))}),
+        ("a value of shape", {"root": root.replace(value=jnp.zeros((3, 1)))}),
+        ("root.embedding", {"root": root.replace(embedding=jnp.zeros(2))}),
+        ("invalid_actions has the shape", {"invalid_actions": jnp.zeros(ACTIONS)}),
+        ("gave reward of shape", {"recurrent_fn": bad("reward", lambda said: said.reward[0])}),
+        ("gave prior_logits of shape", {"recurrent_fn": bad("prior_logits", lambda said: said.prior_logits[:, :2])}),
+        ("gave an embedding", {"recurrent_fn": bad("embedding", lambda place: place.word)}),
+    ]
+    for words, change in cases:
+        options = {"root": root, "recurrent_fn": good, "num_simulations": 4} | change
+        with pytest.raises(UsageError, match=words):
+            dropin.gumbel_muzero_policy(1.0, key, **options)
