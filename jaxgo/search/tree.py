@@ -261,7 +261,7 @@ def backup(tree: Tree, descent: Descent, result: Float32[Array, " L"], virtual_l
     """Adds one visit with `result`, a value of the leaf as the tree keeps it, to every node on the paths.
 
     Means stay means: `(mean * visits + result) / (visits + 1)`, in the very arithmetic of mctx. Lanes that share a
-    node add up. With a `virtual_loss` the walks are still under way: they count as even, less the loss for who moved there.
+    node add up. With a `virtual_loss` the walks are still under way and count as even, less that for who moved there.
     """
     beyond = tree.visits.shape[1]
     game = games_of(tree, result.shape[0])[:, None]
