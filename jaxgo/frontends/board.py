@@ -199,6 +199,11 @@ def to_record(board: Board, name: str, players: tuple[str, ...] = ()) -> GameRec
     )
 
 
+def like(board: Board, game: Game[Any]) -> Board:
+    """The same moves by other rules; a UsageError where they do not allow them."""
+    return of_record(dataclasses.replace(to_record(board, ""), game=game))
+
+
 def from_text(game: Game[Any], text: str) -> Board:
     """The board that a text tells of, its moves played."""
     position, moves = position_text.read(game, text)

@@ -187,6 +187,18 @@ class Session:
             self._adviser = load_agent(player, self.game) if isinstance(player, str) else player
             return self._warm_up(ASIDE, self._adviser)
 
+    def warm_up(self) -> Thinking:
+        """Compiles whatever players here still need; its answer comes when all are ready."""
+        with self._lock:
+            minds, board, thinking = list(self._minds.values()), self._board, Thinking(self._number)
+
+        def work() -> None:
+            for mind in minds:
+                self._heat(mind, board)
+
+        self._submit(thinking, work)
+        return thinking
+
     def player_of(self, seat: int) -> Agent:
         """Who thinks for a seat: its player, or the adviser, or a player like that of another seat."""
         with self._lock:
@@ -230,15 +242,15 @@ class Session:
             for thinking in self._open:
                 thinking.stop()
 
-    def close(self) -> None:
-        """Ends all searches, and the thread."""
+    def close(self, timeout: float | None = None) -> None:
+        """Ends all searches, and waits for the thread to end; compiling cannot be cut short."""
         with self._lock:
             self._closed = True
             self.stop()
             thread = self._thread
             self._jobs.put(None)
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            thread.join(timeout)
 
     # -- inside ------------------------------------------------------------------------------------------------
     def _put(self, board: Board) -> None:

@@ -1,0 +1,54 @@
+"""`jaxgo gtp`: an engine for GUIs and referees that speak the Go Text Protocol."""
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from jaxgo.cli.command import reader
+from jaxgo.core.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Gtp:
+    """Be an engine that speaks GTP on standard input and output; for Go, and with their own moves for other games."""
+
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "go9"
+    """The game, as `jaxgo games` lists it."""
+    agent: str = "uct:1600"
+    """Who plays, such as gumbel:64@runs/go9; its simulations are the most for a move, whatever the clock says."""
+    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    """An option of the game, such as komi=5.5; may be given several times."""
+    seconds: float = 0.0
+    """Think so long for a move, instead of by simulations; a clock that runs still counts."""
+    resign: float = 0.0
+    """Give up when the value is below the negative of this, such as 0.95; 0: never."""
+
+    def run(self) -> int:
+        from jaxgo.frontends import gtp
+        from jaxgo.frontends.gtp_engine import GtpEngine
+        from jaxgo.frontends.lines import read_lines
+        from jaxgo.games.names import read_game
+
+        if self.seconds < 0 or not 0 <= self.resign <= 1:
+            raise UsageError("--seconds is 0 or more, and --resign between 0 and 1")
+        game = read_game(self.name, self.option)
+        engine = GtpEngine(game, self.name, self.agent, seconds=self.seconds, resign=self.resign, write=_write)
+        gtp.run(engine, read_lines(sys.stdin.buffer))
+        return leave()
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def leave() -> int:
+    """Ends the process at once: a thread may be compiling, and nobody waits for that."""
+    sys.stdout.flush()
+    os._exit(0)
+
+
+read = reader(Gtp)

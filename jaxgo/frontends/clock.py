@@ -1,0 +1,67 @@
+"""How long a player may think of a move, by the clock of a tournament."""
+
+import dataclasses
+
+from jaxgo.core.errors import UsageError
+
+LAG = 0.15  # seconds that an answer may need on its way, and that a search may end too late
+SAFE = 0.9  # the part of a fixed time that is used
+LEAST_MOVES = 10  # that a game may still have, whatever the board looks like
+MOST = 0.2  # of the time that is left, for one move
+LONGEST = 10.0**7  # seconds
+
+
+@dataclasses.dataclass
+class Clock:
+    """The time of one seat: `main` seconds, then periods of `period` seconds for `stones` moves each.
+
+    With `stones` 1 a period that is not used up comes back whole (byo-yomi); `main` None is no limit.
+    """
+
+    main: float | None = None
+    period: float = 0.0
+    stones: int = 0
+    period_left: float = 0.0
+    stones_left: int = 0
+
+    def begin(self, main: float | None, period: float = 0.0, stones: int = 0) -> None:
+        """A clock set anew. By GTP a period without stones means that there is no limit."""
+        if main is not None and not (0 <= main <= LONGEST and 0 <= period <= LONGEST and 0 <= stones <= 10_000):
+            raise UsageError("times are numbers of seconds, 0 or more")
+        self.main = None if period > 0 and stones == 0 else main
+        self.period, self.stones = period, stones
+        self.period_left, self.stones_left = period, stones
+
+    def left(self, seconds: float, stones: int) -> None:
+        """What the referee's clock shows: with stones, it is in a period."""
+        if not -LONGEST <= seconds <= LONGEST or not 0 <= stones <= 10_000:
+            raise UsageError("times are numbers of seconds, 0 or more")
+        if stones == 0:
+            self.main = max(seconds, 0.0)
+        else:
+            self.main, self.period_left, self.stones_left = 0.0, max(seconds, 0.0), stones
+            if self.stones == 1:  # of byo-yomi the number of periods is told
+                self.stones_left = 1
+
+    def spend(self, seconds: float) -> None:
+        """A move took so long; the referee may say otherwise before the next."""
+        if self.main is None:
+            return
+        over = max(0.0, seconds - self.main)
+        self.main = max(0.0, self.main - seconds)
+        if self.main > 0 or self.stones == 0:
+            return
+        self.period_left -= over
+        self.stones_left -= 1
+        if self.stones_left <= 0:
+            self.period_left, self.stones_left = self.period, self.stones
+
+    def budget(self, moves: int) -> float | None:
+        """Seconds for the next move, where the game may have so many more; 0: answer at once; None: no limit."""
+        if self.main is None:
+            return None
+        if self.main <= 0.0 and self.stones:
+            return max(0.0, SAFE * self.period_left / max(1, self.stones_left) - LAG)
+        extra = self.period / self.stones if self.stones else 0.0
+        share = self.main / max(moves, LEAST_MOVES) + SAFE * extra
+        return max(0.0, min(share, MOST * self.main + SAFE * extra) - LAG)

@@ -1,0 +1,206 @@
+"""Searches over GTP: moves that are asked for, and analyses that tell what they see until the next line comes."""
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends.gtp_engine import GtpEngine
+from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_number, read_seat
+from jaxgo.frontends.thinking import OnSnapshot, Thought
+from jaxgo.games.go.rules import Go
+from jaxgo.search.analysis import Move
+from jaxgo.search.think import Limit
+
+INTERVAL = 50  # hundredths of a second between lines
+OPTIONS = {"interval": 1, "minmoves": 1, "maxmoves": 1, "ownership": 1, "rootInfo": 1, "pvVisits": 1}
+SHOWN = 20  # moves of a table
+
+
+@dataclasses.dataclass(frozen=True)
+class Wish:
+    """What an analysis was asked for."""
+
+    seat: int
+    interval: float  # seconds
+    most: int  # moves that are told of
+
+
+def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | None = None) -> str:
+    """The move of a colour; `plays` it, or leaves the board as it is."""
+    began = time.monotonic()
+    session, seat = engine.session, read_seat(colour, engine.game)
+    if session.board.over:
+        if isinstance(engine.game, Go):
+            return "pass"
+        raise UsageError("the game is over")
+    before = session.board
+    engine.take_turn(seat)
+    thought = session.think(engine.limit(seat), seat, show, detail=show is not None).result()
+    if not plays:
+        session.restore(before, session.name)
+        return move_name(engine.game, thought.action)
+    engine.clocks[seat].spend(time.monotonic() - began)
+    if engine.resign and thought.value < -engine.resign and engine.game.players == 2:
+        session.resign(seat)
+        return "resign"
+    session.play(thought.action)
+    return move_name(engine.game, thought.action)
+
+
+# -- streams ---------------------------------------------------------------------------------------------------------
+def _wish(engine: GtpEngine, words: Sequence[str]) -> Wish:
+    """`[color] [interval] [option value ...]`; options that only say how much to tell are taken and passed over."""
+    rest, seat = list(words), engine.session.view.seat
+    if rest and rest[0].lower() in COLOURS:
+        seat = read_seat(rest.pop(0), engine.game)
+    interval, most = INTERVAL, 1000
+    if rest and rest[0].isdigit():
+        interval = read_number(rest.pop(0), "an interval", 0, 10**6)
+    while rest:
+        option, *rest = rest
+        if option in ("avoid", "allow") or option not in OPTIONS or not rest:
+            raise UsageError(f"unknown option {option[:40]!r}, or one without its value")
+        value, *rest = rest
+        if option == "interval":
+            interval = read_number(value, "an interval", 0, 10**6)
+        elif option == "maxmoves":
+            most = read_number(value, "a number of moves", 1, 10**6)
+    return Wish(seat, interval / 100, most)
+
+
+def _teller(engine: GtpEngine, wish: Wish, style: Callable[..., str]) -> OnSnapshot:
+    """Writes a line for a snapshot, as often as was wished."""
+    due = 0.0
+
+    def tell(thought: Thought) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if now >= due:
+            due = now + wish.interval
+            engine.write(_told(engine, thought, wish, style) + "\n")
+
+    return tell
+
+
+def _told(engine: GtpEngine, thought: Thought, wish: Wish, style: Callable[..., str]) -> str:
+    seen = [move for move in thought.moves if move.visits or move.best][: wish.most]
+    return " ".join(style(engine, order, move) for order, move in enumerate(seen))
+
+
+def _line(engine: GtpEngine, move: Move) -> str:
+    game = engine.game
+    return " ".join(move_name(game, game.parse_action(name)) for name in move.variation)
+
+
+def _lz(engine: GtpEngine, order: int, move: Move) -> str:
+    rate, prior = round(5000 * (move.value + 1)), round(10000 * (move.prior or 0.0))
+    name = move_name(engine.game, move.action)
+    return f"info move {name} visits {move.visits} winrate {rate} prior {prior} order {order} pv {_line(engine, move)}"
+
+
+def _kata(engine: GtpEngine, order: int, move: Move) -> str:
+    rate, name = (move.value + 1) / 2, move_name(engine.game, move.action)
+    return (
+        f"info move {name} visits {move.visits} utility {move.value:.6f} winrate {rate:.6f} scoreMean 0 scoreStdev 0 "
+        f"scoreLead 0 scoreSelfplay 0 prior {move.prior or 0.0:.6f} lcb {rate:.6f} utilityLcb {move.value:.6f} "
+        f"order {order} pv {_line(engine, move)}"
+    )
+
+
+def _analyze(style: Callable[..., str]) -> Callable[[GtpEngine, Line], str | None]:
+    """Searches until the next line, telling what it sees."""
+
+    def analyze(engine: GtpEngine, line: Line) -> str | None:
+        wish, session = _wish(engine, line.words), engine.session
+        before = session.board
+        if before.over:
+            raise UsageError("the game is over")
+        engine.take_turn(wish.seat)
+        tell = _teller(engine, wish, style)
+        engine.write(f"={line.number}\n")
+        thinking = session.analyse(None, tell)
+        try:
+            engine.wait_for_line(thinking)
+        finally:
+            thinking.stop()
+            if thinking.future.exception() is None:
+                engine.write(_told(engine, thinking.result(), wish, style) + "\n")
+            engine.write("\n")
+            if session.board is not before:
+                session.restore(before, session.name)
+        return None
+
+    return analyze
+
+
+def _generate(style: Callable[..., str], plays: bool) -> Callable[[GtpEngine, Line], str | None]:
+    """Searches for a move, telling what it sees, and says `play MOVE` at the end."""
+
+    def search(engine: GtpEngine, line: Line) -> str | None:
+        wish = _wish(engine, line.words)
+        told: list[str] = []
+        header = f"={line.number}\n"
+
+        def tell(text: str) -> None:
+            engine.write((header if not told else "") + text)
+            told.append(text)
+
+        due = 0.0
+
+        def show(thought: Thought) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + wish.interval
+                tell(_told(engine, thought, wish, style) + "\n")
+
+        try:
+            move = generate(engine, "bw"[wish.seat], plays, show)
+        except UsageError as error:
+            if not told:
+                raise
+            move = f"pass # {error}"
+        tell(f"play {move}\n\n")
+        return None
+
+    return search
+
+
+# -- for GoGui's menu ------------------------------------------------------------------------------------------------
+def _searched(engine: GtpEngine) -> Thought:
+    session = engine.session
+    seat = session.view.seat
+    thought: Thought = session.think(Limit(simulations=max(1, session.player_of(seat).search.budget)), seat).result()
+    return thought
+
+
+def moves(engine: GtpEngine, line: Line) -> str:
+    """The table of a search: move, visits, value, line."""
+    rows = []
+    for move in _searched(engine).moves[:SHOWN]:
+        rows.append(f"{move_name(engine.game, move.action)} {move.visits} {move.value:+.3f} {_line(engine, move)}")
+    return "\n".join(rows)
+
+
+def visits(engine: GtpEngine, line: Line) -> str:
+    """Shares of visits, point by point."""
+    height, width = engine.game.shape
+    share = np.zeros(height * width)
+    for move in _searched(engine).moves:
+        if move.action < height * width:
+            share[move.action] = move.share
+    rows = share.reshape(height, width).tolist()
+    return "\n" + "\n".join(" ".join(f"{value:.3f}" for value in row) for row in rows)
+
+
+COMMANDS: dict[str, Callable[[GtpEngine, Line], str | None]] = {
+    "lz-analyze": _analyze(_lz),
+    "kata-analyze": _analyze(_kata),
+    "lz-genmove_analyze": _generate(_lz, plays=True),
+    "kata-genmove_analyze": _generate(_kata, plays=True),
+    "kata-search_analyze": _generate(_kata, plays=False),
+    "jaxgo-moves": moves,
+    "jaxgo-visits": visits,
+}

@@ -1,0 +1,438 @@
+"""What each GTP command does. A new one is a function here or in `gtp_analysis`, and a line in `COMMANDS`.
+
+A command gets the engine and its line, and returns the answer; a UsageError is answered with `?` and changes nothing.
+"""
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jaxgo
+from jaxgo.core import play as rules
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.replay import status
+from jaxgo.frontends import board as boards
+from jaxgo.frontends import gtp_analysis as analysis
+from jaxgo.frontends.board import NOTHING
+from jaxgo.frontends.gtp_engine import AREAS, GtpEngine
+from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_move, read_number, read_real, read_seat
+from jaxgo.games.go.board import handicap_points, label_chains
+from jaxgo.games.go.rules import Go
+from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.records import formats, sgf
+from jaxgo.ui import board_view
+
+Command = Callable[[GtpEngine, Line], str | None]
+NAMED_RULES = {  # ko and suicide
+    "tromp-taylor": ("POSITIONAL", True),
+    "chinese": ("SIMPLE", False),
+    "chinese-ogs": ("POSITIONAL", False),
+    "cgos": ("POSITIONAL", False),
+    "aga": ("SITUATIONAL", False),
+    "bga": ("SITUATIONAL", False),
+    "french": ("SITUATIONAL", False),
+    "new-zealand": ("SITUATIONAL", True),
+}
+ONLY = {  # what rules may ask for besides, where there is no choice
+    "scoring": "AREA",
+    "tax": "NONE",
+    "whiteHandicapBonus": "0",
+    "hasButton": False,
+    "friendlyPassOk": False,
+}
+
+
+def _words(line: Line, least: int, most: int | None = None) -> tuple[str, ...]:
+    if not least <= len(line.words) <= (least if most is None else most):
+        raise UsageError("syntax error: wrong number of arguments")
+    return line.words
+
+
+def _word(line: Line) -> str:
+    (word,) = _words(line, 1)
+    return word
+
+
+def _go(engine: GtpEngine) -> Go:
+    if not isinstance(engine.game, Go):
+        raise UsageError("this is not a game of Go")
+    return engine.game
+
+
+# -- about the engine ------------------------------------------------------------------------------------------------
+def protocol_version(engine: GtpEngine, line: Line) -> str:
+    return "2"
+
+
+def name(engine: GtpEngine, line: Line) -> str:
+    return "jaxgo"
+
+
+def version(engine: GtpEngine, line: Line) -> str:
+    return jaxgo.__version__
+
+
+def known_command(engine: GtpEngine, line: Line) -> str:
+    return "true" if line.words and line.words[0] in COMMANDS else "false"
+
+
+def list_commands(engine: GtpEngine, line: Line) -> str:
+    return "\n".join(sorted(COMMANDS))
+
+
+def quit_(engine: GtpEngine, line: Line) -> str:
+    engine.over = True
+    return ""
+
+
+def cputime(engine: GtpEngine, line: Line) -> str:
+    return f"{time.process_time():.3f}"
+
+
+# -- the board -------------------------------------------------------------------------------------------------------
+def boardsize(engine: GtpEngine, line: Line) -> str:
+    size, game = read_number(_word(line), "a size", -(10**8), 10**8), engine.game
+    if isinstance(game, Go) and 1 <= size <= 19:
+        wanted = dataclasses.replace(game, size=size, width=0, handicap=0, move_limit=AREAS * size**2)
+        _other_size(engine, wanted)
+    elif isinstance(game, Gomoku) and 5 <= size <= 20:
+        _other_size(engine, dataclasses.replace(game, size=size))
+    elif game.shape == (size, size):
+        engine.session.new_game()
+    else:
+        raise UsageError("unacceptable size")
+    return ""
+
+
+def _other_size(engine: GtpEngine, game: Game[Any]) -> None:
+    try:
+        engine.change(game, keep=False)
+    except UsageError as error:  # a network of one size
+        raise UsageError(f"unacceptable size: {error}") from None
+
+
+def clear_board(engine: GtpEngine, line: Line) -> str:
+    engine.session.new_game()
+    engine.warm_up()
+    return ""
+
+
+def komi(engine: GtpEngine, line: Line) -> str:
+    value = read_real(_word(line), "komi")
+    if not abs(value) <= 1000:
+        raise UsageError("komi is a number from -1000 to 1000")
+    if isinstance(engine.game, Go):  # other games have none, and GUIs tell it all the same
+        engine.change(dataclasses.replace(engine.game, komi=value), keep=True)
+        engine.warm_up()
+    return ""
+
+
+def set_rules(engine: GtpEngine, line: Line) -> str:
+    game, text = _go(engine), " ".join(line.words)
+    ko, suicide = _read_rules(text, (game.ko.upper(), game.suicide))
+    engine.change(dataclasses.replace(game, ko=ko.lower(), suicide=suicide), keep=True)
+    engine.warm_up()
+    return ""
+
+
+def _read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
+    """Ko and suicide, from a name or from JSON as KataGo takes them."""
+    if text.lower() in NAMED_RULES:
+        return NAMED_RULES[text.lower()]
+    try:
+        told = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        raise UsageError(f"rules are JSON, or one of {', '.join(NAMED_RULES)}; territory is not counted") from None
+    if not isinstance(told, dict):
+        raise UsageError("rules in JSON are an object")
+    for key, value in told.items():
+        if key not in ("ko", "suicide", *ONLY):
+            raise UsageError(f"there is no rule {key[:40]!r}")
+        if key in ONLY and value != ONLY[key]:
+            raise UsageError(f"{key} can only be {ONLY[key]}")
+    ko, suicide = told.get("ko", before[0]), told.get("suicide", before[1])
+    if not isinstance(ko, str) or ko.upper() not in ("SIMPLE", "POSITIONAL", "SITUATIONAL"):
+        raise UsageError("ko is SIMPLE, POSITIONAL or SITUATIONAL")
+    if not isinstance(suicide, bool):
+        raise UsageError("suicide is true or false")
+    return ko.upper(), suicide
+
+
+def get_rules(engine: GtpEngine, line: Line) -> str:
+    game = _go(engine)
+    return json.dumps({"ko": game.ko.upper(), "suicide": game.suicide, **ONLY})
+
+
+def showboard(engine: GtpEngine, line: Line) -> str:
+    game, view = engine.game, engine.session.view
+    return f"\n{board_view.text(game, view.position.state)}\n{status(game, view.position)}"
+
+
+# -- moves -----------------------------------------------------------------------------------------------------------
+def play(engine: GtpEngine, line: Line) -> str:
+    colour, move = _words(line, 2)
+    board = engine.session.board
+    try:
+        _put(engine, colour, move)
+    except UsageError:
+        engine.session.restore(board, engine.session.name)
+        raise
+    return ""
+
+
+def _put(engine: GtpEngine, colour: str, move: str) -> None:
+    seat, action = read_seat(colour, engine.game), read_move(engine.game, move)
+    engine.take_turn(seat)
+    if action not in engine.session.board.legal():
+        raise UsageError("illegal move")
+    engine.session.play(action)
+
+
+def undo(engine: GtpEngine, line: Line) -> str:
+    session = engine.session
+    if not session.history:
+        raise UsageError("cannot undo")
+    session.undo()
+    if session.history and session.history[-1] == NOTHING:  # a turn that was taken for the move
+        session.undo()
+    return ""
+
+
+def play_sequence(engine: GtpEngine, line: Line) -> str:
+    if len(line.words) % 2:
+        raise UsageError("syntax error: colors and moves in turn")
+    board = engine.session.board
+    try:
+        for colour, move in zip(line.words[::2], line.words[1::2], strict=True):
+            _put(engine, colour, move)
+    except UsageError:
+        engine.session.restore(board, engine.session.name)
+        raise
+    return ""
+
+
+def genmove(engine: GtpEngine, line: Line) -> str:
+    return analysis.generate(engine, _word(line), plays=True)
+
+
+def reg_genmove(engine: GtpEngine, line: Line) -> str:
+    return analysis.generate(engine, _word(line), plays=False)
+
+
+# -- handicap --------------------------------------------------------------------------------------------------------
+def fixed_handicap(engine: GtpEngine, line: Line) -> str:
+    game = _go(engine)
+    try:
+        points = handicap_points(game.lines, read_number(_word(line), "a handicap"))
+    except UsageError as error:
+        raise UsageError(f"invalid number of stones: {error}") from None
+    return _handicap(engine, game, points)
+
+
+def place_free_handicap(engine: GtpEngine, line: Line) -> str:
+    game, wanted = _go(engine), read_number(_word(line), "a handicap", 2)
+    for stones in range(min(wanted, 9), 1, -1):  # fewer than were asked for are allowed
+        try:
+            return _handicap(engine, game, handicap_points(game.lines, stones))
+        except UsageError as error:
+            if "takes" not in str(error):
+                raise
+    raise UsageError("this board takes no handicap")
+
+
+def set_free_handicap(engine: GtpEngine, line: Line) -> str:
+    game = _go(engine)
+    points = [read_move(game, word) for word in line.words]
+    if not 2 <= len(points) < game.points or len(set(points)) < len(points) or game.points in points:
+        raise UsageError("bad vertex list")
+    _handicap(engine, game, points)
+    return ""
+
+
+def _handicap(engine: GtpEngine, game: Go, points: list[int]) -> str:
+    if engine.session.view.cells.any():
+        raise UsageError("board not empty")
+    cells = np.zeros(game.points, np.int8)
+    cells[points] = 1
+    board = boards.begin(game, rules.resume(game, game.place(cells, 1)))
+    engine.session.restore(board, engine.session.name)
+    return " ".join(move_name(game, point) for point in points)
+
+
+# -- time ------------------------------------------------------------------------------------------------------------
+def time_settings(engine: GtpEngine, line: Line) -> str:
+    main, period, stones = _words(line, 3)
+    times = read_real(main, "main time"), read_real(period, "byo yomi time"), read_number(stones, "byo yomi stones")
+    for clock in engine.clocks:
+        clock.begin(*times)
+    return ""
+
+
+def kgs_time_settings(engine: GtpEngine, line: Line) -> str:
+    kind, *rest = _words(line, 1, 4)
+    wanted = {"none": 0, "absolute": 1, "byoyomi": 3, "canadian": 3}.get(kind.lower())
+    if wanted != len(rest):
+        raise UsageError("time is none, absolute MAIN, byoyomi MAIN PERIOD PERIODS or canadian MAIN PERIOD STONES")
+    times = [read_real(word, "a time") for word in rest]
+    for clock in engine.clocks:
+        if not times:
+            clock.begin(None)
+        elif len(times) == 1:
+            clock.begin(times[0])
+        else:
+            clock.begin(times[0], times[1], 1 if kind.lower() == "byoyomi" else max(1, int(times[2])))
+    return ""
+
+
+def time_left(engine: GtpEngine, line: Line) -> str:
+    colour, seconds, stones = _words(line, 3)
+    clock = engine.clocks[_seat(colour)]
+    clock.left(read_real(seconds, "a time"), read_number(stones, "stones"))
+    return ""
+
+
+def _seat(colour: str) -> int:
+    if colour.lower() not in COLOURS:
+        raise UsageError("invalid color")
+    return COLOURS[colour.lower()]
+
+
+# -- the end ---------------------------------------------------------------------------------------------------------
+def final_score(engine: GtpEngine, line: Line) -> str:
+    """By area, all stones alive: what is dead must be taken off before both pass. Other games: who has won."""
+    board = engine.session.board
+    if isinstance(board.game, Go):
+        return boards.go_score(board.game, board.now)
+    result = board.result()
+    if result is None:
+        raise UsageError("the game is not over")
+    return "0" if result.returns[0] == 0 else f"{'B' if result.returns[0] > 0 else 'W'}+1"
+
+
+def final_status_list(engine: GtpEngine, line: Line) -> str:
+    game, kind = _go(engine), _word(line)
+    if kind not in ("alive", "dead", "seki"):
+        raise UsageError("a status is alive, dead or seki")
+    if kind != "alive":
+        return ""
+    cells = engine.session.view.cells
+    chain, _ = label_chains(game.lines, cells)
+    names = sorted({int(chain[point]) for point in np.flatnonzero(cells).tolist()})
+    groups = [np.flatnonzero((chain == chosen) & (cells > 0)).tolist() for chosen in names]
+    return "\n".join(" ".join(move_name(game, point) for point in group) for group in groups)
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+def loadsgf(engine: GtpEngine, line: Line) -> str:
+    file, *number = _words(line, 1, 2)
+    upto = read_number(number[0], "a move", 1) - 1 if number else None
+    try:
+        record = formats.load(Path(file), None, upto)
+    except UsageError as error:
+        raise UsageError(f"cannot load file: {error}") from None
+    game = engine.game
+    if isinstance(record.game, Go) and isinstance(game, Go):
+        limit = AREAS * record.game.points
+        record = dataclasses.replace(record, game=dataclasses.replace(record.game, move_limit=limit))
+    elif type(record.game) is not type(game):
+        raise UsageError(f"cannot load file: it is a game of {record.name}, and this is {engine.session.name}")
+    if record.game != game:
+        engine.change(record.game, keep=False)
+    engine.session.restore(boards.of_record(record), engine.session.name)
+    engine.warm_up()
+    return ""
+
+
+def printsgf(engine: GtpEngine, line: Line) -> str:
+    names = _words(line, 0, 1)
+    record = engine.session.record()
+    if not names:
+        return sgf.write(record).rstrip("\n")
+    if not names[0].lower().endswith(".sgf"):
+        raise UsageError("the name of the file ends in .sgf")
+    formats.save(Path(names[0]), record)
+    return ""
+
+
+# -- GoGui -----------------------------------------------------------------------------------------------------------
+def rules_game_id(engine: GtpEngine, line: Line) -> str:
+    return type(engine.game).__name__
+
+
+def rules_board_size(engine: GtpEngine, line: Line) -> str:
+    return str(max(engine.game.picture))
+
+
+def rules_board(engine: GtpEngine, line: Line) -> str:
+    """The board row by row: X for seat 0, O for seat 1, a dot where nothing stands."""
+    game, cells = engine.game, engine.session.view.cells.tolist()
+    width = game.picture[1]
+    signs = [".XO"[game.pieces[code].seat + 1] if code else "." for code in cells]
+    return "\n" + "\n".join(" ".join(signs[row * width : (row + 1) * width]) for row in range(game.picture[0]))
+
+
+def rules_legal_moves(engine: GtpEngine, line: Line) -> str:
+    return " ".join(move_name(engine.game, action) for action in engine.session.board.legal())
+
+
+def rules_side_to_move(engine: GtpEngine, line: Line) -> str:
+    return ("black", "white")[engine.session.view.seat]
+
+
+def rules_final_result(engine: GtpEngine, line: Line) -> str:
+    result = engine.session.result()
+    return result.text if result else ""
+
+
+def analyze_commands(engine: GtpEngine, line: Line) -> str:
+    commands = ["hstring/Moves Of A Search/jaxgo-moves", "string/Legal Moves/gogui-rules_legal_moves"]
+    if isinstance(engine.game, Go | Gomoku):
+        commands += ["dboard/Visits Of A Search/jaxgo-visits", "string/Final Score/final_score"]
+    return "\n".join(commands)
+
+
+COMMANDS: dict[str, Command] = {
+    "protocol_version": protocol_version,
+    "name": name,
+    "version": version,
+    "known_command": known_command,
+    "list_commands": list_commands,
+    "quit": quit_,
+    "cputime": cputime,
+    "boardsize": boardsize,
+    "clear_board": clear_board,
+    "komi": komi,
+    "kata-set-rules": set_rules,
+    "kata-get-rules": get_rules,
+    "showboard": showboard,
+    "play": play,
+    "undo": undo,
+    "genmove": genmove,
+    "reg_genmove": reg_genmove,
+    "fixed_handicap": fixed_handicap,
+    "place_free_handicap": place_free_handicap,
+    "set_free_handicap": set_free_handicap,
+    "time_settings": time_settings,
+    "kgs-time_settings": kgs_time_settings,
+    "time_left": time_left,
+    "final_score": final_score,
+    "final_status_list": final_status_list,
+    "loadsgf": loadsgf,
+    "printsgf": printsgf,
+    "gogui-play_sequence": play_sequence,
+    "gogui-analyze_commands": analyze_commands,
+    "gogui-interrupt": lambda engine, line: "",
+    "gogui-rules_game_id": rules_game_id,
+    "gogui-rules_board_size": rules_board_size,
+    "gogui-rules_board": rules_board,
+    "gogui-rules_legal_moves": rules_legal_moves,
+    "gogui-rules_side_to_move": rules_side_to_move,
+    "gogui-rules_final_result": rules_final_result,
+    **analysis.COMMANDS,
+}

@@ -1,0 +1,118 @@
+"""What the commands of the Go Text Protocol work on: a session, clocks, and the lines that have come."""
+
+import dataclasses
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from jaxgo.agents import load_agent
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.frontends import board as boards
+from jaxgo.frontends.clock import Clock
+from jaxgo.frontends.gtp_text import LETTERS
+from jaxgo.frontends.session import Session
+from jaxgo.frontends.thinking import Thinking
+from jaxgo.games.go.rules import Go
+from jaxgo.search.think import Limit
+
+Write = Callable[[str], None]
+AREAS = 4  # a game of Go may have so many moves for each point: referees stop games, not the engine
+INTERRUPT = "# interrupt"  # a comment that ends a search (GoGui)
+
+
+class GtpEngine:
+    """An engine with its board, its clocks, and the line that it reads."""
+
+    def __init__(
+        self, game: Game[Any], name: str, player: str, *, seconds: float = 0.0, resign: float = 0.0, write: Write
+    ) -> None:
+        self.player, self.seconds, self.resign = player, seconds, resign
+        self.session = Session(long_enough(game), name)
+        for seat in range(game.players):
+            self.session.set_player(seat, player)
+        self.clocks = [Clock() for _ in range(2)]
+        self.over = False  # it was told to quit
+        self._write, self._writing = write, threading.Lock()
+        self._input: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._ahead: list[str | None] = []  # lines that were looked at already
+        self.warm_up()
+
+    @property
+    def game(self) -> Game[Any]:
+        return self.session.game
+
+    # -- lines -------------------------------------------------------------------------------------------------
+    def put_line(self, text: str | None) -> None:
+        """A line has come, or, with None, the last one has; for the thread that reads."""
+        if text is not None and text.strip().lower() == INTERRUPT:
+            self.session.stop()
+        else:
+            self._input.put(text)
+
+    def next_line(self) -> str | None:
+        """Waits for a line."""
+        return self._ahead.pop() if self._ahead else self._input.get()
+
+    def write(self, text: str) -> None:
+        with self._writing:
+            self._write(text)
+
+    def wait_for_line(self, thinking: Thinking) -> None:
+        """Returns when another line has come, which is kept, or when the search has failed."""
+        while not self._ahead:
+            try:
+                self._ahead.append(self._input.get(timeout=0.05))
+            except queue.Empty:
+                if thinking.done() and thinking.future.exception() is not None:
+                    return
+
+    # -- what commands share -----------------------------------------------------------------------------------
+    def warm_up(self) -> None:
+        """Compiles the player for the game as it is now, before a clock runs."""
+        self.session.warm_up().result()
+
+    def change(self, game: Game[Any], *, keep: bool) -> None:
+        """Goes over to another game, with the moves so far or without; a UsageError leaves everything as it was."""
+        if game == self.game:
+            if not keep:
+                self.session.new_game()
+            return
+        load_agent(self.player, game)  # it may not be able to play this
+        board = boards.like(self.session.board, game) if keep else boards.begin(game)
+        self.session.restore(board, self.session.name)
+
+    def take_turn(self, seat: int) -> None:
+        """Makes it the turn of a seat. In Go the other one passes, or the board goes on where the game had ended."""
+        board, game = self.session.board, self.game
+        if board.resigned is not None or (board.now.over and not isinstance(game, Go)):
+            raise UsageError("the game is over")
+        if board.now.seat == seat and not board.over:
+            return
+        if not isinstance(game, Go):
+            raise UsageError(f"it is the turn of {LETTERS[board.now.seat]}")
+        passed = board.now if board.over else boards.look(game, board.now.position, game.points)
+        if passed.over:
+            self.session.arrange(play.resume(game, game.place(board.now.cells, seat)))
+        else:
+            self.session.arrange(passed.position)
+
+    def limit(self, seat: int) -> Limit | None:
+        """How long to think: by the clock, and never more than the player itself would."""
+        player = self.session.player_of(seat)
+        budget = max(1, player.search.budget)
+        points = self.game.shape[0] * self.game.shape[1]
+        moves = int(0.75 * points - len(self.session.history)) // 2
+        seconds = self.clocks[seat].budget(moves)
+        if seconds is None:
+            return Limit(seconds=self.seconds) if self.seconds else Limit(simulations=budget)
+        if seconds < 0.02:
+            return Limit(simulations=1)
+        return Limit(seconds=seconds) if self.seconds else Limit(simulations=budget, seconds=seconds)
+
+
+def long_enough(game: Game[Any]) -> Game[Any]:
+    """Go without a limit of moves that a referee would not know of."""
+    return dataclasses.replace(game, move_limit=AREAS * game.points) if isinstance(game, Go) else game

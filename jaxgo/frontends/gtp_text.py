@@ -1,0 +1,81 @@
+"""The words of the Go Text Protocol: lines in, colours, points, answers out."""
+
+import dataclasses
+import re
+from typing import Any
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.games.go.rules import COLUMNS
+from jaxgo.games.gomoku.rules import Gomoku
+
+COLOURS = {"b": 0, "black": 0, "w": 1, "white": 1}
+LETTERS = "bw"
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A command as it came in."""
+
+    number: str  # its id, or nothing
+    command: str
+    words: tuple[str, ...]
+
+
+def read_line(text: str) -> Line | None:
+    """A line without its comment and its control characters; None where nothing is left of it."""
+    text = "".join(" " if c == "\t" else c for c in text.partition("#")[0] if c == "\t" or c.isprintable())
+    words = text.split()
+    number = ""
+    if words and re.fullmatch(r"\d{1,18}", words[0]):
+        number, *words = words
+    return Line(number, words[0] if words else "", tuple(words[1:])) if words or number else None
+
+
+def answer(number: str, good: bool, text: str) -> str:
+    """An answer; an empty line ends it, so it has none inside."""
+    lines = [line.rstrip() for line in text.split("\n")]
+    body = "\n".join(line for place, line in enumerate(lines) if line or place == 0)
+    return f"{'=' if good else '?'}{number}{' ' if body else ''}{body}\n\n"
+
+
+def read_seat(word: str, game: Game[Any]) -> int:
+    """Black is seat 0."""
+    seat = COLOURS.get(word.lower())
+    if seat is None or seat >= game.players:
+        raise UsageError("invalid color")
+    return seat
+
+
+def read_number(word: str, what: str, least: int = 0, most: int = 10_000) -> int:
+    if not re.fullmatch(r"-?\d{1,9}", word) or not least <= int(word) <= most:
+        raise UsageError(f"{what} is a whole number from {least} to {most}")
+    return int(word)
+
+
+def read_real(word: str, what: str) -> float:
+    if not re.fullmatch(r"[-+]?(\d{1,9}(\.\d{0,9})?|\.\d{1,9})", word):
+        raise UsageError(f"{what} is not a number")
+    return float(word)
+
+
+def move_name(game: Game[Any], action: int) -> str:
+    """A move in the words of GTP: the game's own, but for Gomoku, whose points skip the letter I as those of Go do."""
+    if isinstance(game, Gomoku) and action < game.points:
+        row, column = divmod(action, game.size)
+        return f"{COLUMNS[column]}{game.size - row}"
+    return game.action_name(action)
+
+
+def read_move(game: Game[Any], word: str) -> int:
+    if isinstance(game, Gomoku):
+        found = re.fullmatch(r"([A-HJ-Za-hj-z])(\d{1,2})", word)
+        if found:
+            row, column = game.size - int(found[2]), COLUMNS.index(found[1].upper())
+            if 0 <= row < game.size and column < game.size:
+                return row * game.size + column
+            raise UsageError("invalid coordinate")
+    try:
+        return game.parse_action(word)
+    except UsageError:
+        raise UsageError("invalid coordinate") from None
