@@ -20,7 +20,7 @@ from jaxgo.core.replay import status
 from jaxgo.frontends import board as boards
 from jaxgo.frontends import gtp_analysis as analysis
 from jaxgo.frontends.board import NOTHING
-from jaxgo.frontends.gtp_engine import AREAS, GtpEngine
+from jaxgo.frontends.gtp_engine import GtpEngine, long_enough
 from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_move, read_number, read_real, read_seat
 from jaxgo.games.go.board import handicap_points, label_chains
 from jaxgo.games.go.rules import Go
@@ -99,8 +99,7 @@ def cputime(engine: GtpEngine, line: Line) -> str:
 def boardsize(engine: GtpEngine, line: Line) -> str:
     size, game = read_number(_word(line), "a size", -(10**8), 10**8), engine.game
     if isinstance(game, Go) and 1 <= size <= 19:
-        wanted = dataclasses.replace(game, size=size, width=0, handicap=0, move_limit=AREAS * size**2)
-        _other_size(engine, wanted)
+        _other_size(engine, long_enough(dataclasses.replace(game, size=size, width=0, handicap=0)))
     elif isinstance(game, Gomoku) and 5 <= size <= 20:
         _other_size(engine, dataclasses.replace(game, size=size))
     elif game.shape == (size, size):
@@ -332,19 +331,16 @@ def final_status_list(engine: GtpEngine, line: Line) -> str:
 def loadsgf(engine: GtpEngine, line: Line) -> str:
     file, *number = _words(line, 1, 2)
     upto = read_number(number[0], "a move", 1) - 1 if number else None
+    game = engine.game
     try:
         record = formats.load(Path(file), None, upto)
+        if type(record.game) is type(game) and record.game.shape == game.shape:
+            record = formats.load(Path(file), game, upto)  # what it does not say stays as it is
     except UsageError as error:
         raise UsageError(f"cannot load file: {error}") from None
-    game = engine.game
-    if isinstance(record.game, Go) and isinstance(game, Go):
-        limit = AREAS * record.game.points
-        record = dataclasses.replace(record, game=dataclasses.replace(record.game, move_limit=limit))
-    elif type(record.game) is not type(game):
+    if type(record.game) is not type(game):
         raise UsageError(f"cannot load file: it is a game of {record.name}, and this is {engine.session.name}")
-    if record.game != game:
-        engine.change(record.game, keep=False)
-    engine.session.restore(boards.of_record(record), engine.session.name)
+    engine.put_board(boards.of_record(dataclasses.replace(record, game=long_enough(record.game))))
     engine.warm_up()
     return ""
 

@@ -11,6 +11,7 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
+from jaxgo.frontends.board import Board
 from jaxgo.frontends.clock import Clock
 from jaxgo.frontends.gtp_text import LETTERS
 from jaxgo.frontends.session import Session
@@ -80,8 +81,12 @@ class GtpEngine:
             if not keep:
                 self.session.new_game()
             return
-        load_agent(self.player, game)  # it may not be able to play this
-        board = boards.like(self.session.board, game) if keep else boards.begin(game)
+        self.put_board(boards.like(self.session.board, game) if keep else boards.begin(game))
+
+    def put_board(self, board: Board) -> None:
+        """Goes on with another board; a UsageError if the player cannot play that game."""
+        if board.game != self.game:
+            load_agent(self.player, board.game)
         self.session.restore(board, self.session.name)
 
     def take_turn(self, seat: int) -> None:

@@ -1,0 +1,329 @@
+"""GTP: transcripts, ids, streams that end with the next line, clocks, files, and lines of nonsense."""
+
+import io
+import queue
+import random
+import re
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from sgfmill import sgf as sgfmill
+
+from jaxgo.frontends import gtp
+from jaxgo.frontends.clock import Clock
+from jaxgo.frontends.gtp_commands import COMMANDS
+from jaxgo.frontends.gtp_engine import GtpEngine
+from jaxgo.frontends.lines import LONGEST, read_lines
+from jaxgo.games import make
+
+TRANSCRIPTS = sorted((Path(__file__).parent / "gtp").glob("*.tst"))
+GAMES = {"go": "go5", "musketeers": "musketeers"}
+
+
+class Talk:
+    """An engine and what it has said."""
+
+    def __init__(self, name, player="random", **more):
+        self.said = []
+        self.engine = GtpEngine(make(name), name, player, write=self.said.append, **more)
+        self.engine.warm_up()
+
+    def ask(self, line):
+        """The answer to a line, without the empty line at its end."""
+        self.said.clear()
+        gtp.take(self.engine, line)
+        text = "".join(self.said)
+        assert not text or (text.endswith("\n\n") and text.count("\n\n") == 1 and text[0] in "=?")
+        return text[:-2]
+
+
+@pytest.fixture(scope="module")
+def go():
+    talk = Talk("go5")
+    yield talk
+    talk.engine.session.close()
+
+
+@pytest.fixture(scope="module")
+def searching():
+    talk = Talk("go5", "uct:24,evaluator=uniform")
+    yield talk
+    talk.engine.session.close()
+
+
+@pytest.fixture(autouse=True)
+def _fresh(request):
+    for name in ("go", "searching"):
+        if name in request.fixturenames:
+            talk = request.getfixturevalue(name)
+            for line in ("clear_board", "komi 24.5", "time_settings 0 1 0"):
+                assert talk.ask(line) == "="
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_transcripts(path):
+    talk = Talk(GAMES[path.stem])
+    command = ""
+    for row in path.read_text().splitlines():
+        found = re.fullmatch(r"#\? \[(.*)\]", row)
+        if found:
+            number, want = command.split()[0], found[1]
+            sign = "?" if want.startswith("?") else "="
+            said = talk.ask(command)
+            want = want.removeprefix("?")
+            assert re.fullmatch(rf"\{sign}{number} ?(?:{want})", said, re.DOTALL), f"{command}: {said!r}"
+        elif row and not row.startswith("#"):
+            command = row
+    talk.engine.session.close()
+
+
+def test_lines_are_read_as_the_standard_says(go):
+    assert go.ask("") == go.ask("   ") == go.ask("# only words") == ""
+    assert go.ask("name # a comment") == "= jaxgo"
+    assert go.ask("  007\tname \x01\x02") == "=007 jaxgo"
+    assert go.ask("5") == "?5 unknown command"
+    assert go.ask("x" * (LONGEST + 1)).startswith("? a line has at most")
+
+
+def test_the_reader_of_lines_keeps_little_in_hand():
+    flood = io.BytesIO(b"a" * (3 * LONGEST) + b"\nname\r\n\xff\xfe\nend")
+    lines = list(read_lines(flood))
+    assert [len(line) for line in lines] == [LONGEST + 2, 4, 2, 3]
+    assert lines[1] == "name"
+
+
+def test_every_command_that_guis_use_is_there():
+    wanted = """protocol_version name version known_command list_commands quit boardsize clear_board komi play genmove
+    undo time_settings time_left kgs-time_settings final_score final_status_list fixed_handicap place_free_handicap
+    set_free_handicap loadsgf printsgf showboard reg_genmove lz-analyze kata-analyze kata-search_analyze
+    kata-set-rules gogui-analyze_commands gogui-play_sequence"""
+    assert not set(wanted.split()) - COMMANDS.keys()
+
+
+def test_a_game_to_the_end_and_beyond(go):
+    while not go.engine.session.board.over:
+        assert go.ask(f"genmove {'bw'[go.engine.session.view.seat]}").startswith("= ")
+    assert go.ask("genmove b") == "= pass"
+    score = go.ask("final_score")
+    assert re.fullmatch(r"= (0|[BW]\+\d+(\.5)?)", score)
+    go.ask("clear_board")
+    for line in ("play b c3", "play w pass", "play b pass"):
+        assert go.ask(line) == "="
+    assert go.ask("play w d3") == "="  # after two passes the game may go on
+    assert go.ask("play w d2") == "="
+    assert go.ask("undo") == "="
+    assert go.ask("gogui-rules_side_to_move") == "= black"
+
+
+def test_a_superko_is_seen_beyond_an_inserted_pass(go):
+    for line in (
+        "play b b1",
+        "play w c1",
+        "play b a2",
+        "play w d2",
+        "play b b3",
+        "play w c3",
+        "play b c2",
+        "play w b2",
+    ):
+        assert go.ask(line) == "="
+    assert go.ask("play b c2") == "? illegal move"
+    assert go.ask("play w e5") == "="
+    assert go.ask("play b c2") == "="  # the board is another one
+
+
+def test_files_go_out_and_come_in(go, tmp_path):
+    file = tmp_path / "a.sgf"
+    for line in ("play b c3", "play w d3", "play b pass"):
+        go.ask(line)
+    assert go.ask(f"printsgf {file}") == "="
+    moves = [node.get_move() for node in sgfmill.Sgf_game.from_bytes(file.read_bytes()).get_main_sequence()]
+    assert moves[1:] == [("b", (2, 2)), ("w", (2, 3)), ("b", None)]
+    go.ask("clear_board")
+    assert go.ask(f"loadsgf {file} 3") == "="
+    assert go.engine.session.moves == ["C3", "D3"]
+    assert go.ask(f"loadsgf {file}") == "="
+    assert len(go.engine.session.history) == 3
+    file.write_text("(;GM[1]SZ[5];B[aa]\n;W[aa])")
+    before = go.engine.session.board
+    assert (
+        go.ask(f"loadsgf {file}")
+        == "? line 2: move 2, 'A5' is not legal; legal moves are: "
+        + ", ".join(["B5", "C5", "D5", "E5", "A4", "B4", "C4", "D4"])
+        + " and 17 more"
+    )
+    assert go.engine.session.board is before
+
+
+def test_rules_and_komi_can_be_changed_in_a_game(go):
+    go.ask("play b c3")
+    assert go.ask("komi 0.5") == "="
+    assert go.ask("final_score") == "= B+24.5"
+    assert go.engine.session.moves == ["C3"]
+    assert go.ask('kata-set-rules {"ko":"POSITIONAL","suicide":false}') == "="
+
+
+def test_faults_of_ours_do_not_end_the_engine(go, monkeypatch):
+    def fail(engine, line):
+        raise ZeroDivisionError("a\n\nb")
+
+    monkeypatch.setitem(COMMANDS, "name", fail)
+    assert go.ask("3 name") == "?3 internal error: ZeroDivisionError: a b"
+    assert go.ask("version").startswith("= ")
+
+
+# -- streams ---------------------------------------------------------------------------------------------------------
+class Live:
+    """An engine in a thread, fed line by line."""
+
+    def __init__(self, engine):
+        self.lines, self.engine = queue.Queue(), engine
+        self.thread = threading.Thread(target=gtp.run, args=(engine, iter(self.lines.get, None)), daemon=True)
+        self.thread.start()
+
+
+def wait_for(condition):
+    last = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < last
+        time.sleep(0.01)
+
+
+def test_analyses_end_with_the_next_line():
+    talk = Talk("go5", "uct:24,evaluator=uniform,solver=no")
+    live = Live(talk.engine)
+    text = lambda: "".join(talk.said)  # noqa: E731
+    live.lines.put("1 lz-analyze b 1")
+    wait_for(lambda: text().count("info move") > 3)
+    assert text().startswith("=1\ninfo move ")
+    assert "\n\n" not in text()
+    live.lines.put("2 kata-analyze w 1 maxmoves 2")
+    wait_for(lambda: "=2\ninfo" in text())
+    live.lines.put("3 gogui-rules_side_to_move")
+    wait_for(lambda: "=3 black" in text())
+    live.lines.put("# interrupt")
+    live.lines.put("4 kata-search_analyze b")
+    wait_for(lambda: "play " in text())
+    live.lines.put("5 quit")
+    live.thread.join(60)
+    assert not live.thread.is_alive()
+    first, second, third, fourth, fifth, nothing = text().split("\n\n")
+    assert re.match(r"info move \S+ visits \d+ winrate \d+ prior \d+ order 0 pv \S+", first.split("\n")[1])
+    assert all(row.count("info move") <= 2 for row in second.split("\n"))
+    assert (third, fifth, nothing) == ("=3 black", "=5", "")
+    assert re.search(r"\nplay \S+$", fourth)
+    assert talk.engine.session.history == []
+
+
+def test_generated_moves_can_be_watched(searching):
+    said = searching.ask("9 kata-genmove_analyze b 1")
+    assert re.fullmatch(r"=9\n(info move .*\n)*play \S+", said)
+    assert len(searching.engine.session.history) == 1
+    assert re.fullmatch(r"= (\S+ \d+ [-+]\d\.\d+ .*\n?)+", searching.ask("jaxgo-moves"))
+    rows = searching.ask("jaxgo-visits").split("\n")[1:]
+    assert [len(row.split()) for row in rows] == [5] * 5
+
+
+# -- clocks ----------------------------------------------------------------------------------------------------------
+def test_clocks_tell_what_a_move_may_take():
+    clock = Clock()
+    assert clock.budget(30) is None
+    clock.begin(0.0, 1.0, 0)  # a period without stones: no limit
+    assert clock.budget(30) is None
+    clock.begin(60.0)
+    assert 1.0 < clock.budget(30) < 2.0
+    clock.left(0.1, 0)
+    assert clock.budget(30) == 0.0
+    clock.begin(0.0, 10.0, 5)
+    assert 1.0 < clock.budget(30) <= 2.0
+    clock.left(1.0, 4)
+    assert clock.budget(30) < 0.25
+    clock.begin(10.0, 5.0, 1)
+    assert 4.0 < clock.budget(10) < 10.0
+    clock.spend(9.0)
+    clock.spend(4.0)  # one second of the main time, three of the period, which comes back
+    assert clock.period_left == 5.0
+    assert 4.0 < clock.budget(10) < 5.0
+
+
+def test_no_clock_is_ever_spent_whatever_is_told():
+    draw = random.Random(1)
+    for _ in range(300):
+        clock, main = Clock(), draw.choice([0.0, 0.5, 5.0, 300.0])
+        period, stones = draw.choice([(0.0, 0), (1.0, 1), (5.0, 1), (10.0, 25)])
+        clock.begin(main, period, stones)
+        left = main + period
+        for ply in range(200):
+            wanted = clock.budget(60 - ply)
+            if clock.main is None:
+                break
+            in_period = clock.main <= 0
+            have = clock.period_left if in_period else left
+            assert wanted <= have
+            if in_period and not stones:
+                break
+            clock.spend(wanted)
+            left = clock.main + period
+
+
+def test_moves_are_made_at_once_when_time_is_up(searching):
+    for line in ("time_settings 1 0 0", "time_left b 0 0", "time_left w 0 0"):
+        assert searching.ask(line) == "="
+    thought = []
+    think = searching.engine.session.think
+    searching.engine.session.think = lambda limit, *rest, **more: (thought.append(limit), think(limit, *rest, **more))[
+        1
+    ]
+    assert searching.ask("genmove b").startswith("= ")
+    assert thought[0].simulations == 1
+    del searching.engine.session.think
+
+
+# -- nonsense --------------------------------------------------------------------------------------------------------
+TOKENS = """b w black white c3 A1 pass PASS e5 z9 -1 0 1 2 3 5 9 24.5 1e5 nan { } [] "ko" 999999999999999999999 é #"""
+WORDS = [*TOKENS.split(), "", "\t", "\x00", '{"ko":1}']
+WORDS += [name for name in COMMANDS if name not in ("quit", "lz-analyze", "kata-analyze")]
+HARMLESS = ("komi", "boardsize", "kata-set-rules")  # a new value compiles: not ten thousand times
+
+
+def nonsense(draw):
+    words = [draw.choice(WORDS) for _ in range(draw.randint(0, 4))]
+    if words and words[0] in HARMLESS:
+        words = [words[0], draw.choice(["x", "", "nan", "5 5", "-3", "1e3", "{}" if words[0] == "komi" else "24,5"])]
+    text = " ".join(words)
+    if draw.random() < 0.2:
+        text = "".join(chr(draw.randint(0, 255)) if draw.random() < 0.2 else c for c in text)
+    if any(name in text for name in ("printsgf", *HARMLESS)) and text.split()[0] not in HARMLESS:
+        return ""
+    return text
+
+
+def fuzz(talk, count, seed):
+    draw = random.Random(seed)
+    for _ in range(count):
+        line = nonsense(draw)
+        before = talk.engine.session.board
+        said = talk.ask(line)
+        assert "internal error" not in said, f"{line!r}: {said}"
+        if said.startswith("?"):
+            assert talk.engine.session.board is before, f"{line!r} was refused and has changed the board: {said}"
+
+
+def test_lines_of_nonsense_do_no_harm(go):
+    fuzz(go, 400, 1)
+    assert go.ask("7 name") == "=7 jaxgo"
+
+
+@pytest.mark.slow
+def test_ten_thousand_lines_of_nonsense_do_no_harm_and_take_no_memory(go):
+    fuzz(go, 1000, 2)
+    before = resident()
+    fuzz(go, 9000, 3)
+    assert resident() - before < 50_000_000
+
+
+def resident():
+    """Bytes of memory that this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
