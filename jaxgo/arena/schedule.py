@@ -10,14 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 
-from jaxgo.arena.ratings import RatingTable
+from jaxgo.arena.ratings import NINETY_FIVE, RatingTable
 from jaxgo.core.errors import UsageError, unknown_name
 
 Match = tuple[int, int]  # two agents by their numbers, the smaller first
 Kind = Literal["round-robin", "gauntlet", "informative"]
 PER_ELO = math.log(10) / 400
+TELLING = 0.1  # a match is worth its games if they tell this share of what games between equals tell: up to 97 : 3
+WORTHY = 0.25  # of the gain of the best match of a round: another one beside it is played if it has so much
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Schedule:
 
     kind: Kind = "round-robin"  # gauntlet: the first agent against each other one
     pairs: int = 100  # of each match; with `until`, no more than that on average
-    until: float = 0.0  # Elo: stop when no error bar is wider; 0: play all pairs
+    until: float = 0.0  # Elo: stop when no error bar (see `errors`) is wider; 0: play all pairs
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -50,7 +52,7 @@ class Schedule:
             return False
         if not set(agents) <= set(table.agents):
             return False
-        return all(table.rating(agent).error <= self.until for agent in agents)
+        return bool((errors(table, agents) <= self.until).all())
 
     def round(
         self,
@@ -76,8 +78,12 @@ class Schedule:
             return {match: free[match] for match in strangers}
         if table is None:
             raise AssertionError("results without ratings")
-        worth = gains(table, agents, chunk)
-        return {match: free[match] for match in disjoint({m: worth[m] for m in matches if free[m]})}
+        wide = errors(table, agents) > self.until
+        worth = gains(table, agents, chunk, wide)
+        least = WORTHY * max((worth[m] for m in matches if free[m]), default=0.0)
+        return {
+            match: free[match] for match in disjoint({m: worth[m] for m in matches if free[m] and worth[m] >= least})
+        }
 
 
 def disjoint(worth: Mapping[Match, float]) -> list[Match]:
@@ -110,20 +116,61 @@ def first_meetings(agents: int, played: Mapping[Match, int]) -> list[Match]:
     return list(zip(first[::2], first[1::2], strict=False))
 
 
-def gains(table: RatingTable, agents: Sequence[str], pairs: int) -> dict[Match, float]:
-    """How much so many pairs of each match would take off the sum of all variances, in square Elo.
+def groups(table: RatingTable, agents: Sequence[str]) -> list[list[int]]:
+    """Agents that can be rated against each other at a fair price: joined by matches that are not one-sided.
 
-    One game tells p * (1 - p) about a difference of strengths (Fisher information of a logistic model); a result with
-    that weight changes the covariance by the formula of Sherman and Morrison.
+    Where one agent wins 99 games in 100, a game tells so little that hundreds of them leave a wide bar. A difference
+    counts for as small as it may be, by one standard error.
     """
     order = [table.index(agent) for agent in agents]
-    covariance: Float64[np.ndarray, "n n"] = table.covariance[np.ix_(order, order)]
-    elo = table.elo[order]
+    home = list(range(len(agents)))
+    for a, b in itertools.combinations(range(len(agents)), 2):
+        i, j = order[a], order[b]
+        spread = table.covariance[i, i] + table.covariance[j, j] - 2 * table.covariance[i, j]
+        apart = max(0.0, abs(table.elo[i] - table.elo[j]) - math.sqrt(max(spread, 0.0)))
+        if 4 * _uncertain(apart) >= TELLING:
+            old, new = home[b], home[a]
+            home = [new if place == old else place for place in home]
+    return [[i for i, place in enumerate(home) if place == each] for each in dict.fromkeys(home)]
+
+
+def errors(table: RatingTable, agents: Sequence[str]) -> Float64[np.ndarray, " n"]:
+    """Half of the 95 % interval of each rating, against the mean of its group."""
+    turn, covariance = _turned(table, agents)
+    return NINETY_FIVE * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", turn, covariance, turn), 0.0))
+
+
+def gains(
+    table: RatingTable, agents: Sequence[str], pairs: int, wide: Bool[np.ndarray, " n"] | None = None
+) -> dict[Match, float]:
+    """How much so many pairs of each match would take off the sum of the variances of `wide` agents, in square Elo.
+
+    One game tells p * (1 - p) about a difference of strengths (Fisher information of a logistic model); a result with
+    that weight changes the covariance by the formula of Sherman and Morrison. Variances are those of `errors`.
+    """
+    turn, covariance = _turned(table, agents)
+    counted = turn if wide is None else turn[wide]
+    elo = table.elo[[table.index(agent) for agent in agents]]
+    together = turn != 0
     out = {}
     for a, b in itertools.combinations(range(len(agents)), 2):
-        chance = 1 / (1 + 10 ** ((elo[b] - elo[a]) / 400))
-        told = 2 * pairs * chance * (1 - chance) * PER_ELO**2
+        told = 2 * pairs * _uncertain(elo[a] - elo[b]) * PER_ELO**2 * bool(together[a, b])
         change = covariance[:, a] - covariance[:, b]
-        spread = change[a] - change[b]
-        out[a, b] = float(told * (change @ change) / (1 + told * spread))
+        spread, seen = change[a] - change[b], counted @ change
+        out[a, b] = float(told * (seen @ seen) / (1 + told * spread))
     return out
+
+
+def _uncertain(elo: float) -> float:
+    """p * (1 - p) of a game between agents so far apart."""
+    chance = 1 / (1 + 10 ** (-elo / 400))
+    return chance * (1 - chance)
+
+
+def _turned(table: RatingTable, agents: Sequence[str]) -> tuple[Float64[np.ndarray, "n n"], Float64[np.ndarray, "n n"]]:
+    """What takes from each rating the mean of its group, and the covariance of the ratings."""
+    order = [table.index(agent) for agent in agents]
+    turn = np.eye(len(agents))
+    for group in groups(table, agents):
+        turn[np.ix_(group, group)] -= 1 / len(group)
+    return turn, table.covariance[np.ix_(order, order)]

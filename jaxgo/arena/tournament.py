@@ -27,7 +27,7 @@ from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings
 from jaxgo.arena.players import checkpoint, draws_luck, load_player
 from jaxgo.arena.records import PairResult
-from jaxgo.arena.schedule import Match, Schedule
+from jaxgo.arena.schedule import Match, Schedule, groups
 from jaxgo.arena.tally import five
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -114,7 +114,24 @@ class Tournament:
         return five([by_number[number] for number in first], self.names[0]).tolist()
 
     def notes(self) -> list[str]:
-        """What a reader of the results should know about the openings."""
+        """What a reader of the results should know about the openings, and about what no precision is asked of."""
+        return [*self._apart(), *self._repeats()]
+
+    def _apart(self) -> list[str]:
+        """Which agents a precision leaves alone, because nobody is near them."""
+        table = self.progress().table() if self.schedule.until > 0 else None
+        if table is None or not set(self.names) <= set(table.agents):
+            return []
+        found = groups(table, self.names)
+        if len(found) < 2:
+            return []
+        listed = "; ".join(", ".join(self.names[i] for i in group) for group in found)
+        return [
+            f"between these groups nearly all games are won by the same side, so few were played: {listed}. "
+            f"±{self.schedule.until:g} is asked within a group, against its mean; bars of the whole table are wider"
+        ]
+
+    def _repeats(self) -> list[str]:
         most = self.openings.most
         if most is None:
             return []

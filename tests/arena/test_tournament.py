@@ -179,6 +179,17 @@ def test_play_stops_when_the_error_bars_are_small_enough(tmp_path):
     assert max(table.rating(agent).error for agent in table.agents) <= 150
     assert last.pairs < 3 * 200
     assert table.agents[0] == "flat:4"
+    assert not any("groups" in note for note in play.notes())
+
+
+def test_agents_out_of_reach_are_told(tmp_path):
+    play = Tournament(contest(), Schedule("informative", 200, until=60.0), OPENINGS, tmp_path / "m.jsonl", slots=4)
+    beaten = [("flat:4", "random"), ("flat:4", "greedy")]
+    pairs = [PairResult("tictactoe", a, b, 1.0, 1.0, f"{a}{b}{n}") for a, b in beaten for n in range(200)]
+    even = [PairResult("tictactoe", "greedy", "random", 1.0, 0.0, f"even{n}") for n in range(200)]
+    play._known = {pair.id: pair for pair in (*pairs, *even)}
+    assert "so few were played: random, greedy; flat:4. ±60 is asked within a group" in play.notes()[0]
+    assert [step.games for step in play.run()] == [0], "random and greedy are known well enough"
 
 
 def test_a_sequential_test_counts_pairs_in_their_order(whole):
