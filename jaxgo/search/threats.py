@@ -1,0 +1,167 @@
+"""Proofs by moves that leave no choice: the attacker threatens to win at every move, the defender must answer.
+
+In games of five in a row this is the victory by continuous fours (VCF). A proof holds against every defence that the
+game's threats name, and they name all that could help; without a proof nothing is said. Seats must alternate.
+
+All positions of a batch are searched side by side, each depth first on a stack of its own, one move of each at every
+step; so a search can be cut after any number of nodes, and go on.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int8, Int32
+
+from jaxgo.core import play
+from jaxgo.core.choice import first_max
+from jaxgo.core.game import Game, Threats
+
+DEPTH = 25  # plies of the longest proof
+NONE = -1
+OPEN, WON, FAILED = range(3)
+ANY, LIKELY = 1, 2  # how much a move promises
+
+
+class Prover(NamedTuple):
+    """Attacks under way: the attacker moves at even levels of the stack, the defender at odd ones."""
+
+    states: Any  # [B, D, ...]
+    moves: Int8[Array, "B D A"]  # what is still to be tried; 0: nothing
+    now: Int32[Array, "B D"]  # the move that is tried
+    line: Int32[Array, "B D D"]  # how the attacker wins from each level on; filled up with NONE
+    level: Int32[Array, " B"]
+    known: Int32[Array, " B"]  # of the node on top of the stack
+    nodes: Int32[Array, " B"]
+
+    @property
+    def won(self) -> Bool[Array, " B"]:
+        """Whether the side to move at the root is proven to win."""
+        return (self.level == 0) & (self.known == WON)
+
+    @property
+    def ended(self) -> Bool[Array, " B"]:
+        return (self.level == 0) & (self.known != OPEN)
+
+
+def begin(game: Game[Any], states: Any, legal: Bool[Array, "B A"], wanted: Bool[Array, " B"], depth: int) -> Prover:
+    """Attacks that begin at these positions, where `wanted`."""
+    games, actions = legal.shape
+    moves, known, win = _attack(jax.vmap(game.threats)(states), legal)
+
+    def column(first: Array) -> Array:
+        return jnp.zeros((games, depth, *first.shape[1:]), first.dtype).at[:, 0].set(first)
+
+    line = jnp.full((games, depth, depth), NONE, jnp.int32)
+    return Prover(
+        states=jax.tree.map(column, states),
+        moves=column(moves),
+        now=jnp.zeros((games, depth), jnp.int32),
+        line=line.at[:, 0, 0].set(jnp.where(known == WON, win, NONE)),
+        level=jnp.zeros(games, jnp.int32),
+        known=jnp.where(wanted, known, FAILED),
+        nodes=jnp.zeros(games, jnp.int32),
+    )
+
+
+def go_on(game: Game[Any], prover: Prover, most: Int32[Array, " B"]) -> Prover:
+    """Searches until each attack is decided or has looked at `most` nodes."""
+
+    def active(p: Prover) -> Bool[Array, " B"]:
+        return ~p.ended & (p.nodes < most)
+
+    def step(p: Prover) -> Prover:
+        p = _return(p, active(p))
+        return _visit(game, p, active(p) & (p.known == OPEN))
+
+    return jax.lax.while_loop(lambda p: active(p).any(), step, prover)
+
+
+def prove(
+    game: Game[Any],
+    states: Any,
+    legal: Bool[Array, "B A"],
+    wanted: Bool[Array, " B"],
+    nodes: int,
+    depth: int = DEPTH,
+) -> tuple[Bool[Array, " B"], Int32[Array, " B"]]:
+    """Whether the side to move is proven to win within so many nodes, and its first move."""
+    prover = begin(game, states, legal, wanted, depth)
+    prover = go_on(game, prover, jnp.full(wanted.shape, nodes, jnp.int32))
+    return prover.won, jnp.maximum(prover.line[:, 0, 0], 0)
+
+
+def _attack(
+    threats: Threats, legal: Bool[Array, "B A"]
+) -> tuple[Int8[Array, "B A"], Int32[Array, " B"], Int32[Array, " B"]]:
+    """The attacker's moves, what is known at once, and the winning move if there is one."""
+    wins = threats.win[:, 0] & legal
+    force = threats.force[:, 0] & legal
+    force &= threats.block | ~threats.win[:, 1].any(axis=-1, keepdims=True)
+    moves = jnp.where(force, jnp.where(threats.double[:, 0], LIKELY, ANY), 0).astype(jnp.int8)
+    known = jnp.where(wins.any(axis=-1), WON, jnp.where(force.any(axis=-1), OPEN, FAILED))
+    return moves, known, jnp.argmax(wins, axis=-1).astype(jnp.int32)
+
+
+def _defence(threats: Threats, legal: Bool[Array, "B A"]) -> tuple[Int8[Array, "B A"], Int32[Array, " B"]]:
+    """The defender's answers, and what is known at once. Who is not threatened need not answer."""
+    answers = threats.block & legal
+    escapes = (threats.win[:, 0] & legal).any(axis=-1) | ~threats.win[:, 1].any(axis=-1)
+    known = jnp.where(escapes, FAILED, jnp.where(answers.any(axis=-1), OPEN, WON))
+    return answers.astype(jnp.int8), known
+
+
+def _return(p: Prover, active: Bool[Array, " B"]) -> Prover:
+    """A decided node tells the one above: one winning attack is enough, and every answer must fail."""
+    rows = jnp.arange(p.level.shape[0])
+    up = active & (p.level > 0) & (p.known != OPEN)
+    above = jnp.maximum(p.level - 1, 0)
+    won, attacker = p.known == WON, above % 2 == 0
+    more = (p.moves[rows, above] > 0).any(axis=-1)
+    told = jnp.where(won, WON, FAILED)
+    open_ = more & (attacker != won)
+    below = p.line[rows, p.level]
+    line = jnp.concatenate([p.now[rows, above][:, None], below[:, :-1]], axis=1)
+    old = p.line[rows, above]
+    longer = (line >= 0).sum(axis=1) > (old >= 0).sum(axis=1)
+    keep = up & won & (attacker | longer)
+    return p._replace(
+        line=p.line.at[rows, jnp.where(keep, above, p.line.shape[1])].set(line, mode="drop"),
+        level=jnp.where(up, above, p.level),
+        known=jnp.where(up, jnp.where(open_, OPEN, told), p.known),
+    )
+
+
+def _visit(game: Game[Any], p: Prover, ready: Bool[Array, " B"]) -> Prover:
+    """Tries the next move of the node on top of the stack."""
+    rows, top, depth = jnp.arange(p.level.shape[0]), p.level, p.now.shape[1]
+    move = first_max(p.moves[rows, top].astype(jnp.float32))
+    states = jax.tree.map(lambda x: x[rows, top], p.states)
+    moved = jax.vmap(play.advance, in_axes=(None, 0, 0))(game, states, move)
+    legal = jax.vmap(game.legal)(moved.state)
+    over = jax.vmap(game.over)(moved.state)
+    named = jax.vmap(game.threats)(moved.state)
+    attacks, attack_known, win = _attack(named, legal)
+    answers, defence_known = _defence(named, legal)
+    attacker = top % 2 == 1  # who moves below
+    known = jnp.where(attacker, attack_known, defence_known)
+    known = jnp.where(over, jnp.where(~attacker & (moved.reward > 0), WON, FAILED), known)
+    last = top + 1 >= depth - 1
+    known = jnp.where(last & (known == OPEN), FAILED, known)
+    first = jnp.where(attacker & ~over & (known == WON), win, NONE)
+    line = jnp.full((rows.shape[0], depth), NONE, jnp.int32).at[:, 0].set(first)
+    here, below = jnp.where(ready, top, depth), jnp.where(ready, top + 1, depth)
+
+    def write(column: Array, values: Array) -> Array:
+        return column.at[rows, below].set(values, mode="drop")
+
+    moves = p.moves.at[rows, here, move].set(jnp.int8(0), mode="drop")
+    return p._replace(
+        states=jax.tree.map(write, p.states, moved.state),
+        moves=write(moves, jnp.where(attacker[:, None], attacks, answers)),
+        now=p.now.at[rows, here].set(move, mode="drop"),
+        line=write(p.line, line),
+        level=jnp.where(ready, top + 1, top),
+        known=jnp.where(ready, known, p.known),
+        nodes=p.nodes + ready,
+    )

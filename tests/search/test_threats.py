@@ -1,0 +1,99 @@
+"""Proofs by continuous fours against a plain search of all of them, in freestyle and in renju."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from reference import fours
+from reference.gomoku import Gomoku as Reference
+from reference.gomoku import put
+
+from jaxgo.games import make
+from jaxgo.games.gomoku import renju
+from jaxgo.games.gomoku.lines import pack
+from jaxgo.search import threats
+
+SIZE, LANES, DEPTH = 9, 32, 11
+
+
+@functools.cache
+def program(rules: str) -> Any:
+    game = make("gomoku", size=SIZE, rules=rules)
+
+    def state(cells: Any, seat: Any) -> Any:
+        stones = jnp.stack([pack(cells == code, SIZE) for code in (1, 2)])
+        state = game.init(jax.random.key(0))._replace(stones=stones, to_play=seat)
+        if rules == "renju":
+            state = state._replace(forbidden=renju.forbidden_points(stones[0], stones[1]))
+        return state
+
+    def prove(cells: Any, seats: Any, most: Any) -> Any:
+        states = jax.vmap(state)(cells, seats)
+        everyone = jnp.ones(LANES, bool)
+        prover = threats.begin(game, states, jax.vmap(game.legal)(states), everyone, DEPTH)
+        return threats.go_on(game, prover, jnp.full(LANES, most, jnp.int32))
+
+    return jax.jit(prove)
+
+
+@functools.cache
+def boards() -> tuple[list[str], np.ndarray]:
+    """Crowded boards on which nobody has five yet: random stones, near the middle."""
+    rng = np.random.default_rng(8)
+    found: list[str] = []
+    while len(found) < LANES:
+        cells = rng.choice(list(".XO"), size=SIZE * SIZE, p=[0.64, 0.18, 0.18])
+        text = "".join(cells)
+        if not any(Reference(SIZE).wins(text, c) for c, stone in enumerate(text) if stone != "."):
+            found.append(text)
+    return found, np.arange(LANES, dtype=np.int8) % 2
+
+
+def numbers(texts: list[str]) -> np.ndarray:
+    return np.array([[".XO".index(c) for c in text] for text in texts], np.int8)
+
+
+@pytest.mark.parametrize("rules", ["freestyle", "renju"])
+def test_proofs_are_those_of_a_plain_search(rules):
+    reference = Reference(SIZE, rules)
+    texts, seats = boards()
+    proof = jax.device_get(program(rules)(numbers(texts), seats, 100_000))
+    found = np.asarray((proof.level == 0) & (proof.known == threats.WON))
+    expected = [fours.wins(reference, t, "XO"[s], DEPTH, [3000]) for t, s in zip(texts, seats.tolist(), strict=True)]
+    assert found.tolist() == [line is not None for line in expected]
+    long = [len(line) for line in expected if line]
+    assert 5 < len(long) < LANES - 5
+    assert max(long) >= 5
+    for text, seat, won, lines in zip(texts, seats.tolist(), found, proof.line, strict=True):
+        line = [int(move) for move in lines[0] if move >= 0]
+        assert bool(line) == won
+        if won:
+            follow(reference, text, "XO"[seat], line)
+
+
+def follow(reference: Any, cells: str, stone: str, line: list[int]) -> None:
+    """Every move is legal, every attack but the last threatens a five, and the end is one, or cannot be answered."""
+    enemy = "O" if stone == "X" else "X"
+    for ply, move in enumerate(line):
+        mover = (stone, enemy)[ply % 2]
+        assert fours.may(reference, cells, move, mover)
+        cells = put(cells, move, mover)
+        if ply % 2 == 0 and ply + 1 < len(line):
+            assert line[ply + 1] in fours.fives(reference, cells, stone)
+    if not reference.wins(cells, line[-1]):
+        threatened = fours.fives(reference, cells, stone)
+        assert threatened
+        assert not any(fours.may(reference, cells, cell, enemy) for cell in threatened)
+
+
+def test_a_search_that_is_cut_says_nothing_wrong():
+    texts, seats = boards()
+    whole = jax.device_get(program("freestyle")(numbers(texts), seats, 100_000))
+    cut = jax.device_get(program("freestyle")(numbers(texts), seats, 2))
+    won = (cut.level == 0) & (cut.known == threats.WON)
+    assert (cut.nodes <= 2).all()
+    assert 0 < won.sum() < ((whole.level == 0) & (whole.known == threats.WON)).sum()
+    assert ((whole.known == threats.WON) | ~won).all()
