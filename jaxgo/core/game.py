@@ -154,6 +154,10 @@ class Game(abc.ABC, Generic[S]):
         """Moves that win or force a reply, for searches that prove wins by them; legality for the mover included."""
         raise UsageError(f"{type(self).__name__} knows no threats; use a search that does not need them")
 
+    def prune(self, state: S, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
+        """The legal moves worth a look, by a rule of thumb of this game; all, where it knows none."""
+        return legal
+
     def place(self, cells: np.ndarray, to_play: int) -> S:
         """The position with these codes on the board and `to_play` to move, as if no move had been played."""
         raise UsageError(f"{type(self).__name__} cannot start from a drawn position")

@@ -4,6 +4,7 @@ Settings of programs that people know are in `presets.py`.
 """
 
 from jaxgo.search.alphabeta import AlphaBeta
+from jaxgo.search.attack import Attack
 from jaxgo.search.base import Search, SearchResult, SearchState
 from jaxgo.search.flat import Flat
 from jaxgo.search.greedy import Greedy
@@ -22,12 +23,14 @@ SEARCHES: dict[str, Search] = {
     "puct": Puct(),
     "gumbel": Gumbel(),
     "alphabeta": AlphaBeta(),
+    "threats": Attack(),
 }
 
 __all__ = [
     "PRESETS",
     "SEARCHES",
     "AlphaBeta",
+    "Attack",
     "Flat",
     "Greedy",
     "Gumbel",

@@ -24,7 +24,8 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing, table
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, draw, per_game
-from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.model import CANDIDATE, ILLEGAL, Model
+from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import mover_sign
 
 BEYOND = 2.0  # no value is outside (-2, 2)
@@ -80,7 +81,7 @@ class AlphaBetaState(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class AlphaBeta(Search[AlphaBetaState]):
+class AlphaBeta(Search[AlphaBetaState], Narrowing):
     """Depths 2, 4, ... `depth`, each as soon as the last is finished, until the nodes are spent.
 
     Even depths compare positions in which the same side is to move; `odd` searches the others, too.
@@ -88,24 +89,29 @@ class AlphaBeta(Search[AlphaBetaState]):
 
     simulations: int = 200_000  # nodes
     depth: int = 4
-    breadth: int = 0  # the likeliest moves of a node that are tried; 0: all
     odd: bool = False
     deepening: bool = True  # else only `depth`
     pvs: bool = True  # all moves but the first are searched with a null window first
     ordering: bool = True  # by weights, table and history; else in the order of their numbers
     table: int = 12  # 2 ** table entries for each game; 0: no table
-    forced: bool = True  # where a game knows threats: take a win, else stop one, before all else
+    threats: bool = True
     quiescence: int = 0  # plies of forcing moves beyond the horizon
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.simulations < 1 or self.depth < 1:
             raise UsageError("alphabeta needs simulations and depth of at least 1")
-        if min(self.breadth, self.table, self.quiescence) < 0 or self.table > 24 or self.depth > 100:
-            raise UsageError("alphabeta needs breadth, table and quiescence of at least 0, table up to 24")
+        if min(self.table, self.quiescence) < 0 or self.table > 24 or self.depth > 100:
+            raise UsageError("alphabeta needs table and quiescence of at least 0, table up to 24, depth up to 100")
 
     @property
     def budget(self) -> int:
         return self.simulations
+
+    @property
+    def narrowing(self) -> Narrowing:
+        """The rest is done here, where moves left out need not stay legal."""
+        return Narrowing(prune=self.prune, vcf=self.vcf)
 
     # -- the verbs ---------------------------------------------------------------------------------------------
     def begin(
@@ -130,6 +136,7 @@ class AlphaBeta(Search[AlphaBetaState]):
         return self._begun(model, params, key, root, state.table, state.history / 4)
 
     def extend(self, model: Model, params: Params, key: Array, state: AlphaBetaState, budget: Budget) -> AlphaBetaState:
+        model = model.seen_by(self)
         spent = state.done + per_game(budget, state.done.shape[0], jnp.int32)
 
         def active(q: AlphaBetaState) -> Bool[Array, " B"]:
@@ -167,12 +174,12 @@ class AlphaBeta(Search[AlphaBetaState]):
         entries: UInt32[Array, "B T 4"],
         history: Float32[Array, "B 2 A"],
     ) -> AlphaBetaState:
-        leaves = model.root(params, key, root)
+        leaves = model.seen_by(self).root(params, key, root)
         games, actions = leaves.logits.shape
         levels = self.depth + self.quiescence + 1
         seat = leaves.seat.astype(jnp.int32)
         legal = leaves.logits > ILLEGAL
-        mask = forcing.narrowed(model.game, leaves.states, legal) if self._knows(model) and self.forced else legal
+        mask = forcing.narrowed(model.game, leaves.states, legal) if self._knows(model) and self.threats else legal
         likely = history[jnp.arange(games), seat]
         moves, score, whole = self._candidates(leaves.logits, mask, likely, jnp.full(games, -1))
 
@@ -409,7 +416,7 @@ class AlphaBeta(Search[AlphaBetaState]):
         return q._replace(level=jnp.where(push, top + 1, top))
 
     def _knows(self, model: Model) -> bool:
-        return (self.forced or self.quiescence > 0) and forcing.knows_threats(model.game)
+        return (self.threats or self.quiescence > 0) and forcing.knows_threats(model.game)
 
     def _moves_below(
         self, model: Model, states: Any, legal: Bool[Array, "B A"], left: Int32[Array, " B"]
@@ -421,7 +428,7 @@ class AlphaBeta(Search[AlphaBetaState]):
             return legal & inside[:, None], stands
         threats = jax.vmap(model.game.threats)(states)
         narrow = forcing.among(threats, legal)
-        mask = (narrow if self.forced else legal) & inside[:, None]
+        mask = (narrow if self.threats else legal) & inside[:, None]
         if self.quiescence == 0:
             return mask, stands
         must = forcing.must(threats, legal)
@@ -439,7 +446,9 @@ class AlphaBeta(Search[AlphaBetaState]):
         """The moves to try, their order, and whether they are all that count. `first` never adds a move."""
         actions = logits.shape[1]
         width = min(self.breadth, actions) or actions
-        score = jnp.where(mask, jnp.maximum(logits, ILLEGAL / 4), -jnp.inf)
+        likely = mask & (logits >= CANDIDATE)
+        tried = jnp.where(likely.any(axis=-1, keepdims=True), likely, mask)
+        score = jnp.where(tried, jnp.maximum(logits, CANDIDATE), -jnp.inf)
         if width < actions:
             score, moves = jax.lax.top_k(score, width)
         else:

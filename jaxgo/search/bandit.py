@@ -16,6 +16,7 @@ from jaxgo.search import reuse, simulate
 from jaxgo.search import tree as trees
 from jaxgo.search.base import Budget, Search, check_room, more_room, per_game, room
 from jaxgo.search.model import Model
+from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
 
 Salt = UInt32[Array, ""] | UInt32[Array, " B"]  # of all games, or of each
@@ -31,7 +32,7 @@ class BanditState(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Bandit(Search[BanditState]):
+class Bandit(Search[BanditState], Narrowing):
     """The common part: budgets, several leaves a round, tree reuse. Subclasses say how to choose and conclude."""
 
     simulations: int = 400
@@ -41,6 +42,7 @@ class Bandit(Search[BanditState]):
     nodes: int = 0  # room in the tree; 0: simulations + 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.simulations < 1 or self.parallel_leaves < 1 or self.nodes < 0 or self.virtual_loss < 0.0:
             raise UsageError(
                 "a search needs simulations and parallel_leaves of at least 1, nodes and virtual_loss of at least 0"
@@ -67,7 +69,7 @@ class Bandit(Search[BanditState]):
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> BanditState:
         judge, noise = keys.split(key)
-        leaves = model.root(params, judge, root)
+        leaves = model.seen_by(self).root(params, judge, root)
         return self._begun(noise, root, trees.plant(leaves, room(self, plan), self.frontier))
 
     def follow(
@@ -83,7 +85,7 @@ class Bandit(Search[BanditState]):
         judge, noise = keys.split(key)
         tree = more_room(self, state.tree, plan)
         tree = tree._replace(logits=tree.logits.at[:, ROOT].set(state.prior))
-        return self._begun(noise, root, reuse.follow(model, params, judge, tree, action, root))
+        return self._begun(noise, root, reuse.follow(model.seen_by(self), params, judge, tree, action, root))
 
     def _begun(self, key: Array, root: Position, tree: Tree) -> BanditState:
         noise, salt = keys.split(key)
@@ -99,6 +101,7 @@ class Bandit(Search[BanditState]):
 
     def extend(self, model: Model, params: Params, key: Array, state: BanditState, budget: Budget) -> BanditState:
         check_room(self, state.tree, budget)
+        model = model.seen_by(self)
         lanes = jnp.arange(self.parallel_leaves, dtype=jnp.int32)[None]
         salt = state.salt
 

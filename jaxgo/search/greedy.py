@@ -10,17 +10,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32
 
+from jaxgo.core import keys
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import tree as trees
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, conclude
 from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Tree
 
 
 class GreedyState(NamedTuple):
     root: Position
     tree: Tree  # of one node
+    luck: Float32[Array, "B A"]  # which of equals comes first
     done: Int32[Array, " B"]
     calls: Int32[Array, ""]
 
@@ -31,7 +34,12 @@ class GreedyState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Greedy(Search[GreedyState]):
-    """Asks the evaluator once. With a temperature it draws from the policy."""
+    """Asks the evaluator once; of equal moves it takes any. With a temperature it draws from the policy.
+
+    Where a game names threats, it wins if it can at once, and else stops the other seat from that.
+    """
+
+    threats: bool = True
 
     @property
     def budget(self) -> int:
@@ -40,8 +48,11 @@ class Greedy(Search[GreedyState]):
     def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> GreedyState:
-        tree = trees.plant(model.root(params, key, root), nodes=1)
-        return GreedyState(root, tree, jnp.zeros_like(tree.used), jnp.int32(0))
+        judge, luck = keys.split(key)
+        leaves = model.seen_by(Narrowing(threats=self.threats)).root(params, judge, root)
+        tree = trees.plant(leaves, nodes=1)
+        drawn = keys.sample(jax.random.uniform, luck, leaves.logits.shape)
+        return GreedyState(root, tree, drawn, jnp.zeros_like(tree.used), jnp.int32(0))
 
     def extend(self, model: Model, params: Params, key: Array, state: GreedyState, budget: Budget) -> GreedyState:
         return state
@@ -49,4 +60,5 @@ class Greedy(Search[GreedyState]):
     def result(self, key: Array, state: GreedyState, temperature: Temperature = 0.0) -> SearchResult:
         legal = state.prior > ILLEGAL
         policy = jnp.where(legal, jax.nn.softmax(state.prior, axis=-1), 0.0)
-        return conclude(state, key, legal, state.prior, policy, temperature)
+        best = legal & (state.prior >= state.prior.max(axis=-1, keepdims=True))
+        return conclude(state, key, legal, jnp.where(best, state.luck, -1.0), policy, temperature)

@@ -35,6 +35,7 @@ from jaxgo.search.base import (
 )
 from jaxgo.search.edges import Edges, read_edges, root_edges
 from jaxgo.search.model import Model
+from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
 
 Rule = Literal["boundary", "mctx"]
@@ -61,7 +62,7 @@ class GumbelState(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Gumbel(Search[GumbelState]):
+class Gumbel(Search[GumbelState], Narrowing):
     """Sequential halving with Gumbel noise. It finds the same with any `parallel_leaves`; more of them, fewer calls."""
 
     simulations: int = 64  # planned unless `begin` is told otherwise
@@ -78,6 +79,7 @@ class Gumbel(Search[GumbelState]):
     nodes: int = 0  # room in the tree; 0: simulations + 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.simulations < 1 or self.max_considered < 1 or self.parallel_leaves < 0 or self.nodes < 0:
             raise UsageError(
                 "gumbel needs simulations and max_considered of at least 1, parallel_leaves and nodes of at least 0"
@@ -100,11 +102,12 @@ class Gumbel(Search[GumbelState]):
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> GumbelState:
         judge, noise = keys.split(key)
-        tree = trees.plant(model.root(params, judge, root), room(self, plan))
+        tree = trees.plant(model.seen_by(self).root(params, judge, root), room(self, plan))
         return self._begun(noise, root, tree, plan)
 
     def extend(self, model: Model, params: Params, key: Array, state: GumbelState, budget: Budget) -> GumbelState:
         check_room(self, state.tree, budget)
+        model = model.seen_by(self)
         left = per_game(budget, state.done.shape[0], jnp.int32)
         if self.rule == "mctx":
             if isinstance(budget, int) and budget > self.simulations:
@@ -140,7 +143,7 @@ class Gumbel(Search[GumbelState]):
     ) -> GumbelState:
         judge, noise = keys.split(key)
         tree = more_room(self, state.tree, plan)
-        return self._begun(noise, root, reuse.follow(model, params, judge, tree, action, root), plan)
+        return self._begun(noise, root, reuse.follow(model.seen_by(self), params, judge, tree, action, root), plan)
 
     # -- sequential halving --------------------------------------------------------------------------
     def _begun(self, key: Array, root: Position, tree: Tree, plan: Budget | None) -> GumbelState:

@@ -12,9 +12,12 @@ from jaxgo.core import play
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.search.narrow import NOTHING, Narrowing
 
 # the logit of an illegal action: finite, so that a softmax over a position without legal actions is no NaN
 ILLEGAL = float(jnp.finfo(jnp.float32).min)
+UNLIKELY = ILLEGAL / 2  # of a legal action that is no candidate; those of candidates are at least `CANDIDATE`
+CANDIDATE = ILLEGAL / 4
 
 
 def masked(logits: Float32[Array, "... A"], legal: Bool[Array, "... A"]) -> Float32[Array, "... A"]:
@@ -32,7 +35,7 @@ class Leaves(NamedTuple):
     states: States
     logits: Float32[Array, "B A"]
     value: Float32[Array, " B"]  # of seat 0; exact where over
-    over: Bool[Array, " B"]
+    over: Bool[Array, " B"]  # by the rules, or by a proof
     seat: Int8[Array, " B"]
     healthy: Bool[Array, " B"]  # the evaluator gave finite numbers, or the game is over
     reward: Float32[Array, " B"] | None = None  # of the move here, for who made it; None: only the end of a game pays
@@ -49,6 +52,11 @@ class Model:
     game: Game[Any]
     evaluator: Evaluator
     platform: str = dataclasses.field(default_factory=jax.default_backend)  # cpu, gpu or tpu
+    narrowing: Narrowing = NOTHING  # which moves a search looks at
+
+    def seen_by(self, search: Narrowing) -> "Model":
+        """The same model, with the options of a search."""
+        return dataclasses.replace(self, narrowing=search.narrowing)
 
     def init(self, key: Array) -> Params:
         """Fresh parameters of the evaluator."""
@@ -88,7 +96,14 @@ class Model:
         """What is known of the positions that games stand at, with their exact legal actions."""
         over = self.over(position)
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
-        return self._leaves(params, key, position.state, self.legal(position), over, result[:, 0])
+        leaves = self._leaves(params, key, position.state, self.legal(position), over, result[:, 0])
+        if not self.narrowing.vcf:
+            return leaves
+        # a root needs a move, and not only a value: the first of the proof is the only one left
+        won, move = self.narrowing.wins(self.game, position.state, leaves.logits > ILLEGAL, ~over)
+        only = jnp.arange(leaves.logits.shape[1])[None] == move[:, None]
+        logits = jnp.where(won[:, None], jnp.where(only, 0.0, ILLEGAL), leaves.logits)
+        return leaves._replace(logits=logits, value=jnp.where(won, _for_first(leaves.seat), leaves.value))
 
     def expand(
         self, params: Params, key: Array, states: States, action: Int32[Array, " B"], wanted: Bool[Array, " B"]
@@ -97,7 +112,12 @@ class Model:
         moved = jax.vmap(functools.partial(play.advance, self.game))(states, action).state
         legal = jax.vmap(self.game.legal)(moved)
         over = jax.vmap(self.game.over)(moved)
-        return self._leaves(params, key, moved, legal, over, jax.vmap(self.game.returns)(moved)[:, 0], wanted & ~over)
+        result, live = jax.vmap(self.game.returns)(moved)[:, 0], wanted & ~over
+        if self.narrowing.vcf:
+            won, _ = self.narrowing.wins(self.game, moved, legal, live)
+            over, live = over | won, live & ~won
+            result = jnp.where(won, _for_first(moved.to_play), result)
+        return self._leaves(params, key, moved, legal, over, result, live)
 
     def recur(
         self, params: Params, key: Array, states: States, action: Int32[Array, " B"]
@@ -116,10 +136,19 @@ class Model:
         result: Float32[Array, " B"],
         wanted: Bool[Array, " B"] | None = None,
     ) -> Leaves:
+        legal = self.narrowing.count(self.game, states, legal)
         logits, value = self.evaluate(params, key, states, legal, wanted)
         finite = jnp.isfinite(value) & ~jnp.isnan(logits).any(-1)
         # a broken number must not spread through the tree before it is reported
         value = jnp.where(finite, value, 0.0)
         logits = jnp.where(finite[:, None], logits, masked(jnp.zeros_like(logits), legal))
         value = jnp.where(over, result, jnp.where(states.to_play == 0, value, -value))
+        if self.narrowing.breadth or self.narrowing.prune:
+            among = self.narrowing.candidates(self.game, states, legal, logits)
+            logits = jnp.where(among, jnp.maximum(logits, CANDIDATE), jnp.where(legal, UNLIKELY, ILLEGAL))
         return Leaves(states, logits, value, over, states.to_play, finite | over)
+
+
+def _for_first(seat: Int8[Array, " B"]) -> Float32[Array, " B"]:
+    """The value for seat 0 of positions that the mover wins."""
+    return jnp.where(seat == 0, 1.0, -1.0)

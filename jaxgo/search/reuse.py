@@ -25,7 +25,9 @@ def follow(model: Model, params: Params, key: Array, tree: Tree, action: Int32[A
     fresh = trees.plant(model.root(params, key, root), tree.visits.shape[1], tree.frontier is not None)
     game = jnp.arange(tree.visits.shape[0])
     child = tree.child[game, ROOT, jnp.maximum(action, 0)].astype(jnp.int32)
-    kept = (action >= 0) & (child >= 0) & ~fresh.proven[:, ROOT]
+    at = jnp.maximum(child, ROOT)
+    closed = tree.proven[game, at] & (tree.child[game, at] < 0).all(axis=-1)  # by a proof, which left no move to play
+    kept = (action >= 0) & (child >= 0) & ~fresh.proven[:, ROOT] & ~closed
     moved = reroot(tree, jnp.where(kept, child, ROOT))
     moved = _restrict(moved, fresh.logits[:, ROOT] > ILLEGAL)
 

@@ -46,7 +46,7 @@ class Prover(NamedTuple):
 
 def begin(game: Game[Any], states: Any, legal: Bool[Array, "B A"], wanted: Bool[Array, " B"], depth: int) -> Prover:
     """Attacks that begin at these positions, where `wanted`."""
-    games, actions = legal.shape
+    games = legal.shape[0]
     moves, known, win = _attack(jax.vmap(game.threats)(states), legal)
 
     def column(first: Array) -> Array:

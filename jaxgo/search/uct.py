@@ -13,8 +13,8 @@ from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.uniform import Uniform
 from jaxgo.search.bandit import Bandit, BanditState, Salt
 from jaxgo.search.base import Budget, SearchResult, Temperature, check_room, conclude, per_game, playable
-from jaxgo.search.edges import Edges, read_edges, root_edges
-from jaxgo.search.model import Model
+from jaxgo.search.edges import LAST, Edges, read_edges, root_edges
+from jaxgo.search.model import CANDIDATE, Model
 from jaxgo.search.tree import Spot
 
 Log = Literal["natural", "decimal"]
@@ -48,9 +48,13 @@ class Uct(Bandit):
         """The move that the formula takes."""
         logs = jnp.log if self.log == "natural" else jnp.log10
         bonus = jnp.sqrt(logs(edges.node_visits.astype(jnp.float32))[:, None] / jnp.maximum(edges.visits, 1))
-        new = edges.legal & (edges.visits == 0)
+        among = edges.logits >= CANDIDATE
+        new = among & (edges.visits == 0)
         first = jnp.where(new, edges.logits + _gumbel(edges, salt), -jnp.inf)
-        best = edges.best(edges.q + self.c * bonus, self.solver)
+        score = edges.q + self.c * bonus
+        if self.breadth or self.prune:  # the rest only where every candidate is lost
+            score = jnp.where(among, score, LAST / 2)
+        best = edges.best(score, self.solver)
         return jnp.where(new.any(axis=-1), first_max(first), best)
 
     def extend(self, model: Model, params: Params, key: Array, state: BanditState, budget: Budget) -> BanditState:

@@ -19,7 +19,7 @@ from jaxgo.search import AlphaBeta, Model
 
 LANES = 8
 TICTACTOE = Model(make("tictactoe"), Hashed())
-PLAIN = AlphaBeta(depth=4, deepening=False, pvs=False, ordering=False, table=0, forced=False)
+PLAIN = AlphaBeta(depth=4, deepening=False, pvs=False, ordering=False, table=0, threats=False)
 
 
 class Found(NamedTuple):
@@ -136,5 +136,5 @@ def test_breadth_takes_the_likeliest():
 
 def test_wrong_settings():
     for wrong in ({"depth": 0}, {"breadth": -1}, {"table": 30}):
-        with pytest.raises(UsageError, match="alphabeta needs"):
+        with pytest.raises(UsageError, match="at least"):
             AlphaBeta(**wrong)

@@ -65,13 +65,28 @@ def test_greedy_plays_the_heaviest_move_and_draws_by_weight_with_a_temperature()
     weights = np.asarray(jax.vmap(DODGEM.move_weights)(root.state))[0]
     legal = np.asarray(model.legal(root))[0]
     weights = np.where(legal, weights, 0.0)
-    assert set(result.action.tolist()) == {int(weights.argmax())}
+    assert set(result.action.tolist()) == set(np.flatnonzero(weights == weights.max()).tolist())
     np.testing.assert_allclose(result.policy[0], weights / weights.sum(), rtol=1e-4, atol=1e-7)
     drawn = search(Greedy(), DODGEM, Heuristic(), root, heat=1.0)
     shares = np.bincount(drawn.action, minlength=len(weights)) / 2048
     error = np.sqrt(result.policy[0] * (1 - result.policy[0]) / 2048)
     assert (np.abs(shares - result.policy[0]) <= 4 * error + 1e-6).all()
     assert (shares > 0).sum() > 1
+
+
+def test_greedy_draws_equals_and_takes_its_own_five_before_all_else():
+    root = placed([0] * 9, 0, 1024)
+    counts = np.bincount(search(Greedy(), TICTACTOE, Heuristic(), root).action, minlength=9)  # no weights here
+    assert ((counts - 1024 / 9) ** 2 / (1024 / 9)).sum() < 8 + 5 * 16**0.5
+    game = make("gomoku", size=9)
+    rows = ["." * 9, "XXXX.....", "." * 9, "..OOOO...", "." * 9, "." * 9, "." * 9, "." * 9, "." * 9]
+    cells = np.array([".XO".index(stone) for stone in "".join(rows)], np.int8)
+    for seat, wins in ((0, {13}), (1, {28, 33})):
+        root = repeated(play.resume(game, game.place(cells, seat)), 8)
+        assert set(search(Greedy(), game, Heuristic(), root).action.tolist()) <= wins
+    cells[9:14] = 0  # nothing to win with: then stop the four
+    root = repeated(play.resume(game, game.place(cells, 0)), 8)
+    assert set(search(Greedy(), game, Heuristic(), root).action.tolist()) <= {28, 33}
 
 
 def test_flat_wins_at_once_without_a_single_pull():

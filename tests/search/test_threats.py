@@ -1,5 +1,6 @@
 """Proofs by continuous fours against a plain search of all of them, in freestyle and in renju."""
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -10,11 +11,14 @@ import pytest
 from reference import fours
 from reference.gomoku import Gomoku as Reference
 from reference.gomoku import put
+from support import mostly_slow
 
+from jaxgo.core import play
+from jaxgo.evaluators import Heuristic
 from jaxgo.games import make
 from jaxgo.games.gomoku import renju
 from jaxgo.games.gomoku.lines import pack
-from jaxgo.search import threats
+from jaxgo.search import AlphaBeta, Attack, Gumbel, Model, Puct, Uct, threats
 
 SIZE, LANES, DEPTH = 9, 32, 11
 
@@ -97,3 +101,64 @@ def test_a_search_that_is_cut_says_nothing_wrong():
     assert (cut.nodes <= 2).all()
     assert 0 < won.sum() < ((whole.level == 0) & (whole.known == threats.WON)).sum()
     assert ((whole.known == threats.WON) | ~won).all()
+
+
+SEARCHES = {
+    "threats": Attack(),
+    "uct": Uct(20, vcf=50),
+    "puct": Puct(20, vcf=50),
+    "gumbel": Gumbel(16, vcf=50),
+}
+
+# X: an open three and a blocked three that cross; fours on both win, by force and in many ways, but not at once
+FORCED_WIN = """
+.........
+.........
+..XXX....
+.....X...
+.....X...
+.....X.O.
+.....O...
+..O....O.
+.........
+"""
+
+
+@functools.cache
+def crossing() -> Any:
+    game = make("gomoku", size=SIZE)
+    return game, play.resume(game, game.place(numbers(["".join(FORCED_WIN.split())])[0], 0))
+
+
+def won_by(search: Any) -> Any:
+    """What a search makes of it, and whether the move it plays keeps the win by fours."""
+    game, position = crossing()
+    model = Model(game, Heuristic())
+    root = jax.tree.map(lambda x: jnp.asarray(x)[None], position)
+    result = jax.device_get(jax.jit(lambda key: search.run(model, (), key, root))(jax.random.key(0)))
+    cells = put("".join(FORCED_WIN.split()), int(result.action[0]), "X")
+    line = fours.answered(Reference(SIZE), cells, "X", "O", fours.fives(Reference(SIZE), cells, "X"), 9, [1000])
+    return result, bool(fours.fives(Reference(SIZE), cells, "X")) and line is not None
+
+
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["threats"]))
+def test_proofs_serve_every_search(name):
+    result, wins = won_by(SEARCHES[name])
+    assert wins
+    assert result.value[0] == 1.0 or name != "threats"
+    assert result.policy[0].max() > 0.99  # nothing else is worth a thought
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beyond", ["vcf", "quiescence"])
+def test_forcing_moves_let_alpha_beta_see_beyond_the_horizon(beyond):
+    search = AlphaBeta(depth=2, breadth=8, deepening=False, table=8)
+    result, wins = won_by(dataclasses.replace(search, **{beyond: 50 if beyond == "vcf" else 8}))
+    assert result.value[0] == 1.0
+    assert wins
+
+
+@pytest.mark.slow
+def test_two_plies_alone_do_not_see_it():
+    result, _ = won_by(AlphaBeta(depth=2, breadth=8, deepening=False, table=8))
+    assert result.value[0] < 1.0

@@ -1,0 +1,65 @@
+"""Which moves a search looks at: options that any search over a tree takes, applied where positions are judged.
+
+What a game's threats say is exact: a move that `threats` leaves out loses at once, and `vcf` finds wins that hold
+against every defence, so proofs stay proofs. What `breadth` and the game's own pruning say is belief: the other moves
+stay legal, with a logit that puts them behind all candidates, and nothing is ever proven from their absence.
+"""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float32, Int32
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.search import forcing
+from jaxgo.search import threats as proofs
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Narrowing:
+    """Options of a search, all off by default."""
+
+    breadth: int = 0  # candidates of a position: its likeliest moves; 0: all
+    threats: bool = False  # where a game names threats: take a win, else stop the other seat's, before all else
+    prune: bool = False  # the game's own pruning tells candidates from the rest
+    vcf: int = 0  # nodes of a proof by forcing moves at every position that is judged; 0: none
+
+    def __post_init__(self) -> None:
+        if self.breadth < 0 or self.vcf < 0:
+            raise UsageError("breadth and vcf of a search are at least 0")
+
+    @property
+    def narrowing(self) -> "Narrowing":
+        """These options alone."""
+        return Narrowing(breadth=self.breadth, threats=self.threats, prune=self.prune, vcf=self.vcf)
+
+    def count(self, game: Game[Any], states: Any, legal: Bool[Array, "B A"]) -> Bool[Array, "B A"]:
+        """The legal moves that do not lose at once, as far as they are asked for."""
+        knows = self.threats and forcing.knows_threats(game)
+        return forcing.narrowed(game, states, legal) if knows else legal
+
+    def candidates(
+        self, game: Game[Any], states: Any, legal: Bool[Array, "B A"], logits: Float32[Array, "B A"]
+    ) -> Bool[Array, "B A"]:
+        """The moves to look at before the others; some, wherever there are legal ones."""
+        among = legal
+        if self.prune:
+            kept = jax.vmap(game.prune)(states, legal) & legal
+            among = jnp.where(kept.any(axis=-1, keepdims=True), kept, legal)
+        if 0 < self.breadth < legal.shape[1]:
+            ranked = jnp.where(among, logits, -jnp.inf)
+            least = jax.lax.top_k(ranked, self.breadth)[0][:, -1:]
+            among &= ranked >= least
+        return among
+
+    def wins(
+        self, game: Game[Any], states: Any, legal: Bool[Array, "B A"], wanted: Bool[Array, " B"]
+    ) -> tuple[Bool[Array, " B"], Int32[Array, " B"]]:
+        """Where the mover is proven to win, and by which move."""
+        return proofs.prove(game, states, legal, wanted, self.vcf)
+
+
+NOTHING = Narrowing()
