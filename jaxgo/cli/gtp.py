@@ -35,12 +35,12 @@ class Gtp:
         if self.seconds < 0 or not 0 <= self.resign <= 1:
             raise UsageError("--seconds is 0 or more, and --resign between 0 and 1")
         game = read_game(self.name, self.option)
-        engine = GtpEngine(game, self.name, self.agent, seconds=self.seconds, resign=self.resign, write=_write)
+        engine = GtpEngine(game, self.name, self.agent, seconds=self.seconds, resign=self.resign, write=write)
         gtp.run(engine, read_lines(sys.stdin.buffer))
         return leave()
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
 

@@ -20,6 +20,7 @@ COMMANDS = {  # the file, and what it is for
     "show": ("show", "draw a position in the terminal and as a picture"),
     "runs": ("runs", "list runs of training, and check what they saved"),
     "gtp": ("gtp", "be an engine for GUIs and referees that speak GTP"),
+    "gomocup": ("gomocup", "be a brain for managers that speak Gomocup's protocol"),
     "games": ("games", "list the games"),
     "doctor": ("doctor", "tell device, versions and speed of this machine"),
 }

@@ -317,13 +317,8 @@ def test_lines_of_nonsense_do_no_harm(go):
 
 
 @pytest.mark.slow
-def test_ten_thousand_lines_of_nonsense_do_no_harm_and_take_no_memory(go):
+def test_ten_thousand_lines_of_nonsense_do_no_harm_and_take_no_memory(go, resident):
     fuzz(go, 1000, 2)
     before = resident()
     fuzz(go, 9000, 3)
     assert resident() - before < 50_000_000
-
-
-def resident():
-    """Bytes of memory that this process has."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

@@ -1,0 +1,36 @@
+"""`jaxgo gomocup`: a brain for tournament managers that speak Gomocup's protocol."""
+
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from jaxgo.cli.command import reader
+from jaxgo.cli.gtp import leave, write
+
+
+@dataclass(frozen=True)
+class Gomocup:
+    """Be a brain of Gomoku that speaks Gomocup's protocol on standard input and output."""
+
+    agent: str = "puct:5000"
+    """Who plays; its simulations are the most for a move, whatever the clock says."""
+    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    """An option of gomoku, such as rules=renju: what is compiled before the manager says anything."""
+
+    def run(self) -> int:
+        from jaxgo.core.errors import UsageError
+        from jaxgo.frontends.gomocup import Gomocup as Brain
+        from jaxgo.frontends.lines import read_lines
+        from jaxgo.games.gomoku.rules import Gomoku
+        from jaxgo.games.names import read_game
+
+        game = read_game("gomoku", self.option)
+        if not isinstance(game, Gomoku):
+            raise UsageError("this protocol is Gomoku's")
+        Brain(game, self.agent, write).run(read_lines(sys.stdin.buffer))
+        return leave()
+
+
+read = reader(Gomocup)

@@ -1,0 +1,371 @@
+"""Gomocup's protocol (Piskvork's): a brain that tournament managers start. One line in, at most one answer.
+
+https://plastovicka.github.io/protocl2en.htm. Stones are `x,y` from the top left corner, from 0. The clock of a move
+starts when its line arrives. Rules that a manager asks for are compiled beside the game; until they are ready, moves
+are thought about by the rules before.
+"""
+
+import dataclasses
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jaxgo
+from jaxgo.agents import load_agent
+from jaxgo.arena.engines.protocols import RULES
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends import board as boards
+from jaxgo.frontends.board import Board
+from jaxgo.frontends.gomocup_clock import MatchClock
+from jaxgo.frontends.gomocup_opening import answer_swap2
+from jaxgo.frontends.lines import LONGEST
+from jaxgo.frontends.session import Session
+from jaxgo.frontends.thinking import Thought
+from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.search.think import Limit
+
+Write = Callable[[str], None]
+ROOM_BYTES = 2**24  # of a tree: a large one takes too long to be cut after a move of 100 ms
+CONTINUOUS = 2  # the bit of a rule that only says that games follow each other
+POINT = re.compile(r"\s*(\d{1,4})\s*,\s*(\d{1,4})\s*")
+STONE = re.compile(r"\s*(\d{1,4})\s*,\s*(\d{1,4})\s*,\s*([123])\s*")
+LISTS = ("BOARD", "YXBOARD", "SWAP2BOARD")  # lines follow, up to DONE
+
+
+class Gomocup:
+    """The brain: its session, its clock, and the list of stones that is being read."""
+
+    def __init__(self, game: Gomoku, player: str, write: Write) -> None:
+        if game.num_actions != game.points:
+            raise UsageError("managers of Gomocup handle openings themselves; leave the option opening out")
+        self.game, self.player, self._write = game, player, write
+        self.session: Session | None = None
+        self.clock = MatchClock()
+        self.over = False
+        self._coming: _Preparation | None = None
+        self._list: tuple[str, list[str]] | None = None
+        self._arrived = 0.0  # when the line came
+
+    # -- lines -------------------------------------------------------------------------------------------------
+    def run(self, lines: Iterable[str]) -> None:
+        """Answers until the lines end, or END."""
+        came: queue.SimpleQueue[tuple[float, str] | None] = queue.SimpleQueue()
+
+        def listen() -> None:
+            for text in lines:
+                if text.strip().upper() == "END" and self.session is not None:
+                    self.session.stop()
+                came.put((time.monotonic(), text))
+            came.put(None)
+
+        threading.Thread(target=listen, name="lines", daemon=True).start()
+        while not self.over and (line := came.get()) is not None:
+            self.take(line[1], line[0])
+        if self.session is not None:
+            self.session.close(timeout=0.5)
+
+    def take(self, text: str, arrived: float | None = None) -> None:
+        """Does what a line says; whatever it holds, the brain goes on."""
+        self._arrived = time.monotonic() if arrived is None else arrived
+        try:
+            self._take(text.strip()[:LONGEST])
+        except UsageError as error:
+            self.say(f"ERROR {' '.join(str(error).split())}")
+        except BrokenPipeError:  # nobody reads any more
+            raise
+        except Exception as error:  # a fault of ours must not end the game
+            self.say(f"ERROR internal: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
+
+    def say(self, text: str) -> None:
+        self._write(text + "\n")
+
+    def _take(self, text: str) -> None:
+        if self._list is not None:
+            self._listed(text)
+            return
+        word, _, rest = text.partition(" ")
+        command = COMMANDS.get(word.upper())
+        if command is not None:
+            command(self, rest.strip())
+        elif word:
+            self.say(f"UNKNOWN command {word[:40]!r}")
+
+    def _listed(self, text: str) -> None:
+        """One more line of a list, or its end."""
+        name, rows = self._list or ("", [])
+        if text.upper() != "DONE":
+            if text and len(rows) <= 2 * self.game.points:
+                rows.append(text)
+            return
+        self._list = None
+        if name == "SWAP2BOARD":
+            self.say(answer_swap2(self, [self.point(row) for row in rows]))
+            return
+        board = self._drawn(rows)
+        before = self.table.board
+        if name == "YXBOARD":
+            self._put(board)
+            return
+        self._put(board)
+        try:
+            self.move()
+        except UsageError:
+            self.table.restore(before, self.table.name)
+            raise
+
+    # -- the board ---------------------------------------------------------------------------------------------
+    @property
+    def table(self) -> Session:
+        if self.session is None:
+            raise UsageError("there is no board yet; send START")
+        return self.session
+
+    def start(self, game: Gomoku) -> None:
+        """A fresh board, compiled before the answer, so that no clock counts it."""
+        load_agent(self.player, game)
+        if self.session is not None and self.session.game == game:
+            self._coming = None
+            self.session.new_game()
+        else:
+            fresh = open_table(game, self.player)
+            if self.session is not None:
+                self.session.close(timeout=0.0)
+            self.session, self._coming = fresh, None
+        self.game = game
+        self.clock.new_game()
+
+    def set_rules(self, number: int) -> None:
+        """The rules by Gomocup's bits; other ones than before are compiled in the background."""
+        known = {bits: name for name, bits in RULES.items()}
+        name = known.get(number & ~CONTINUOUS)
+        if name is None:
+            raise UsageError(f"rule {number} is not known; rules are {', '.join(map(str, sorted(known)))}")
+        game = dataclasses.replace(self.game, rules=name)  # type: ignore[arg-type]
+        if game == self.game:
+            return
+        load_agent(self.player, game)
+        self.game = game
+        if self.session is not None:
+            self._coming = _Preparation(game, self.player) if game != self.session.game else None
+
+    def settle(self, seconds: float) -> None:
+        """Goes over to the rules that were asked for, if they are ready in time."""
+        coming = self._coming
+        if coming is None or not coming.wait(seconds):
+            return
+        fresh = coming.session()
+        fresh.restore(boards.like(self.table.board, self.game), fresh.name)
+        self.table.close(timeout=0.0)
+        self.session, self._coming = fresh, None
+
+    def point(self, text: str) -> int:
+        found = POINT.fullmatch(text)
+        if found is None:
+            raise UsageError(f"{text[:40]!r} is no point; points are x,y")
+        return self._cell(int(found[1]), int(found[2]))
+
+    def _cell(self, x: int, y: int) -> int:
+        if not (x < self.game.size and y < self.game.size):
+            raise UsageError(f"{x},{y} is not on this board of {self.game.size}x{self.game.size}")
+        return y * self.game.size + x
+
+    def name_of(self, action: int) -> str:
+        row, column = divmod(action, self.game.size)
+        return f"{column},{row}"
+
+    def check(self, action: int) -> int:
+        if action not in self.table.board.legal():
+            why = "the game is over" if self.table.board.over else "it is taken, or forbidden by the rules"
+            raise UsageError(f"{self.name_of(action)} cannot be played: {why}")
+        return action
+
+    def _drawn(self, rows: Sequence[str]) -> Board:
+        """The board of a list: `x,y,1` are the brain's own stones, `x,y,2` the other's, in the order of moves."""
+        own: list[int] = []
+        other: list[int] = []
+        for row in rows:
+            found = STONE.fullmatch(row)
+            if found is None:
+                raise UsageError(f"{row[:40]!r} is no stone; stones are x,y,1 or x,y,2")
+            if found[3] != "3":  # of a game before, in continuous games
+                (own if found[3] == "1" else other).append(self._cell(int(found[1]), int(found[2])))
+        if len(other) - len(own) not in (0, 1):
+            raise UsageError(f"{len(own)} own stones and {len(other)} others: it is not the brain's turn")
+        if len(set(own + other)) < len(own) + len(other):
+            raise UsageError("two stones stand on one point")
+        black, white = (own, other) if len(own) == len(other) else (other, own)
+        line = [stone for pair in zip(black, white, strict=False) for stone in pair] + black[len(white) :]
+        return self.played(line)
+
+    def played(self, line: Sequence[int]) -> Board:
+        """The board after these moves; it begins with what is on the table, as far as that is the same."""
+        board = self.table.board
+        same = 0
+        while same < min(len(line), len(board.actions)) and line[same] == board.actions[same]:
+            same += 1
+        board = board.undo(len(board.actions) - same)
+        for action in line[same:]:
+            if action not in board.legal():
+                raise UsageError(
+                    f"{self.name_of(action)} cannot have been played: the game was over, or it is forbidden"
+                )
+            board = board.play(action)
+        return board
+
+    def _put(self, board: Board) -> None:
+        if board.over:
+            raise UsageError("the game is over on this board")
+        self.table.restore(board, self.table.name)
+
+    # -- moves -------------------------------------------------------------------------------------------------
+    def think(self, share: float = 1.0, detail: bool = False) -> Thought:
+        """A thought within the time of a move, or a share of it."""
+        seconds = share * self.clock.budget(len(self.table.board.actions), self.game.points)
+        self.settle(max(0.0, seconds - (time.monotonic() - self._arrived)) / 2 if self._coming else 0.0)
+        left = seconds - (time.monotonic() - self._arrived)
+        table = self.table
+        budget = max(1, table.player_of(table.view.seat).search.budget)
+        limit = Limit(simulations=budget, seconds=left) if left > 0.005 else Limit(simulations=1)
+        thought: Thought = table.think(limit, detail=detail).result()
+        return thought
+
+    def move(self) -> None:
+        """Thinks, plays and tells."""
+        if self.table.board.over:
+            raise UsageError("the game is over; send RESTART")
+        action = self.think().action
+        self.table.play(action)
+        self.say(self.name_of(action))
+        self.clock.spend(time.monotonic() - self._arrived)
+
+
+class _Preparation:
+    """A session that another thread opens and compiles."""
+
+    def __init__(self, game: Gomoku, player: str) -> None:
+        self._found: list[Any] = []
+        self._thread = threading.Thread(target=self._open, args=(game, player), daemon=True)
+        self._thread.start()
+
+    def _open(self, game: Gomoku, player: str) -> None:
+        try:
+            self._found.append(open_table(game, player))
+        except BaseException as error:  # told to whoever asks for the session
+            self._found.append(error)
+
+    def wait(self, seconds: float) -> bool:
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def session(self) -> Session:
+        (found,) = self._found
+        if isinstance(found, BaseException):
+            raise found
+        opened: Session = found
+        return opened
+
+
+def open_table(game: Gomoku, player: str) -> Session:
+    """A session with the player on both seats, compiled."""
+    session = Session(game, "gomoku", room_bytes=ROOM_BYTES)
+    for seat in range(2):
+        session.set_player(seat, player)
+    session.warm_up().result()
+    return session
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+def _start(brain: Gomocup, text: str) -> None:
+    if not re.fullmatch(r"\d{1,4}", text) or not 5 <= int(text) <= 20:
+        raise UsageError("unsupported size; boards have 5 to 20 points a side")
+    brain.start(dataclasses.replace(brain.game, size=int(text)))
+    brain.say("OK")
+
+
+def _rectstart(brain: Gomocup, text: str) -> None:
+    found = POINT.fullmatch(text)
+    if found is None or found[1] != found[2]:
+        raise UsageError("rectangular boards are not supported")
+    _start(brain, found[1])
+
+
+def _restart(brain: Gomocup, text: str) -> None:
+    brain.settle(60.0)
+    brain.start(brain.table.game if isinstance(brain.table.game, Gomoku) else brain.game)
+    brain.say("OK")
+
+
+def _begin(brain: Gomocup, text: str) -> None:
+    if brain.table.board.actions:
+        raise UsageError("the board is not empty; send RESTART")
+    brain.move()
+
+
+def _turn(brain: Gomocup, text: str) -> None:
+    action, before = brain.check(brain.point(text)), brain.table.board
+    brain.table.play(action)
+    try:
+        brain.move()
+    except UsageError:
+        brain.table.restore(before, brain.table.name)
+        raise
+
+
+def _play(brain: Gomocup, text: str) -> None:
+    action = brain.check(brain.point(text))
+    brain.table.play(action)
+    brain.say(brain.name_of(action))
+
+
+def _takeback(brain: Gomocup, text: str) -> None:
+    action, board = brain.point(text), brain.table.board
+    if not board.actions or board.actions[-1] != action:
+        raise UsageError("only the last stone can be taken back")
+    brain.table.undo()
+    brain.say("OK")
+
+
+def _list(name: str) -> Callable[[Gomocup, str], None]:
+    def begin(brain: Gomocup, text: str) -> None:
+        brain._list = (name, []) if brain.table else None
+
+    return begin
+
+
+def _info(brain: Gomocup, text: str) -> None:
+    """Keys that are not known are passed over, as the protocol wants it."""
+    key, _, value = text.partition(" ")
+    if key.lower() == "rule":
+        if not re.fullmatch(r"\d{1,4}", value.strip()):
+            raise UsageError("a rule is a number")
+        brain.set_rules(int(value))
+    elif key.lower() in ("timeout_turn", "timeout_match", "time_left"):
+        if not re.fullmatch(r"-?\d{1,12}", value.strip()):
+            raise UsageError(f"{key.lower()} is a number of milliseconds")
+        brain.clock.told(key.lower(), max(0, int(value)) / 1000)
+
+
+def _about(brain: Gomocup, text: str) -> None:
+    brain.say(f'name="jaxgo", version="{jaxgo.__version__}", author="the authors of jaxgo", country=""')
+
+
+def _end(brain: Gomocup, text: str) -> None:
+    brain.over = True
+
+
+COMMANDS: dict[str, Callable[[Gomocup, str], None]] = {
+    "START": _start,
+    "RECTSTART": _rectstart,
+    "RESTART": _restart,
+    "BEGIN": _begin,
+    "TURN": _turn,
+    "PLAY": _play,
+    "TAKEBACK": _takeback,
+    **{name: _list(name) for name in LISTS},
+    "INFO": _info,
+    "ABOUT": _about,
+    "END": _end,
+}

@@ -1,0 +1,57 @@
+"""The opening by swap2: three stones that are even, and who wants which colour."""
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jaxgo.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from jaxgo.frontends.gomocup import Gomocup
+
+EVEN = 0.1  # values up to here are nobody's advantage
+# black, white, black near an edge, where the first stones weigh little: columns and rows from a corner
+FIRST = (((1, 2), (3, 1), (6, 1)), ((0, 3), (2, 2), (1, 6)), ((2, 1), (2, 3), (7, 0)), ((4, 0), (3, 2), (0, 5)))
+
+
+def answer_swap2(brain: "Gomocup", stones: Sequence[int]) -> str:
+    """What the protocol wants to hear: three stones; or SWAP, the next stone, or two stones for the other to choose.
+
+    After three and after five stones White is to move, so a stone means to stay with White, and SWAP to take Black.
+    """
+    if len(set(stones)) < len(stones):
+        raise UsageError("two stones stand on one point")
+    if not stones:
+        return _first_three(brain)
+    if len(stones) not in (3, 5):
+        raise UsageError(f"SWAP2BOARD has 0, 3 or 5 stones, not {len(stones)}")
+    table, before = brain.table, brain.table.board
+    try:
+        board = brain.played(stones)
+        if board.over:
+            raise UsageError("the game is over on this board")
+        table.restore(board, table.name)
+        thought = brain.think(share=1.0 if len(stones) == 5 else 0.5)
+        if len(stones) == 5 or abs(thought.value) > EVEN:
+            return brain.name_of(thought.action) if thought.value >= 0 else "SWAP"
+        table.play(thought.action)
+        if table.board.over:
+            return brain.name_of(thought.action)
+        moves = brain.think(share=0.95).moves
+        tried = [move for move in moves if move.visits] or moves[:1]
+        level = min(tried, key=lambda move: (abs(move.value), -move.visits))
+        return f"{brain.name_of(thought.action)} {brain.name_of(level.action)}"
+    finally:
+        brain.table.restore(before, brain.table.name)
+
+
+def _first_three(brain: "Gomocup") -> str:
+    size, draw = brain.game.size, random.Random()
+    right, down = draw.random() < 0.5, draw.random() < 0.5
+    names = []
+    for x, y in draw.choice(FIRST):
+        x, y = min(x, size - 1), min(y, size - 1)
+        names.append(f"{size - 1 - x if right else x},{size - 1 - y if down else y}")
+    if len(set(names)) < 3:  # a board of five
+        return "0,0 2,1 4,4"
+    return " ".join(names)

@@ -1,0 +1,16 @@
+"""What the tests of front ends share."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def resident() -> Callable[[], int]:
+    """Bytes of memory that this process has."""
+    pages = Path("/proc/self/statm")
+    if not pages.exists():
+        pytest.skip("looks at memory in /proc")
+    return lambda: int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
