@@ -1,6 +1,7 @@
 """What is played in a tournament, and how far it got."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,10 @@ class Contest:
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
             raise UsageError("a tournament needs at least two agents")
+        if not (0 <= self.temperature < math.inf and self.hot_plies >= 0):
+            raise UsageError("temperature and hot plies are numbers that cannot be below 0")
+        if not 0 <= self.seed < 2**31:
+            raise UsageError(f"the seed is a whole number from 0 to {2**31 - 1}, not {self.seed}")
         must_differ(self.agents)
 
 

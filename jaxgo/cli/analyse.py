@@ -52,8 +52,8 @@ class Analyse:
         from jaxgo.games.names import read_game
         from jaxgo.search.think import Limit, Thinker
 
-        if self.rows < 0 or self.seconds < 0:
-            raise UsageError("--rows and --seconds cannot be below 0")
+        if self.rows < 0 or not 0 <= self.seconds < float("inf"):
+            raise UsageError("--rows and --seconds are numbers that cannot be below 0")
         if self.json and self.dagaz:
             raise UsageError("--json and --dagaz are two ways to print the same; choose one")
         game = read_game(self.name, self.option)

@@ -4,9 +4,10 @@ A command is a frozen dataclass, as those of `jaxgo` are: its fields are its fla
 """
 
 import json
+import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -43,18 +44,41 @@ class Table:
     json: bool = False
     """Print the ratings as JSON and nothing else."""
 
+    def check(self, names: Iterable[str]) -> None:
+        """Refuses what `show` could not do after all games are played; `names` are the agents that will have played."""
+        from jaxgo.system.files import check_writable
+        from jaxgo.ui import tables as report
+
+        known = sorted(set(names))
+        wanted = self._anchor(known)
+        if wanted is not None and wanted[0] not in known:
+            raise UsageError(f"--anchor {self.anchor} names nobody who plays; choose one of: {', '.join(known)}")
+        if self.plot:
+            report.check_ladder(self.plot)
+        for path in (self.plot, self.html):
+            if path:
+                check_writable(path)
+
+    def _anchor(self, names: Collection[str]) -> tuple[str, float] | None:
+        """Who is held fixed, and where."""
+        if not self.anchor or self.anchor in names:  # an option of the agent may be at its end, as in uct:400,c=1
+            return (self.anchor, 0.0) if self.anchor else None
+        name, _, level = self.anchor.rpartition("=")
+        try:
+            elo = float(level)
+        except ValueError:
+            return self.anchor, 0.0
+        if not math.isfinite(elo):
+            raise UsageError(f"--anchor {self.anchor}: the rating must be a finite number")
+        return name, elo
+
     def show(self, results: "Sequence[PairResult]", notes: Sequence[str] = (), games: Sequence[Path] = ()) -> None:
         from jaxgo.arena import elo, records
         from jaxgo.ui import tables as report
 
         if not results:
             raise UsageError("there are no results to rate")
-        name, equals, level = self.anchor.rpartition("=")
-        try:
-            anchor = (name, float(level)) if equals and name else self.anchor or None
-        except ValueError:  # an option of the agent, as in uct:400,log=decimal
-            anchor = self.anchor
-        table = elo.fit(results, anchor)
+        table = elo.fit(results, self._anchor({name for pair in results for name in (pair.a, pair.b)}))
         again = len(results) - len(records.once(results))
         repeated = [f"{again} pairs repeat a game of another pair, move for move, and are not counted"] if again else []
         notes = [*notes, *repeated, *report.incidents(results)]
@@ -148,11 +172,13 @@ class Tournament:
     def run(self) -> int:
         from jaxgo.arena import tournament
         from jaxgo.arena.schedule import Schedule
+        from jaxgo.system.files import check_writable
         from jaxgo.ui import match_screen
 
         until = precision(self.until)
         kind = self.schedule or ("informative" if until else "round-robin")
-        schedule = Schedule(kind, self.pairs or (PAIRS_UNTIL if until else PAIRS), until)
+        pairs = (PAIRS_UNTIL if until else PAIRS) if self.pairs is None else self.pairs
+        schedule = Schedule(kind, pairs, until)
         contest = self.setting.contest(self.name, self.agents)
         openings = self.setting.openings(contest)
         out = self.out or home(self.name, contest.options)
@@ -161,6 +187,8 @@ class Tournament:
         play = tournament.Tournament(
             contest, schedule, openings, out, folder, self.setting.slots, sample=sample, limits=self.setting.limits()
         )
+        check_writable(out)
+        self.table.check([*play.names, *(name for pair in play.progress().results for name in (pair.a, pair.b))])
         last = match_screen.follow(play.run(), quiet=self.table.json)
         self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"], [saved])
         return 0
@@ -196,6 +224,7 @@ class SequentialTest:
         from jaxgo.arena import tournament
         from jaxgo.arena.schedule import Schedule
         from jaxgo.arena.sprt import Sprt
+        from jaxgo.system.files import check_writable
         from jaxgo.ui import match_screen
 
         test = Sprt(self.elo0, self.elo1, self.alpha, self.beta)
@@ -205,6 +234,7 @@ class SequentialTest:
         play = tournament.Tournament(
             contest, most, openings, out, slots=self.setting.slots, chunk=CHUNK_SPRT, limits=self.setting.limits()
         )
+        check_writable(out)
         verdict = match_screen.decide(play, test, quiet=self.json)
         if self.json:
             elo = {"elo": verdict.elo.value, "error95": verdict.elo.error}
@@ -232,6 +262,7 @@ class Ratings:
         if not self.files:
             raise UsageError("ratings of what? Name a file, such as runs/eval/connect4/matches.jsonl")
         results = records.merge(*(records.read(path) for path in self.files))
+        self.table.check(name for pair in results for name in (pair.a, pair.b))
         if self.out:
             there = {pair.id for pair in records.read(self.out)} if self.out.exists() else set()
             records.append(self.out, [pair for pair in results if pair.id not in there])
@@ -244,7 +275,7 @@ def precision(text: str) -> float:
     if not text:
         return 0.0
     try:
-        elo = float(text.strip().lstrip("±+-"))
+        elo = float(re.sub(r"^(±|\+-|\+/-)", "", text.strip()))
     except ValueError:
         elo = 0.0
     if not 0.0 < elo < float("inf"):

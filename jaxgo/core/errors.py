@@ -24,3 +24,11 @@ def check_finite(where: str, settings: Any) -> None:
         value = getattr(settings, field.name)
         if isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"{where}{field.name}={value} is not a finite number")
+
+
+def check_whole(where: str, settings: Any, most: int) -> None:
+    """A UsageError where a whole number among the fields of a dataclass is larger than this; for `__post_init__`."""
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if isinstance(value, int) and abs(value) > most:
+            raise UsageError(f"{where}{field.name}={value} is too large; at most {most:,}")

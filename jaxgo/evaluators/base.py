@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 
 from jaxtyping import Array, Bool, Float32
 
+from jaxgo.core.errors import check_finite, check_whole
 from jaxgo.core.game import Game
 
 Params = Any  # whatever an evaluator learns; () where it learns nothing
+MOST = 2**24  # of any whole number in settings
 States = Any  # a batch of the game's states: every leaf has a leading axis B
 
 
@@ -20,6 +22,11 @@ class Evaluation(NamedTuple):
 
 class Evaluator(abc.ABC):
     """A frozen dataclass of numbers that judges live positions. Legality is not its business: `Model` masks."""
+
+    def __post_init__(self) -> None:
+        """Refuses numbers that no evaluator can use; who checks more calls this first."""
+        check_finite(f"{type(self).__name__}: ", self)
+        check_whole(f"{type(self).__name__}: ", self, MOST)
 
     def init(self, game: Game[Any], key: Array) -> Params:
         """Fresh parameters; most evaluators have none."""

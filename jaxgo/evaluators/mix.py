@@ -22,6 +22,7 @@ class Mix(Evaluator):
     weight: float = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0.0 <= self.weight <= 1.0:
             raise UsageError(f"the weight of a mix is a share from 0 to 1, not {self.weight}")
 

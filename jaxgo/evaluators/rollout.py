@@ -48,6 +48,7 @@ class Rollout(Evaluator):
     advisor: Evaluator | None = None  # its policy, and not the weights, draws the moves
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.count < 1 or self.depth < 1:
             raise UsageError("rollout needs count and depth of at least 1")
         if self.unfinished not in get_args(Unfinished):

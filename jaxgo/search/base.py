@@ -8,9 +8,9 @@ from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import history, keys
 from jaxgo.core.choice import first_max
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_finite, check_whole
 from jaxgo.core.play import Position
-from jaxgo.evaluators.base import Params
+from jaxgo.evaluators.base import MOST, Params
 from jaxgo.search import reuse
 from jaxgo.search.edges import Edges, root_edges
 from jaxgo.search.model import ILLEGAL, Model
@@ -123,6 +123,11 @@ class Search(abc.ABC, Generic[S]):
         made large enough for that and as much again; otherwise it stays as large as it is, and `done` tells.
         """
         return self.begin(model, params, key, root, plan)
+
+    def __post_init__(self) -> None:
+        """Refuses numbers that no search can use; who checks more calls this first."""
+        check_finite(f"{type(self).__name__}: ", self)
+        check_whole(f"{type(self).__name__}: ", self, MOST)
 
     def quiet(self) -> "Search[S]":
         """The same search without what only exploration needs, as it plays to win."""

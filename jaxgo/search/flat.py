@@ -54,6 +54,7 @@ class Flat(Search[FlatState]):
     parallel_leaves: int = 1  # moves pulled at once: those of the highest bounds
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.simulations < 1 or self.parallel_leaves < 1:
             raise UsageError("flat needs simulations and parallel_leaves of at least 1")
         if self.c < 0.0 or not 0.0 <= self.weight <= 1.0:

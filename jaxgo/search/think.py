@@ -7,6 +7,7 @@ had to grow: each time to twice its room, so rarely.
 
 import dataclasses
 import functools
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from jaxtyping import Array, Int32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
-from jaxgo.evaluators.base import Params
+from jaxgo.evaluators.base import MOST, Params
 from jaxgo.search import health, reuse
 from jaxgo.search.base import Search, SearchResult, SearchState
 from jaxgo.search.model import Model
@@ -66,8 +67,11 @@ class Limit:
     def __post_init__(self) -> None:
         if not self.simulations and not self.seconds:
             raise UsageError("a limit needs simulations or seconds above 0")
-        if (self.simulations or 0) < 0 or (self.seconds or 0.0) < 0:
-            raise UsageError(f"a limit cannot be below 0: simulations={self.simulations}, seconds={self.seconds}")
+        if not (0 <= (self.simulations or 0) <= MOST and 0.0 <= (self.seconds or 0.0) < math.inf):
+            raise UsageError(
+                f"a limit is 0 to {MOST:,} simulations and a finite time: simulations={self.simulations}, "
+                f"seconds={self.seconds}"
+            )
 
 
 class Snapshot(NamedTuple):

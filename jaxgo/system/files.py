@@ -29,6 +29,18 @@ def write_whole(path: Path, data: bytes | str) -> None:
     _sync_folder(path.parent)
 
 
+def check_writable(path: Path) -> None:
+    """A UsageError where a file cannot be written there, before anything is done for it. Makes the folder."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = not path.exists()
+        path.open("ab").close()
+        if new:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
 def _sync_folder(folder: Path) -> None:
     """Makes a rename last; systems that cannot do it for folders do without."""
     try:

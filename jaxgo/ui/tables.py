@@ -1,6 +1,7 @@
 """What people look at after a match: the ranking, the cross table, the ladder as a picture, and JSON for machines."""
 
 import dataclasses
+import importlib.util
 import math
 import re
 from collections import Counter
@@ -244,24 +245,29 @@ def _ticks(table: RatingTable) -> list[float]:
     return [step * i for i in range(first, max(last, first + 1) + 1)]
 
 
+def check_ladder(path: Path) -> None:
+    """A UsageError where `save_ladder` cannot draw into a file of this name."""
+    if path.suffix not in (".svg", ".png"):
+        raise UsageError(f"a ladder is saved as .svg or .png, not as {path.name!r}")
+    if path.suffix == ".png" and importlib.util.find_spec("matplotlib") is None:
+        raise UsageError(
+            "a .png needs matplotlib: run with `uv run --extra plot`, or save the ladder as .svg, which needs nothing"
+        )
+
+
 def save_ladder(table: RatingTable, path: str | Path) -> None:
     """Writes the ladder as .svg, or as .png if matplotlib is there."""
     path = Path(path)
+    check_ladder(path)
     if path.suffix == ".svg":
         path.write_text(ladder_svg(table), encoding="utf-8")
-    elif path.suffix == ".png":
-        _save_png(table, path)
     else:
-        raise UsageError(f"a ladder is saved as .svg or .png, not as {path.name!r}")
+        _save_png(table, path)
 
 
 def _save_png(table: RatingTable, path: Path) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError(
-            "a .png needs matplotlib: run with `uv run --extra plot`, or save the ladder as .svg, which needs nothing"
-        ) from None
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(8, 1 + 0.35 * len(table.agents)), layout="constrained")
     axes = figure.subplots()
     places = range(len(table.agents))

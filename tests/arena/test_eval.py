@@ -104,6 +104,28 @@ def test_results_have_a_home():
     [
         (("chess",), "unknown game 'chess'; choose one of: go5"),
         (("tictactoe", "--agents", "random"), "at least two agents"),
+        (("tictactoe", "--pairs", "0"), "at least 1 pair"),
+        (("tictactoe", "--until", "±-5"), "--until ±-5 is no precision"),
+        (("tictactoe", "--temperature", "-1"), "temperature and hot plies are numbers that cannot be below 0"),
+        (("tictactoe", "--temperature", "nan"), "temperature and hot plies"),
+        (("tictactoe", "--hot-plies", "-1"), "temperature and hot plies"),
+        (("tictactoe", "--seed", "-1"), "the seed is a whole number from 0"),
+        (
+            ("tictactoe", "--anchor", "nosuch"),
+            "--anchor nosuch names nobody who plays; choose one of: greedy, gumbel:32",
+        ),
+        (("tictactoe", "--anchor", "uct:50=abc"), "--anchor uct:50=abc names nobody who plays"),
+        (("tictactoe", "--anchor", "uct:50=inf"), "must be a finite number"),
+        (("tictactoe", "--plot", "ladder.pdf"), "saved as .svg or .png, not as 'ladder.pdf'"),
+        (("tictactoe", "--plot", "/proc/no/x.svg"), "cannot write /proc/no/x.svg"),
+        (("tictactoe", "--html", "/proc/x.html"), "cannot write /proc/x.html"),
+        (("tictactoe", "--out", "/proc/x.jsonl"), "cannot write /proc/x.jsonl"),
+        (("tictactoe", "--engines", "0"), "1 to 1000 games with engines can be played at once, not 0"),
+        (("tictactoe", "--slots", "0"), "at least one opening and one slot"),
+        (("tictactoe", "--agents", "random", "uct:99999999999"), "Uct: simulations=99999999999 is too large"),
+        (("tictactoe", "--agents", "random", "gumbel:16,gumbel_scale=nan"), "gumbel_scale=nan is not a finite number"),
+        (("sprt", "random", "greedy", "--game", "tictactoe", "--pairs", "0"), "at least 1 pair"),
+        (("sprt", "random", "greedy", "--game", "tictactoe", "--out", "/proc/x"), "cannot write /proc/x"),
         (("tictactoe", "--agents", "random", "minimax"), "unknown search 'minimax'"),
         (("tictactoe", "--agents", "random", "random"), "random is given twice"),
         (("tictactoe", "--pairs", "-1"), "at least 1 pair"),
@@ -118,7 +140,7 @@ def test_results_have_a_home():
     ],
 )
 def test_a_mistake_is_one_sentence(words, said, tmp_path, capsys):
-    where = () if words[0] == "ratings" else ("--out", tmp_path / "m.jsonl")
+    where = () if words[0] == "ratings" or "--out" in words else ("--out", tmp_path / "m.jsonl")
     assert run(*words, *where) == 2
     out, error = capsys.readouterr()
     assert not out
