@@ -1,0 +1,1 @@
+"""The page to play on: a server of one process, its protocol, and what a browser is sent."""

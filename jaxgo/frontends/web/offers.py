@@ -1,0 +1,93 @@
+"""What a visitor may choose from: games and players. Networks are only those that the server found when it started.
+
+Names of players come from the page, so nothing in them may reach the file system: a network is one of a fixed list, and
+a spec that holds anything like a path is refused before it is read.
+"""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxgo.core.errors import UsageError
+from jaxgo.games import GAMES
+from jaxgo.system.players import load_player, player_steps, shipped
+
+USUAL = ("uct:400", "uct:100", "uct:1600", "uct:6400", "puct:400", "gumbel:64", "random")
+MOST_NUMBER = 10_000  # of an option, such as the playouts of a leaf
+ON_PLANES = "gumbel:64"  # the search of a network that is offered
+
+
+@dataclasses.dataclass(frozen=True)
+class Offers:
+    """The networks that may be named, and the game of each."""
+
+    networks: dict[str, str]
+
+    def players(self, name: str) -> list[str]:
+        """Specs to choose from; the first one is who sits there if nobody says otherwise."""
+        own = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name]
+        return [*own, *USUAL]
+
+    def check(self, spec: str) -> str:
+        """The spec, if all that it names is on offer; a UsageError otherwise."""
+        rest = spec
+        for network in sorted(self.networks, key=len, reverse=True):
+            rest = re.sub(rf"@{re.escape(network)}(:\d+)?(?=$|[\s,;|&)\]>+])", "", rest)
+        if "@" in rest:
+            names = ", ".join(self.networks) or "none"
+            raise UsageError(f"{spec!r} names a network that is not on offer here; these are: {names}")
+        if re.search(r"[/\\~\x00]|\.\.", rest) or re.search(r"\b(gtp|gomocup)\b", rest):
+            raise UsageError(f"{spec!r} names a file or a program, which a page may not")
+        if any(
+            float(number) > MOST_NUMBER for number in re.findall(r"=\s*([\d.]+(?:e\d+)?)", rest) if _is_number(number)
+        ):
+            raise UsageError(f"{spec!r} has an option above {MOST_NUMBER}, which a page may not give")
+        return spec
+
+
+def find(folders: Sequence[Path]) -> Offers:
+    """The weights that come with jaxgo, and the runs in these folders that have a player."""
+    places = [(name, name) for name in shipped()]
+    for folder in folders:
+        runs = [folder, *sorted(folder.iterdir())] if folder.is_dir() else []
+        places += [(str(run), str(run)) for run in runs if run.is_dir() and player_steps(run)]
+    networks = {}
+    for name, place in places:
+        try:
+            about, _ = load_player(place)
+        except UsageError:  # nothing to play with
+            continue
+        networks[name] = _called(str(about.get("game", "")), about.get("options", {}))
+    return Offers(networks)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _called(name: str, options: dict[str, Any]) -> str:
+    """The registered game that weights were trained for, if its options are the usual ones."""
+    return name if name in GAMES and not options else ""
+
+
+def game_list() -> list[dict[str, Any]]:
+    """The registered games, with what they are and their options."""
+    out = []
+    for name, game in GAMES.items():
+        lines = (type(game).__doc__ or "").strip().splitlines()
+        fields = dataclasses.fields(game)  # type: ignore[arg-type]
+        out.append(
+            {
+                "name": name,
+                "seats": game.players,
+                "about": lines[0] if lines else "",
+                "options": {field.name: str(getattr(game, field.name)) for field in fields},
+            }
+        )
+    return out

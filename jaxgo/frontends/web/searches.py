@@ -1,0 +1,67 @@
+"""Whose search runs: a few at a time, whoever asked first first, and nobody for long while others wait."""
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+from jaxgo.frontends.thinking import Thinking
+
+SLICE = 8.0  # seconds that a search may go on while others wait
+Begin = Callable[[], Thinking | None]  # None: it is not wanted any more
+
+
+class Searches:
+    """The searches of all visitors. Each visitor has at most one that waits and one that runs."""
+
+    def __init__(self, most: int = 0) -> None:
+        self.most = most or max(1, (os.cpu_count() or 2) // 2)
+        self._lock = threading.RLock()
+        self._waiting: OrderedDict[Hashable, Begin] = OrderedDict()
+        self._running: dict[Hashable, tuple[Thinking, float]] = {}
+
+    def ask(self, who: Hashable, begin: Begin) -> None:
+        """Begins a search as soon as there is room. Another one that this visitor waits for is forgotten."""
+        with self._lock:
+            self._waiting[who] = begin
+        self._advance()
+
+    def forget(self, who: Hashable) -> None:
+        """Ends what a visitor waits for or runs."""
+        with self._lock:
+            self._waiting.pop(who, None)
+            if who in self._running:
+                self._running[who][0].stop()
+
+    def waits(self, who: Hashable) -> bool:
+        with self._lock:
+            return who in self._waiting
+
+    def tick(self) -> None:
+        """Ends searches that have had their time while others wait; called now and then."""
+        with self._lock:
+            if self._waiting:
+                late = time.monotonic() - SLICE
+                for thinking, began in self._running.values():
+                    if began < late:
+                        thinking.stop()
+
+    def _advance(self) -> None:
+        while True:
+            with self._lock:
+                free = [who for who in self._waiting if who not in self._running]
+                if not free or len(self._running) >= self.most:
+                    return
+                who = free[0]
+                begin = self._waiting.pop(who)
+                thinking = begin()
+                if thinking is None:
+                    continue
+                self._running[who] = thinking, time.monotonic()
+            thinking.future.add_done_callback(lambda _, who=who: self._ended(who))  # type: ignore[misc]
+
+    def _ended(self, who: Hashable) -> None:
+        with self._lock:
+            self._running.pop(who, None)
+        self._advance()

@@ -1,0 +1,218 @@
+"""The server of the page: a few fixed files, and a socket for each visitor.
+
+It answers only to names that it was told to answer to (a page elsewhere, or a name that points here, gets nothing),
+serves files from a fixed list, and bounds sockets, messages and their rate. Rules run in worker threads and searches in
+threads of their own, so the loop that listens is always free.
+"""
+
+import asyncio
+import contextlib
+import json
+import secrets
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends.web import protocol
+from jaxgo.frontends.web.offers import game_list
+from jaxgo.frontends.web.table import Shared, Table
+from jaxgo.ui import board_shape
+
+STATIC = Path(__file__).parent / "static"
+FILES = {
+    "/": ("index.html", "text/html"),
+    **{f"/{name}": (name, "text/css") for name in ("style.css",)},
+    **{f"/{name}": (name, "text/javascript") for name in ("main.js", "board.js", "space.js", "panel.js", "make.js")},
+}
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+SOCKETS = 64  # open at once
+RATE, BURST = 25.0, 60  # messages a second, and at once
+STRIKES = 200  # messages in a row beyond that, or that are no requests, before the socket is closed
+BACKLOG = 64  # messages that a slow page may be behind
+LOOK = 0.2  # seconds between looks at what searches are doing
+
+
+class Guard:
+    """Refuses requests for other hosts and from pages of other origins; sets the headers of every answer."""
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
+        self.app, self.hosts = app, frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        host, origin = headers.get("host", ""), headers.get("origin")
+        known = _name(host) in self.hosts
+        # a browser always says where the page of a socket comes from
+        own = origin == f"{'https' if scope['scheme'] in ('https', 'wss') else 'http'}://{host}"
+        if not known or not (own or (origin is None and scope["type"] == "http")):
+            await self._refuse(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", []), *extra]}
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        await PlainTextResponse("this host or origin is not served here", 403)(scope, receive, send)
+
+
+def _name(host: str) -> str:
+    """The host without its port."""
+    return host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
+
+
+class Visit:
+    """A socket: messages in, messages out, and the table behind them."""
+
+    def __init__(self, socket: WebSocket, shared: Shared, game: str, options: dict[str, str]) -> None:
+        self.socket, self.shared = socket, shared
+        self.game, self.options = game, options
+        self.loop = asyncio.get_running_loop()
+        self.out: deque[dict[str, Any]] = deque()
+        self.news = asyncio.Event()
+        self.table: Table | None = None
+        self.allowance, self.seen, self.strikes = float(BURST), time.monotonic(), 0
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Queues a message; from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self.loop.call_soon_threadsafe(self._queue, message)
+
+    def _queue(self, message: dict[str, Any]) -> None:
+        if message["tell"] == "thought" and not message["final"] and self.out:
+            # a page that is behind needs only the newest
+            late = [old for old in self.out if old["tell"] == "thought" and not old["final"]]
+            for old in late:
+                self.out.remove(old)
+        self.out.append(message)
+        self.news.set()
+
+    async def run(self) -> None:
+        """Serves the page until it leaves."""
+        try:
+            self.table = await run_in_threadpool(Table, self.shared, self.tell, self.game, self.options)
+            hello = {"tell": "hello", "games": game_list(), "networks": sorted(self.shared.offers.networks)}
+            self.tell(hello)
+            await run_in_threadpool(self.table.open)
+            jobs = [asyncio.create_task(job) for job in (self._read(), self._write(), self._look())]
+            await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
+            for job in jobs:
+                job.cancel()
+            await asyncio.gather(*jobs, return_exceptions=True)
+        finally:
+            if self.table is not None:
+                await run_in_threadpool(self.table.close)
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                text = await self.socket.receive_text()
+            except (WebSocketDisconnect, KeyError, RuntimeError):  # gone, or bytes
+                return
+            now = time.monotonic()
+            self.allowance = min(BURST, self.allowance + RATE * (now - self.seen)) - 1
+            self.seen = now
+            if self.allowance < 0:
+                await asyncio.sleep(-self.allowance / RATE)  # the socket's own buffer makes a flood wait
+            fine = await self._answer(text)
+            self.strikes = 0 if fine else self.strikes + 1
+            if self.strikes > STRIKES:
+                await self.socket.close(1008)
+                return
+
+    async def _answer(self, text: str) -> bool:
+        """Does one request; whether it was one."""
+        assert self.table is not None
+        try:
+            request = protocol.read(text)
+            await run_in_threadpool(self.table.handle, request)
+        except UsageError as error:
+            self.tell({"tell": "error", "text": str(error)})
+            return False
+        return True
+
+    async def _write(self) -> None:
+        while True:
+            await self.news.wait()
+            self.news.clear()
+            while self.out:
+                if len(self.out) > BACKLOG:
+                    await self.socket.close(1013)
+                    return
+                try:
+                    await self.socket.send_text(json.dumps(self.out.popleft(), separators=(",", ":")))
+                except (WebSocketDisconnect, RuntimeError):
+                    return
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK)
+            if self.table is not None:
+                self.table.tick()
+            self.shared.searches.tick()
+
+
+def create(
+    shared: Shared,
+    game: str,
+    options: dict[str, str] | None = None,
+    hosts: Sequence[str] = LOOPBACK,
+    extra: Sequence[BaseRoute] = (),
+) -> Starlette:
+    """The application: `hosts` are the names that it answers to."""
+    served = {path: ((STATIC / name).read_bytes(), kind) for path, (name, kind) in FILES.items()}
+    served["/colours.css"] = f".diagram{{{board_shape.STYLE}}}".encode(), "text/css"
+    open_now: set[str] = set()
+
+    async def file(request: Any) -> Response:
+        found = served.get(request.url.path)
+        return Response(found[0], media_type=found[1]) if found else PlainTextResponse("not here", 404)
+
+    async def socket(websocket: WebSocket) -> None:
+        if len(open_now) >= SOCKETS:
+            await websocket.close(1013)
+            return
+        ticket = secrets.token_hex(8)
+        open_now.add(ticket)
+        try:
+            await websocket.accept()
+            await Visit(websocket, shared, game, dict(options or {})).run()
+        finally:
+            open_now.discard(ticket)
+
+    @contextlib.asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        yield
+
+    routes = [*(Route(path, file) for path in served), WebSocketRoute("/socket", socket), *extra]
+    return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts)], lifespan=life)

@@ -1,0 +1,314 @@
+// The board: drawn as SVG from what the server tells, and moves chosen on it by touching cells in turn.
+
+import { draw, make, marked, put } from "./make.js";
+import { Space } from "./space.js";
+
+const FAR = 12; // pixels that a pointer moves before it drags
+
+// Which moves are still meant after these cells were touched.
+export const meant = (choices, cells) =>
+  choices.filter((choice) => choice.steps.length >= cells.length && cells.every((cell, i) => choice.steps[i].includes(cell)));
+
+export class Board {
+  constructor(stage, { play, ask, say }) {
+    Object.assign(this, { stage, play, ask, say });
+    this.chosen = [];
+    this.cursor = 0;
+    this.position = null;
+    this.thought = null;
+    this.show = { overlay: "share", line: true, legal: false, space: true, level: "" };
+  }
+
+  // A new kind of board.
+  begin(board) {
+    this.shape = board;
+    this.position = this.thought = null;
+    this.chosen = [];
+    this.space = board.levels > 1 ? new Space(board) : null;
+    const [width, height] = board.size;
+    this.cursor = board.at.findIndex((place) => place !== null);
+    this.layers = Object.fromEntries(
+      ["board", "pieces", "heat", "last", "ghosts", "targets", "hits", "cursor"].map((name) => [name, draw("g", { class: name })]),
+    );
+    this.flat = draw("svg", { class: "diagram flat", viewBox: `0 0 ${width} ${height}` },
+      draw("rect", { class: "back", width, height, rx: 6 }), ...Object.values(this.layers));
+    put(this.layers.board, ...board.marks.map(marked));
+    const half = board.cell / 2;
+    put(this.layers.hits, ...board.at.flatMap((place, cell) => place === null ? [] :
+      [draw("rect", { class: "hit", "data-cell": cell, x: place[0] - half, y: place[1] - half, width: board.cell, height: board.cell })]));
+    this.frame = make("div", { id: "board", tabindex: 0, role: "application", "aria-label": `${board.game} board`,
+      "aria-describedby": "status" });
+    this.frame.addEventListener("keydown", (event) => this.key(event));
+    this.frame.addEventListener("pointerdown", (event) => this.down(event));
+    this.frame.addEventListener("pointermove", (event) => this.move(event));
+    this.frame.addEventListener("pointerup", (event) => this.up(event));
+    this.frame.addEventListener("pointercancel", () => this.letGo());
+    put(this.stage, this.frame);
+    this.view();
+  }
+
+  get inSpace() {
+    return this.space !== null && this.show.space;
+  }
+
+  view() {
+    put(this.frame, this.inSpace ? this.space.picture : this.flat);
+    this.redraw();
+  }
+
+  set(position) {
+    if (this.position?.number !== position.number) this.chosen = [];
+    if (this.thought && this.thought.number !== position.number) this.thought = null;
+    this.position = position;
+    this.redraw();
+  }
+
+  think(thought) {
+    this.thought = thought;
+    this.redraw();
+  }
+
+  // -- drawing ------------------------------------------------------------------------------------------------
+  redraw() {
+    if (!this.position || !this.shape) return;
+    if (this.inSpace) {
+      this.space.set({ ...this.position, chosen: this.chosen, cursor: this.cursor, thought: this.thought, show: this.show });
+      return;
+    }
+    const { codes, last } = this.position;
+    const { shape, layers } = this;
+    put(layers.pieces, ...(shape.grid === "blocks" ? this.blocks(codes) : codes.flatMap((code, cell) => this.piece(code, cell))));
+    put(layers.last, ...last.map((cell) => this.around(cell, "last", 0.2)));
+    put(layers.heat, ...this.heat());
+    put(layers.ghosts, ...this.ghosts());
+    put(layers.targets, ...this.targets());
+    put(layers.cursor, this.corner(this.cursor));
+  }
+
+  piece(code, cell) {
+    const { pieces, at } = this.shape;
+    if (!pieces[code].there || !at[cell]) return [];
+    return [draw("g", { class: "piece", transform: `translate(${at[cell]})` }, ...pieces[code].marks.map(marked))];
+  }
+
+  // Cells of one block grow together.
+  blocks(codes) {
+    const { pieces, at, cell: size, picture: [, width] } = this.shape;
+    const gap = size * 0.07;
+    return [...new Set(codes)].filter((code) => pieces[code].there).map((code) => {
+      const cells = codes.flatMap((other, cell) => (other === code ? [cell] : []));
+      const word = ["zero", "one"][pieces[code].seat] ?? "none";
+      const has = (cell) => codes[cell] === code;
+      const rects = cells.map((cell) => {
+        const [x, y] = at[cell];
+        const right = (cell + 1) % width !== 0 && has(cell + 1);
+        const below = has(cell + width);
+        return draw("path", { class: word, "stroke-width": 0,
+          d: `M${x - size / 2 + gap} ${y - size / 2 + gap}h${size - 2 * gap + (right ? 2 * gap : 0)}v${size - 2 * gap}` +
+            `h${-(size - 2 * gap + (right ? 2 * gap : 0))}z` +
+            (below ? `M${x - size / 2 + gap} ${y + size / 2 - gap}h${size - 2 * gap + (right && has(cell + width + 1) ? 2 * gap : 0)}v${2 * gap}` +
+              `h${-(size - 2 * gap + (right && has(cell + width + 1) ? 2 * gap : 0))}z` : "") });
+      });
+      const [x, y] = at[cells[0]];
+      return draw("g", { "data-block": code }, ...rects,
+        draw("text", { class: `${word}-text`, x, y, dy: ".35em" }, pieces[code].word));
+    });
+  }
+
+  around(cell, kind, size) {
+    const [x, y] = this.shape.at[cell];
+    const piece = this.shape.pieces[this.position.codes[cell]];
+    const wide = piece.there && (piece.marks.length > 1 || piece.marks[0]?.[0] === "path") ? 0.45 : size;
+    return draw("circle", { class: kind, cx: x, cy: y, r: this.shape.cell * wide });
+  }
+
+  corner(cell) {
+    const [x, y] = this.shape.at[cell];
+    const half = this.shape.cell / 2 - 2;
+    return draw("rect", { class: "corner", x: x - half, y: y - half, width: 2 * half, height: 2 * half, rx: 4 });
+  }
+
+  // What a search thinks of the moves, on the cells where they land; the better of moves that share one.
+  heat() {
+    const { thought, show, shape } = this;
+    if (!thought || !show.overlay) return [];
+    const at = new Map(this.position.choices.map((choice) => [choice.action, choice.at]));
+    const seen = new Set();
+    return thought.moves.flatMap((move) => {
+      const cell = at.get(move.action) ?? -1;
+      const number = move[show.overlay];
+      if (cell < 0 || seen.has(cell) || number === null || (show.overlay !== "prior" && !move.visits) || !shape.at[cell]) return [];
+      seen.add(cell);
+      const part = show.overlay === "value" ? (number + 1) / 2 : number;
+      if (part < 0.01 && seen.size > 12) return [];
+      const [x, y] = shape.at[cell];
+      const best = move.action === thought.action;
+      return [
+        draw("circle", { class: best ? "heat best" : "heat", cx: x, cy: y, r: shape.cell * (0.16 + 0.3 * Math.sqrt(part)) }),
+        draw("text", { class: "heat-text", x, y, dy: ".35em" }, Math.round(100 * part)),
+      ];
+    });
+  }
+
+  ghosts() {
+    if (!this.thought || !this.show.line) return [];
+    return this.thought.line.filter(({ cell }) => this.shape.at[cell]).reverse().flatMap(({ cell, code, number }) => {
+      const [x, y] = this.shape.at[cell];
+      return [
+        draw("g", { class: "ghost", transform: `translate(${x} ${y})` }, ...this.shape.pieces[code].marks.map(marked)),
+        draw("text", { class: "ghost-number", x: x + 11, y: y - 9, dy: ".35em" }, number),
+      ];
+    });
+  }
+
+  targets() {
+    const { choices } = this.position;
+    const step = this.chosen.length;
+    const marks = this.chosen.map((cell) => this.around(cell, "chosen", 0.45));
+    const several = choices.some((choice) => choice.steps.length > 1);
+    if (step === 0 && several && !this.show.legal) return marks;
+    if (step === 0 && !this.show.legal) return marks;
+    const cells = new Set(meant(choices, this.chosen).flatMap((choice) => choice.steps[step] ?? []));
+    return [...marks, ...[...cells].map((cell) => this.around(cell, "target", 0.14))];
+  }
+
+  // -- touching -----------------------------------------------------------------------------------------------
+  cellOf(event) {
+    const hit = document.elementsFromPoint(event.clientX, event.clientY).find((one) => one.dataset?.cell);
+    return hit ? Number(hit.dataset.cell) : null;
+  }
+
+  down(event) {
+    if (event.button) return;
+    const cell = this.cellOf(event);
+    this.held = { cell, x: event.clientX, y: event.clientY, dragged: false };
+    if (cell !== null) this.cursor = cell;
+    this.frame.setPointerCapture?.(event.pointerId);
+  }
+
+  move(event) {
+    if (!this.held) return;
+    const [dx, dy] = [event.clientX - this.held.x, event.clientY - this.held.y];
+    if (!this.held.dragged && Math.hypot(dx, dy) < FAR) return;
+    this.held.dragged = true;
+    if (this.inSpace) {
+      this.space.turn(event.movementX ?? 0, event.movementY ?? 0);
+      return;
+    }
+    if (this.shape.grid === "blocks" && this.held.cell !== null) {
+      const block = this.layers.pieces.querySelector(`[data-block="${this.position.codes[this.held.cell]}"]`);
+      const scale = this.shape.size[0] / this.flat.getBoundingClientRect().width;
+      const along = this.slide(dx, dy);
+      const most = this.shape.cell;
+      const go = along ? Math.max(0, Math.min(most, scale * (dx * along.dx + dy * along.dy))) : 0;
+      block?.setAttribute("transform", along ? `translate(${go * along.dx} ${go * along.dy})` : "");
+    }
+  }
+
+  up(event) {
+    const held = this.held;
+    this.letGo();
+    if (!held || held.cell === null) return;
+    if (!held.dragged) return this.touch(held.cell);
+    if (this.inSpace) return;
+    if (this.shape.grid === "blocks") {
+      const along = this.slide(event.clientX - held.x, event.clientY - held.y, held.cell);
+      if (along) return this.decide([along.choice]);
+      return this.redraw();
+    }
+    const cell = this.cellOf(event);
+    if (cell !== null && cell !== held.cell && meant(this.position.choices, [held.cell, cell]).length) {
+      this.chosen = [held.cell];
+      this.touch(cell);
+    }
+  }
+
+  letGo() {
+    this.held = null;
+  }
+
+  // The move of the held block that goes most nearly where the pointer went.
+  slide(dx, dy, from = this.held?.cell) {
+    const { at, picture: [, width] } = this.shape;
+    let found = null;
+    for (const choice of meant(this.position.choices, [from]).filter((one) => one.steps.length > 1)) {
+      const [was, came] = choice.steps;
+      const left = came.some((cell) => was.includes(cell + 1) && (cell + 1) % width);
+      const right = came.some((cell) => was.includes(cell - 1) && cell % width);
+      const way = left ? [-1, 0] : right ? [1, 0] : at[came[0]][1] < at[was[0]][1] ? [0, -1] : [0, 1];
+      const far = dx * way[0] + dy * way[1];
+      if (far > FAR && (!found || far > found.far)) found = { choice, far, dx: way[0], dy: way[1] };
+    }
+    return found;
+  }
+
+  touch(cell) {
+    if (!this.position || this.position.result) return;
+    const { choices } = this.position;
+    this.cursor = cell;
+    const firsts = new Set(choices.filter((choice) => choice.steps.length > 1).map((choice) => choice.steps[0].join()));
+    const common = firsts.size === 1 ? Number([...firsts][0].split(",")[0]) : null;
+    const tries = [[...this.chosen, cell], [cell], ...(common === null ? [] : [[common, cell]])];
+    const again = this.chosen.length && this.chosen.at(-1) === cell;
+    const done = again ? meant(choices, this.chosen).filter((choice) => choice.steps.length === this.chosen.length) : [];
+    if (done.length) return this.decide(done);
+    if (again) {
+      this.chosen = [];
+      this.ask([]);
+      return this.redraw();
+    }
+    const cells = tries.find((some) => meant(choices, some).length);
+    if (!cells) {
+      this.chosen = [];
+      this.ask([]);
+      this.say(`no move at ${this.shape.names[cell]}`);
+      return this.redraw();
+    }
+    this.chosen = cells;
+    const left = meant(choices, cells);
+    const whole = left.filter((choice) => choice.steps.length === cells.length);
+    if (whole.length === left.length) return this.decide(whole);
+    this.ask(whole);
+    this.say(`${this.shape.names[cell]} chosen, ${left.length} moves`);
+    this.redraw();
+  }
+
+  decide(choices) {
+    if (choices.length === 1) {
+      this.chosen = [];
+      this.play(choices[0].action);
+    } else this.ask(choices);
+    this.redraw();
+  }
+
+  // -- keys ---------------------------------------------------------------------------------------------------
+  key(event) {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (step) this.walk(...step);
+    else if (event.key === "Enter" || event.key === " ") this.touch(this.cursor);
+    else if (event.key === "Escape") {
+      this.chosen = [];
+      this.ask([]);
+      this.redraw();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  walk(down, right) {
+    const [height, width] = this.shape.picture;
+    let [row, column] = [Math.floor(this.cursor / width), this.cursor % width];
+    for (;;) {
+      row += down;
+      column += right;
+      if (row < 0 || column < 0 || row >= height || column >= width) return;
+      if (this.shape.at[row * width + column]) break;
+    }
+    this.cursor = row * width + column;
+    const piece = this.shape.pieces[this.position.codes[this.cursor]];
+    const whose = ["first player's ", "second player's "][piece.seat] ?? "";
+    this.say(`${this.shape.names[this.cursor]}: ${piece.there ? whose + piece.word : "empty"}`);
+    this.redraw();
+  }
+}

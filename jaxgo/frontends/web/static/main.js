@@ -1,0 +1,227 @@
+// The page: a socket to the server, and what the buttons and keys do. The server decides; this only shows and asks.
+
+import { Board } from "./board.js";
+import { find, make, put } from "./make.js";
+import { Panel } from "./panel.js";
+
+let socket = null;
+let games = [];
+let shape = null;
+let position = null;
+let wait = 500; // milliseconds until the next try to connect
+
+const send = (message) => {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+  else complain("not connected; the server may have been stopped");
+};
+const complain = (text) => put(find("error"), text);
+const play = (action) => send({ do: "play", action, number: position.number });
+const say = (text) => put(find("said"), text);
+const panel = new Panel(send);
+const board = new Board(find("stage"), { play, say, ask: (choices) => menu(choices) });
+
+// -- what the server tells ------------------------------------------------------------------------------------
+
+const told = {
+  hello(message) {
+    games = message.games;
+    put(find("game"), ...games.map((game) => make("option", { value: game.name, title: game.about }, game.name)));
+    follow();
+  },
+  board(message) {
+    shape = message;
+    position = null;
+    status(`setting up ${message.game}`);
+    find("game").value = message.game;
+    document.title = `jaxgo: ${message.game}`;
+    find("spatial").hidden = find("levels").hidden = message.levels === 1;
+    put(find("level"), make("option", { value: "" }, "all"),
+      ...Array.from({ length: message.levels }, (_, i) => make("option", { value: i }, i + 1)));
+    board.show.level = "";
+    options(message.options);
+    for (const id of ["resign", "swap", "draw"]) find(id).hidden = message.seats === 1;
+    panel.forget();
+    panel.offer(message);
+    board.begin(message);
+  },
+  position(message) {
+    const fresh = message.moves.length === 0 && !message.undone && position?.moves.length;
+    if (fresh) panel.forget();
+    position = message;
+    complain("");
+    panel.set(message);
+    board.set(message);
+    menu([]);
+    status(message.status);
+    put(find("moves-now"), ...message.choices.map((choice) => make("option", { value: choice.name })));
+    const banner = find("banner");
+    banner.hidden = !message.result;
+    put(banner, message.result ? message.result.text : "");
+    find("go").hidden = !message.paused || Boolean(message.result) || !message.players[message.seat];
+    for (const id of ["first", "back", "undo"]) find(id).disabled = !message.moves.length;
+    for (const id of ["last", "on", "redo"]) find(id).disabled = !message.undone;
+    for (const id of ["hint", "resign"]) find(id).disabled = Boolean(message.result);
+  },
+  thought(message) {
+    panel.think(message);
+    if (position && message.number === position.number) {
+      board.think(message);
+      if (message.hint) say(`hint: ${message.name}`);
+    }
+    if (position) panel.graph(position);
+  },
+  status: (message) => status(message.text),
+  error: (message) => complain(message.text),
+  file(message) {
+    const link = make("a", { href: URL.createObjectURL(new Blob([message.text], { type: message.type })), download: message.name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  },
+};
+
+function status(text) {
+  if (find("status").textContent !== text) put(find("status"), text);
+}
+
+// Moves that the board alone cannot tell apart, and those without cells.
+function menu(choices) {
+  const others = position ? position.choices.filter((choice) => !choice.steps.length) : [];
+  put(find("menu"), ...[...choices, ...others].map((choice) => make("button", { "data-action": choice.action, onclick: () => play(choice.action) }, choice.name)));
+}
+
+function connect() {
+  socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
+  socket.onopen = () => {
+    wait = 500;
+    put(find("link"), "");
+  };
+  socket.onmessage = (event) => {
+    const message = JSON.parse(event.data);
+    told[message.tell]?.(message);
+  };
+  socket.onclose = () => {
+    put(find("link"), "not connected; trying again");
+    setTimeout(connect, wait);
+    wait = Math.min(10000, 2 * wait);
+  };
+}
+
+// -- links ----------------------------------------------------------------------------------------------------
+
+// A link holds the game, its options, and the moves as the numbers of their actions.
+function link() {
+  const words = new URLSearchParams({ game: shape.game, ...Object.fromEntries(Object.entries(shape.options).map(([k, v]) => [`o.${k}`, v])) });
+  if (position.actions.length) words.set("moves", position.actions.join("."));
+  return `${location.origin}/#${words}`;
+}
+
+function follow() {
+  const words = new URLSearchParams(location.hash.slice(1));
+  const game = words.get("game");
+  if (!game) return;
+  const own = Object.fromEntries([...words].filter(([name]) => name.startsWith("o.")).map(([name, value]) => [name.slice(2), value]));
+  send({ do: "new", game, options: own });
+  const moves = (words.get("moves") ?? "").split(".").filter(Boolean).map(Number);
+  if (moves.length) send({ do: "setup", actions: moves });
+}
+
+function options(chosen) {
+  const usual = games.find((game) => game.name === shape.game)?.options ?? {};
+  const fields = Object.entries(usual).map(([name, value]) => make("label", {}, `${name} `,
+    make("input", { name, value: chosen[name] ?? value, "data-usual": value, size: 8, autocomplete: "off" })));
+  put(find("options"), ...fields, fields.length ? make("button", {}, "play with these") : "this game has no options");
+}
+
+// -- what buttons and keys do ---------------------------------------------------------------------------------
+
+const back = (count) => send({ do: "undo", count });
+const on = (count) => send({ do: "redo", count });
+const goTo = (ply) => (ply < position.moves.length ? back(position.moves.length - ply) : ply > position.moves.length && on(ply - position.moves.length));
+const does = {
+  new: () => send({ do: "new" }),
+  undo: () => send({ do: "undo" }),
+  redo: () => on(1),
+  back: () => position.moves.length && back(1),
+  on: () => position.undone && on(1),
+  first: () => position.moves.length && back(position.moves.length),
+  last: () => position.undone && on(position.undone),
+  hint: () => send({ do: "hint" }),
+  stop: () => send({ do: "stop" }),
+  swap: () => send({ do: "swap" }),
+  draw: () => send({ do: "draw" }),
+  resign: () => send({ do: "resign" }),
+  go: () => send({ do: "go" }),
+  copy: async () => {
+    await navigator.clipboard?.writeText(link()).catch(() => {});
+    history.replaceState(null, "", link());
+    say("the link is copied, and in the address bar");
+  },
+  "options-open": () => {
+    const form = find("options");
+    form.hidden = !form.hidden;
+    find("options-open").setAttribute("aria-expanded", String(!form.hidden));
+  },
+};
+const keys = { n: "new", u: "undo", r: "redo", h: "hint", s: "stop", ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
+
+for (const [id, act] of Object.entries(does)) find(id).addEventListener("click", act);
+find("game").addEventListener("change", (event) => {
+  history.replaceState(null, "", location.pathname);
+  send({ do: "new", game: event.target.value, options: {} });
+});
+find("options").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const inputs = [...event.target.querySelectorAll("input")].filter((input) => input.value !== input.dataset.usual);
+  send({ do: "new", game: shape.game, options: Object.fromEntries(inputs.map((input) => [input.name, input.value])) });
+});
+find("typed").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (!position) return;
+  const word = find("move").value.trim().toLowerCase();
+  const choice = position.choices.find((one) => one.name.toLowerCase() === word);
+  if (choice) play(choice.action);
+  else complain(`no legal move is called ${word || "nothing"}`);
+  find("move").value = "";
+});
+find("position").addEventListener("submit", (event) => {
+  event.preventDefault();
+  send({ do: "setup", text: find("text").value });
+});
+find("file").addEventListener("change", async (event) => {
+  const [file] = event.target.files;
+  event.target.value = "";
+  if (file && file.size > 60000) complain("that file is too large; a record has at most 60 kB");
+  else if (file) send({ do: "load", text: await file.text() });
+});
+for (const id of ["amount", "unit"]) {
+  find(id).addEventListener("change", () => {
+    const [unit, amount] = [find("unit").value, Number(find("amount").value)];
+    if (unit && amount > 0) send({ do: "budget", [unit]: unit === "seconds" ? amount : Math.round(amount) });
+    else if (!unit) send({ do: "budget" });
+  });
+}
+for (const id of ["loop", "delay"]) {
+  find(id).addEventListener("change", () => send({ do: "loop", on: find("loop").checked, delay: Number(find("delay").value) }));
+}
+find("analyse").addEventListener("change", (event) => send({ do: "analyse", on: event.target.checked }));
+for (const id of ["overlay", "line", "legal", "space", "level"]) {
+  find(id).addEventListener("change", (event) => {
+    board.show[id] = event.target.type === "checkbox" ? event.target.checked : event.target.value;
+    board.view();
+  });
+}
+find("roots").addEventListener("click", ({ target }) => target.dataset.action && play(Number(target.dataset.action)));
+find("moves").addEventListener("click", ({ target }) => target.dataset.ply && goTo(Number(target.dataset.ply)));
+find("files").addEventListener("click", ({ target }) => {
+  if (target.dataset.save) send({ do: "save", kind: target.dataset.save });
+  if (target.dataset.kept) send({ do: "save", kind: "json", game: Number(target.dataset.kept) });
+});
+document.addEventListener("keydown", (event) => {
+  if (!position || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  if (event.key === "a") find("analyse").click();
+  else if (keys[event.key]) does[keys[event.key]]();
+  else return;
+  event.preventDefault();
+});
+window.addEventListener("hashchange", follow);
+connect();

@@ -1,0 +1,30 @@
+// Elements from names, attributes and texts. Texts become text nodes; markup is never read.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export const find = (id) => document.getElementById(id);
+
+export function make(tag, look = {}, ...inside) {
+  return fill(document.createElement(tag), look, inside);
+}
+
+export function draw(tag, look = {}, ...inside) {
+  return fill(document.createElementNS(SVG, tag), look, inside);
+}
+
+function fill(element, look, inside) {
+  for (const [name, value] of Object.entries(look)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...inside.map((one) => (one instanceof Node ? one : document.createTextNode(String(one)))));
+  return element;
+}
+
+export function put(element, ...inside) {
+  element.replaceChildren(...inside);
+}
+
+// A mark as the server tells it: its tag, its attributes, its text.
+export const marked = ([tag, look, text]) => (text ? draw(tag, look, text) : draw(tag, look));

@@ -1,0 +1,130 @@
+// Everything beside the board: players, score, the search's table and graph, moves, saved games.
+
+import { draw, find, make, put } from "./make.js";
+
+const ROWS = 14;
+const percent = (number) => `${(100 * number).toFixed(1)} %`;
+
+export class Panel {
+  constructor(send) {
+    this.send = send;
+    this.chances = new Map(); // by ply: for the first player, from 0 to 1
+    this.plies = new Map(); // of positions by number
+  }
+
+  // -- players ------------------------------------------------------------------------------------------------
+  offer(board) {
+    this.board = board;
+    this.chances.clear();
+    this.choosers = Array.from({ length: board.seats }, (_, seat) => {
+      const id = `player${seat}`;
+      const list = make("select", { id, onchange: () => this.seat(seat, list.value) });
+      const own = make("input", { id: `${id}-spec`, placeholder: "a player by its spec, such as uct:800", hidden: true, size: 26,
+        spellcheck: "false", autocomplete: "off", "aria-label": `spec of the ${["first", "second"][seat]} player`,
+        onchange: () => this.choose(seat, own.value.trim()) });
+      return { list, own };
+    });
+    put(find("players"), ...this.choosers.map(({ list, own }, seat) =>
+      make("div", { class: "row" }, make("label", {}, this.board.seats === 1 ? "solver " : `${["first", "second"][seat]} `, list), own)));
+    this.players = [];
+  }
+
+  // The list of each seat: a human, what is on offer, and whoever sits there by another spec.
+  list(players) {
+    if (players.join("\n") === this.players.join("\n") && this.players.length) return;
+    this.players = players;
+    this.choosers.forEach(({ list, own }, seat) => {
+      const offered = [...new Set(["", ...this.board.players, players[seat]])];
+      const names = offered.map((spec) => make("option", { value: spec }, spec || "you"));
+      put(list, ...names, make("option", { value: "other" }, "other ..."));
+      list.value = players[seat];
+      own.hidden = true;
+    });
+  }
+
+  seat(seat, spec) {
+    if (spec === "other") {
+      this.choosers[seat].own.hidden = false;
+      this.choosers[seat].own.focus();
+    } else this.choose(seat, spec);
+  }
+
+  choose(seat, spec) {
+    this.send({ do: "seats", players: this.players.map((old, i) => (i === seat ? spec : old)) });
+    this.players = [];
+  }
+
+  // -- the position -------------------------------------------------------------------------------------------
+  set(position) {
+    this.plies.set(position.number, position.moves.length);
+    this.list(position.players);
+    this.strips(position);
+    this.score(position.score);
+    const moves = find("moves");
+    put(moves, ...position.moves.map((name, i) => make("li", {},
+      make("button", { class: i + 1 === position.moves.length ? "here" : "", "data-ply": i + 1 }, name))));
+    moves.scrollTop = moves.scrollHeight;
+    put(find("kept"), ...position.kept.map((game, i) => make("li", {}, `${game.players.join(" v ")}: ${game.result} `,
+      make("button", { "data-kept": i }, "save"))).reverse());
+    this.graph(position);
+    const amount = position.limit.seconds ?? position.limit.simulations ?? 0;
+    if (document.activeElement !== find("amount")) find("amount").value = amount;
+    find("unit").value = position.limit.seconds ? "seconds" : position.limit.simulations ? "simulations" : "";
+    find("loop").checked = position.loop.on;
+    find("analyse").checked = position.analysing;
+  }
+
+  strips({ players, seat, captured, result }) {
+    for (const one of [0, 1]) {
+      const strip = find(`seat${one}`);
+      strip.hidden = one >= players.length;
+      strip.classList.toggle("to-move", one === seat && !result);
+      const taken = captured[one] ? [make("span", { class: "taken" }, `lost ${captured[one]}`)] : [];
+      put(strip, make("span", { class: `disc ${["zero", "one"][one]}` }), make("b", {}, players[one] || "you"), " ", ...taken);
+    }
+  }
+
+  score(rows) {
+    const table = find("score");
+    table.hidden = !rows.length;
+    put(table.tBodies[0], ...rows.map(([name, ...counts]) => make("tr", {}, make("td", {}, name),
+      ...counts.map((count) => make("td", { class: "n" }, count)))));
+  }
+
+  // -- the search ---------------------------------------------------------------------------------------------
+  think(thought) {
+    const ply = this.plies.get(thought.number);
+    if (ply !== undefined) {
+      const first = thought.seat === 0 ? thought.value : -thought.value;
+      this.chances.set(ply, (first + 1) / 2);
+    }
+    const speed = thought.seconds ? `, ${Math.round(thought.simulations / thought.seconds).toLocaleString("en")} a second` : "";
+    const exact = thought.solved ? ", proven" : "";
+    put(find("thinking"), make("b", {}, thought.name), ` by ${thought.by}: ${thought.simulations.toLocaleString("en")} simulations in ` +
+      `${thought.seconds.toFixed(1)} s${speed}; value ${thought.value.toFixed(3)}${exact}`);
+    put(find("roots").tBodies[0], ...thought.moves.slice(0, ROWS).map((move) => make("tr", { class: move.action === thought.action ? "best" : "" },
+      make("td", {}, make("button", { "data-action": move.action }, move.name)),
+      make("td", { class: "n" }, `${move.visits.toLocaleString("en")} `, make("small", {}, percent(move.share))),
+      make("td", { class: "n" }, move.proven || (move.visits ? move.value.toFixed(3) : "")),
+      make("td", { class: "n" }, move.prior === null ? "" : percent(move.prior)), make("td", {}, move.line))));
+  }
+
+  graph(position) {
+    const now = position.moves.length;
+    const plies = [...this.chances.keys()].filter((ply) => ply <= now + position.undone).sort((a, b) => a - b);
+    const most = Math.max(8, now + position.undone, ...plies);
+    const x = (ply) => 6 + (308 * ply) / most;
+    const y = (chance) => 6 + 78 * (1 - chance);
+    const line = plies.map((ply) => `${x(ply).toFixed(1)} ${y(this.chances.get(ply)).toFixed(1)}`).join("L");
+    put(find("graph"), draw("path", { class: "middle", d: `M6 ${y(0.5)}H314` }), draw("path", { class: "now", d: `M${x(now)} 6V84` }),
+      ...(line ? [draw("path", { class: "curve", d: `M${line}` })] : []),
+      ...plies.map((ply) => draw("circle", { class: "dot", cx: x(ply), cy: y(this.chances.get(ply)), r: 2 })));
+  }
+
+  forget() {
+    this.chances.clear();
+    this.plies.clear();
+    put(find("thinking"));
+    put(find("roots").tBodies[0]);
+  }
+}

@@ -1,0 +1,441 @@
+"""One visitor's game: a session, who plays and for how long, the score, and what the page is told of all that.
+
+A request changes the session at once; searches answer later, from their own threads, and a table then goes on by
+itself: the next player thinks, or the next game of a loop begins. Whatever is wrong with a request is told in one
+sentence and changes nothing.
+"""
+
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from jaxgo.agents import load_agent
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends import board as boards
+from jaxgo.frontends.session import Session
+from jaxgo.frontends.thinking import Thinking, Thought
+from jaxgo.frontends.web import drawing, protocol
+from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.searches import Searches
+from jaxgo.games.names import name_of, read_game
+from jaxgo.records import formats
+from jaxgo.search.analysis import Move
+from jaxgo.search.think import Limit
+
+SHOWN = 60  # root moves that the page is told of
+KEPT = 100  # games that a visitor can still save
+HUMAN = "you"
+TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "json": "application/json"}
+Tell = Callable[[dict[str, Any]], None]
+
+
+class Shared:
+    """What all visitors of a server share: what is on offer, whose search runs, what has been compiled."""
+
+    def __init__(self, offers: Offers, most_searches: int = 0, most_programs: int = 200) -> None:
+        self.offers, self.searches = offers, Searches(most_searches)
+        self._programs: set[tuple[str, ...]] = set()
+        self._most = most_programs
+        self._lock = threading.Lock()
+
+    def admit(self, *what: str) -> None:
+        """Every new game and player compiles, which takes memory for good; so there is a limit."""
+        with self._lock:
+            if what not in self._programs and len(self._programs) >= self._most:
+                raise UsageError("this server has compiled as many games and players as it may; start it again")
+            self._programs.add(what)
+
+
+class Table:
+    """A visitor's board. Requests may come from any thread, one at a time; `tell` must be callable from all."""
+
+    def __init__(self, shared: Shared, tell: Tell, name: str, options: dict[str, str] | None = None) -> None:
+        self.shared, self._tell = shared, tell
+        self._lock = threading.RLock()
+        self.name, self.options = name, dict(options or {})
+        self.session = Session(read_game(name, [f"{k}={v}" for k, v in self.options.items()]), name)
+        self._limit: Limit | None = None
+        self._paused, self._analysing = False, False
+        self._loop, self._delay = False, 3.0
+        self._counted = False  # whether the score knows of this game
+        self._score: dict[str, list[int]] = {}
+        self._kept: list[dict[str, Any]] = []
+        self._pause: threading.Timer | None = None
+        self._said = ""
+        self._closed = False
+
+    # -- requests ----------------------------------------------------------------------------------------------
+    def open(self) -> None:
+        """Tells a new page everything; somebody sits at the other side of the board."""
+        with self._lock:
+            self._offer()
+            self._tell_board()
+            self._changed()
+
+    def handle(self, request: protocol.Request) -> None:
+        """Does what the page asks; a UsageError where it cannot be done."""
+        with self._lock:
+            getattr(self, f"_do_{type(request).__name__.lower()}")(request)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            if self._pause:
+                self._pause.cancel()
+        self.shared.searches.forget(self)
+        self.session.close()
+
+    def tick(self) -> None:
+        """Looks whether the state of the search has another name by now."""
+        said = self._status()
+        if said != self._said:
+            self._said = said
+            self._tell({"tell": "status", "text": said})
+
+    # -- the game ----------------------------------------------------------------------------------------------
+    def _do_new(self, request: protocol.New) -> None:
+        name, options = request.game or self.name, request.options
+        if not request.game and not options:
+            options = self.options
+        if (name, options) != (self.name, self.options):
+            self.shared.admit("game", name, *sorted(f"{k}={v}" for k, v in options.items()))
+            game = read_game(name, [f"{k}={v}" for k, v in options.items()])
+            self._quiet()
+            met = any(self._players())
+            self.session.new_game(game, name)
+            self.name, self.options = name, dict(options)
+            self._score, self._analysing = {}, False
+            if met and not any(self._players()):  # that player does not play this game
+                self._offer()
+            self._tell_board()
+        else:
+            self.session.new_game()
+        self._fresh()
+
+    def _offer(self) -> None:
+        """Somebody to play against."""
+        if self.session.game.players == 2:
+            self._set_player(1, self.shared.offers.players(self.name)[0])
+
+    def _fresh(self, paused: bool = False) -> None:
+        """A game has begun, or was put up."""
+        self._counted, self._paused = paused and self.session.board.over, paused
+        if self._pause:
+            self._pause.cancel()
+        self._changed()
+
+    def _do_play(self, request: protocol.Play) -> None:
+        if request.number != self.session.number:
+            raise UsageError("the board has changed since; look again and choose your move")
+        seats = self.session.seats
+        if seats[self.session.view.seat] is not None and not self._paused:
+            raise UsageError("it is not your turn; take a seat, or wait")
+        self.session.play(request.action)
+        self._paused = False
+        self._changed()
+
+    def _do_undo(self, request: protocol.Undo) -> None:
+        count = request.count or self._back_to_human()
+        self.session.undo(count)
+        self._paused = bool(request.count) or self._machine() is not None
+        self._changed()
+
+    def _back_to_human(self) -> int:
+        """How many moves back a human was to move last; 1 where none plays."""
+        shown, seats = self.session.board, self.session.seats
+        for count in range(1, len(shown.actions) + 1):
+            if seats[shown.views[-1 - count].seat] is None:
+                return count
+        return 1
+
+    def _do_redo(self, request: protocol.Redo) -> None:
+        self.session.redo(min(request.count, len(self.session.board.undone)) or 1)
+        self._paused = True
+        self._changed()
+
+    def _do_resign(self, request: protocol.Resign) -> None:
+        seats, seat = self.session.seats, self.session.view.seat
+        if seats[seat] is not None and None in seats:
+            seat = seats.index(None)
+        self.session.resign(seat)
+        self._changed()
+
+    def _do_setup(self, request: protocol.Setup) -> None:
+        game = self.session.game
+        board = boards.from_text(game, request.text) if request.text else boards.begin(game)
+        for action in request.actions:
+            board = board.play(board.read(action))
+        self.session.restore(board, self.name)
+        self._fresh()
+
+    # -- who plays ---------------------------------------------------------------------------------------------
+    def _do_seats(self, request: protocol.Seats) -> None:
+        if len(request.players) != self.session.game.players:
+            raise UsageError(f"{self.name} has {self.session.game.players} seats, not {len(request.players)}")
+        for spec in request.players:
+            self.shared.offers.check(spec)
+        before = self.session.seats
+        try:
+            for seat, spec in enumerate(request.players):
+                self._set_player(seat, spec)
+        except UsageError:
+            for seat, player in enumerate(before):
+                self.session.set_player(seat, player)
+            raise
+        self._paused = False
+        self._changed()
+
+    def _set_player(self, seat: int, spec: str) -> None:
+        known = self.session.seats[seat]
+        if (known.name if known else "") != spec:
+            player = load_agent(spec, self.session.game) if spec else None
+            if player:
+                if player.search.budget > protocol.MOST_SIMULATIONS:
+                    raise UsageError(
+                        f"{spec!r} has more than {protocol.MOST_SIMULATIONS} simulations, the most on a page"
+                    )
+                self.shared.admit("player", self.name, str(self.options), spec)
+            self.session.set_player(seat, player)
+
+    def _do_swap(self, request: protocol.Swap) -> None:
+        self._do_seats(protocol.Seats(self._players()[::-1]))
+
+    def _do_draw(self, request: protocol.Draw) -> None:
+        players = self._players()
+        random.shuffle(players)
+        self._do_seats(protocol.Seats(players))
+
+    def _do_budget(self, request: protocol.Budget) -> None:
+        given = request.seconds > 0 or request.simulations > 0
+        self._limit = Limit(request.simulations or None, request.seconds or None) if given else None
+        self._tell_position()
+
+    def _players(self) -> list[str]:
+        return [player.name if player else "" for player in self.session.seats]
+
+    def _machine(self) -> str | None:
+        """The player to move, if it is one."""
+        shown = self.session.board
+        player = None if shown.over else self.session.seats[shown.now.seat]
+        return player.name if player else None
+
+    # -- thinking ----------------------------------------------------------------------------------------------
+    def _do_go(self, request: protocol.Go) -> None:
+        self._paused = False
+        self._changed()
+
+    def _do_hint(self, request: protocol.Hint) -> None:
+        self._ask(lambda: self.session.think(self._limit, on_snapshot=self._tell_thought), hint=True)
+
+    def _do_analyse(self, request: protocol.Analyse) -> None:
+        self._analysing = request.on
+        self._quiet()
+        self._changed()
+
+    def _do_stop(self, request: protocol.Stop) -> None:
+        if self.session.state == "idle":
+            self._paused, self._loop, self._analysing = True, False, False
+        self._quiet()
+        self._tell_position()
+
+    def _quiet(self) -> None:
+        self.shared.searches.forget(self)
+        self.session.stop()
+
+    def _changed(self) -> None:
+        """The board or the players are others: tells it, and lets whoever is next think."""
+        self.shared.searches.forget(self)
+        shown = self.session.board
+        if shown.over:
+            self._ended()
+        self._tell_position()
+        if shown.over or self._closed:
+            return
+        if self._machine() is not None and not self._paused:
+            self._ask(lambda: self.session.genmove(self._limit, self._tell_thought))
+        elif self._analysing:
+            self._ask(lambda: self.session.analyse(Limit(seconds=protocol.MOST_SECONDS), self._tell_thought))
+
+    def _ask(self, search: Callable[[], Thinking], hint: bool = False) -> None:
+        number = self.session.number
+
+        def begin() -> Thinking | None:
+            if self._closed or number != self.session.number:
+                return None
+            try:
+                thinking = search()
+            except UsageError as error:
+                self._tell({"tell": "error", "text": str(error)})
+                return None
+            thinking.future.add_done_callback(lambda future: self._answered(future, hint))
+            return thinking
+
+        self.shared.searches.ask(self, begin)
+
+    def _answered(self, future: "Future[Any]", hint: bool) -> None:
+        """A search is over: what it found is told, and the game goes on where a move was played."""
+        error = future.exception()
+        if error is not None:
+            words = str(error) if isinstance(error, UsageError) else "the search failed; see the server's log"
+            self._tell({"tell": "error", "text": words})
+            with self._lock:
+                self._paused = True
+            return
+        thought = future.result()
+        self._tell_thought(thought, hint)
+        with self._lock:
+            if not self._closed and thought.number + 1 == self.session.number and not hint:
+                self._changed()
+
+    # -- one game after another --------------------------------------------------------------------------------
+    def _do_loop(self, request: protocol.Loop) -> None:
+        self._loop, self._delay = request.on, request.delay
+        if self._pause:
+            self._pause.cancel()
+        if request.on and self.session.board.over:
+            self._again()
+        self._tell_position()
+
+    def _ended(self) -> None:
+        result = self.session.result()
+        if self._counted or result is None:
+            return
+        self._counted = True
+        players = [name or HUMAN for name in self._players()]
+        for seat, name in enumerate(players):
+            gain = result.returns[seat]
+            row = self._score.setdefault(name, [0, 0, 0])
+            row[0 if gain > 0 else 2 if gain < 0 else 1] += 1
+        game = {"players": players, "result": result.text, "moves": len(self.session.history)}
+        self._kept = [*self._kept, {**game, "record": self.session.record()}][-KEPT:]
+        if self._loop:
+            self._pause = threading.Timer(self._delay, self._again)
+            self._pause.daemon = True
+            self._pause.start()
+
+    def _again(self) -> None:
+        """The next game of a loop, with the sides changed."""
+        with self._lock:
+            if self._closed or not self._loop:
+                return
+            if self.session.game.players == 2:
+                first, second = self.session.seats
+                self.session.set_player(0, second)
+                self.session.set_player(1, first)
+            self.session.new_game()
+            self._fresh()
+
+    # -- records -----------------------------------------------------------------------------------------------
+    def _do_save(self, request: protocol.Save) -> None:
+        if request.game >= len(self._kept):
+            raise UsageError(f"game {request.game} is not among the {len(self._kept)} that are kept")
+        record = self.session.record() if request.game < 0 else self._kept[request.game]["record"]
+        text = formats.write(record, request.kind)
+        name = f"{record.name}-{len(self._kept) if request.game < 0 else request.game + 1}.{request.kind}"
+        self._tell({"tell": "file", "name": name, "type": TYPES[request.kind], "text": text})
+
+    def _do_load(self, request: protocol.Load) -> None:
+        record = formats.read(request.text)
+        name, options = name_of(record.game)
+        self.shared.admit("game", name, *sorted(f"{k}={v}" for k, v in options.items()))
+        board = boards.of_record(record)
+        self._quiet()
+        self.session.restore(board, name)
+        self.name, self.options = name, {key: str(value) for key, value in options.items()}
+        self._score = {}
+        self._tell_board()
+        self._fresh(paused=True)
+
+    # -- what the page is told ---------------------------------------------------------------------------------
+    def _tell_board(self) -> None:
+        game, view = self.session.game, self.session.view
+        offered = self.shared.offers.players(self.name)
+        told = {"game": self.name, "options": self.options, "players": offered, "number": self.session.number}
+        self._tell({"tell": "board", **told, **drawing.board(game, view.cells.tolist())})
+
+    def _tell_position(self) -> None:
+        shown, result = self.session.board, self.session.result()
+        self._said = self._status()
+        self._tell(
+            {
+                "tell": "position",
+                "number": self.session.number,
+                "codes": shown.now.cells.tolist(),
+                "seat": shown.now.seat,
+                "choices": drawing.choices(shown),
+                "last": drawing.last_cells(shown),
+                "moves": self.session.moves,
+                "undone": len(shown.undone),
+                "captured": drawing.captured(shown),
+                "result": {"text": result.text, "returns": result.returns} if result else None,
+                "players": self._players(),
+                "limit": {
+                    "seconds": self._limit and self._limit.seconds,
+                    "simulations": self._limit and self._limit.simulations,
+                },
+                "paused": self._paused,
+                "analysing": self._analysing,
+                "loop": {"on": self._loop, "delay": self._delay},
+                "score": [[name, *row] for name, row in self._score.items()],
+                "kept": [{k: v for k, v in game.items() if k != "record"} for game in self._kept],
+                "actions": [action for action in shown.actions if action != boards.NOTHING],
+                "status": self._said,
+            }
+        )
+
+    def _status(self) -> str:
+        shown, state = self.session.board, self.session.state
+        result = self.session.result()
+        if result:
+            return f"Game over: {result.text}"
+        machine = self._machine()
+        name = machine or "the adviser"
+        if self.shared.searches.waits(self):
+            return f"{name} waits until another search has ended"
+        if state != "idle":
+            return f"{name} is {state}"
+        if machine:
+            return f"{machine} is to move; the game is paused" if self._paused else f"{machine} is to move"
+        if shown.game.players == 1:
+            return "Your move"
+        return f"Your move: you are {('first', 'second')[shown.now.seat]}"
+
+    def _tell_thought(self, thought: Thought, hint: bool = False) -> None:
+        shown = self.session.board
+        if thought.number != self.session.number:  # the move has been played: only the graph wants to know
+            ghosts: list[dict[str, int]] = []
+        else:
+            ghosts = drawing.ghosts(shown.game, shown.now.position.state, thought.variation)
+        self._tell(
+            {
+                "tell": "thought",
+                "number": thought.number,
+                "seat": thought.seat,
+                "action": thought.action,
+                "name": thought.name,
+                "value": round(thought.value, 4),
+                "solved": thought.solved,
+                "simulations": thought.simulations,
+                "seconds": round(thought.seconds, 2),
+                "by": thought.decided_by,
+                "final": thought.final,
+                "hint": hint and thought.final,
+                "moves": [_told(move) for move in thought.moves[:SHOWN]],
+                "line": ghosts,
+            }
+        )
+
+
+def _told(move: Move) -> dict[str, Any]:
+    prior = None if move.prior is None else round(move.prior, 4)
+    proven = ("loss", "draw", "win")[1 + (move.value > 0) - (move.value < 0)] if move.proven else ""
+    told = {"action": move.action, "name": move.name, "visits": move.visits, "share": round(move.share, 4)}
+    return {
+        **told,
+        "value": round(move.value, 4),
+        "prior": prior,
+        "proven": proven,
+        "line": " ".join(move.variation[:8]),
+    }

@@ -1,0 +1,355 @@
+"""The page's messages: games played by them, what is refused, and that refusals change nothing."""
+
+import contextlib
+import json
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette")
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends.web import protocol, server
+from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.table import Shared
+
+HOME = "http://localhost"
+QUICK = "uct:8,evaluator=uniform,solver=no"
+WAIT = 60.0
+
+
+class Page:
+    """A visitor: sends requests, keeps what it was told last of each kind."""
+
+    def __init__(self, socket):
+        self.socket, self.last, self.heard = socket, {}, []
+
+    def hear(self, kind, test=lambda message: True):
+        """Reads on until a message of this kind that passes the test."""
+        until = time.monotonic() + WAIT
+        while time.monotonic() < until:
+            message = json.loads(self.socket.receive_text())
+            self.last[message["tell"]] = message
+            self.heard.append(message)
+            if message["tell"] == kind and test(message):
+                return message
+        raise AssertionError(f"no {kind}")
+
+    def ask(self, do, **fields):
+        self.socket.send_text(json.dumps({"do": do, **fields}))
+
+    def answer(self, do, **fields):
+        """Asks, and waits for the position or the error that answers."""
+        self.ask(do, **fields)
+        return self.hear_any("position", "error")
+
+    def hear_any(self, *kinds):
+        while True:
+            message = json.loads(self.socket.receive_text())
+            self.last[message["tell"]] = message
+            self.heard.append(message)
+            if message["tell"] in kinds:
+                return message
+
+    def play(self, name):
+        position = self.last["position"]
+        choice = next(c for c in position["choices"] if c["name"] == name)
+        return self.answer("play", action=choice["action"], number=position["number"])
+
+
+@pytest.fixture(scope="module")
+def client():
+    app = server.create(Shared(Offers({})), "tictactoe")
+    with TestClient(app, base_url=HOME) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def visit(client, players=("", "")):
+    with client.websocket_connect("ws://localhost/socket", headers={"origin": HOME}) as socket:
+        page = Page(socket)
+        page.hear("position")
+        if players is not None:
+            page.answer("seats", players=list(players))
+        yield page
+
+
+def state(page):
+    """What of a game a refusal must leave alone."""
+    page.ask("go")
+    told = page.hear("position")
+    return {k: told[k] for k in ("number", "codes", "moves", "players", "limit", "loop")}
+
+
+# -- playing ---------------------------------------------------------------------------------------------------------
+def test_two_humans_play_a_game(client):
+    with visit(client) as page:
+        for name in ("b2", "a1", "a3", "c1", "b1", "b3", "c3"):
+            page.play(name)
+        page.play("c2")
+        told = page.play("a2")
+        assert told["moves"][-1] == "a2"
+        assert told["result"]["text"].startswith("a draw")
+        assert told["choices"] == []
+        assert told["score"] == [["you", 0, 2, 0]]
+
+
+def test_a_machine_answers_and_tells_what_it_thinks(client):
+    with visit(client, ("", QUICK)) as page:
+        page.play("b2")
+        told = page.hear("position", lambda message: len(message["moves"]) == 2)
+        assert told["seat"] == 0
+        thought = [m for m in page.heard if m["tell"] == "thought" and m["final"]][-1]
+        assert thought["seat"] == 1
+        assert thought["by"] == QUICK
+        assert thought["name"] == told["moves"][1]
+        assert sum(move["visits"] for move in thought["moves"]) >= 8
+        undone = page.answer("undo")
+        assert undone["moves"] == [], "both moves are taken back, so that the human is to move"
+
+
+def test_a_hint_is_told_and_nothing_is_played(client):
+    with visit(client) as page:
+        page.answer("seats", players=["", QUICK])
+        number = page.last["position"]["number"]
+        page.ask("hint")
+        hint = page.hear("thought", lambda message: message["hint"])
+        assert hint["number"] == number
+        assert hint["line"][0]["number"] == 1
+        assert state(page)["moves"] == []
+
+
+def test_games_follow_each_other_with_sides_changed(client):
+    with visit(client, (QUICK, "random")) as page:
+        page.ask("loop", on=True, delay=0)
+        told = page.hear("position", lambda message: len(message["kept"]) >= 3)
+        page.ask("loop", on=False, delay=0)
+        assert [game["players"] for game in told["kept"][:2]] == [[QUICK, "random"], ["random", QUICK]]
+        assert sum(sum(row[1:]) for row in told["score"]) == 2 * len(told["kept"])
+
+
+def test_back_and_on_through_a_game(client):
+    with visit(client) as page:
+        for name in ("b2", "a1", "a3"):
+            page.play(name)
+        back = page.answer("undo", count=3)
+        assert (back["moves"], back["undone"]) == ([], 3)
+        assert page.answer("redo", count=2)["moves"] == ["b2", "a1"]
+        assert page.play("c3")["undone"] == 0
+
+
+def test_another_game_and_its_options(client):
+    with visit(client) as page:
+        page.ask("new", game="tictactoe", options={"width": "4"})
+        board = page.hear("board")
+        assert board["picture"] == [3, 4]
+        assert len(page.hear("position")["codes"]) == 12
+        error = page.answer("new", game="tictactoe", options={"widht": "4"})
+        assert "option" in error["text"]
+        assert len(state(page)["codes"]) == 12
+
+
+def test_a_position_and_a_link_are_put_up(client):
+    with visit(client) as page:
+        assert page.answer("setup", actions=[4, 0])["moves"] == ["b2", "a3"]
+        assert page.answer("setup", text="X.O/.X./... 1")["codes"] == [1, 0, 2, 0, 1, 0, 0, 0, 0]
+        before = state(page)
+        assert page.answer("setup", actions=[4, 4])["tell"] == "error"
+        assert state(page)["codes"] == before["codes"]
+
+
+def test_a_game_is_saved_and_loaded_again(client):
+    with visit(client) as page:
+        for name in ("b2", "a1", "a3"):
+            page.play(name)
+        page.ask("save", kind="json")
+        file = page.hear("file")
+        assert file["name"].startswith("tictactoe-")
+        page.answer("new")
+        page.ask("load", text=file["text"])
+        told = page.hear("position", lambda message: message["moves"])
+        assert told["moves"] == ["b2", "a1", "a3"]
+        assert told["paused"]
+        assert "sgf" in page.answer("save", kind="sgf")["text"].lower(), "Tic-tac-toe has none"
+        assert state(page)["moves"] == ["b2", "a1", "a3"]
+
+
+# -- refusals --------------------------------------------------------------------------------------------------------
+REFUSED = [
+    "",
+    "nonsense",
+    "[]",
+    "null",
+    "1e999",
+    '{"do": "dance"}',
+    '{"do": 7}',
+    '{"do": "play"}',
+    '{"do": "play", "action": "4", "number": 0}',
+    '{"do": "play", "action": true, "number": 0}',
+    '{"do": "play", "action": 4.0, "number": 0}',
+    '{"do": "play", "action": NaN, "number": 0}',
+    '{"do": "play", "action": -1, "number": 0}',
+    '{"do": "play", "action": 1e400, "number": 0}',
+    '{"do": "play", "action": 99999999999999999999, "number": 0}',
+    '{"do": "play", "action": 4, "number": 0, "file": "/etc/passwd"}',
+    '{"do": "new", "game": "chess"}',
+    '{"do": "new", "game": "../../etc/passwd"}',
+    '{"do": "new", "game": "tictactoe", "options": {"__class__": "x"}}',
+    '{"do": "new", "game": "tictactoe", "options": {"width": "99999999"}}',
+    '{"do": "new", "game": "tictactoe", "options": [1]}',
+    '{"do": "undo", "count": 7}',
+    '{"do": "redo"}',
+    '{"do": "seats", "players": ["uct:8"]}',
+    '{"do": "seats", "players": ["", "gumbel:8@/etc/passwd"]}',
+    '{"do": "seats", "players": ["", "gumbel:8@runs/x"]}',
+    '{"do": "seats", "players": ["", "gtp:\\"rm -rf x\\""]}',
+    '{"do": "seats", "players": ["", "uct:999999999999999"]}',
+    '{"do": "seats", "players": ["", 5]}',
+    '{"do": "budget", "seconds": 1e9}',
+    '{"do": "budget", "simulations": -4}',
+    '{"do": "loop", "on": 1}',
+    '{"do": "setup", "text": "X../... 0"}',
+    '{"do": "setup", "actions": [9]}',
+    '{"do": "load", "text": "(;GM[1]"}',
+    '{"do": "save", "kind": "../x"}',
+    "[" * 50_000,
+    '{"do":' * 10_000,
+    '{"do": "load", "text": "' + "x" * protocol.MOST_TEXT + '"}',
+]
+
+
+def test_what_is_refused_is_answered_and_changes_nothing(client):
+    with visit(client) as page:
+        page.play("b2")
+        before = state(page)
+        for text in REFUSED:
+            page.socket.send_text(text)
+            told = page.hear_any("error", "position")
+            assert told["tell"] == "error", text[:80]
+            assert "\n" not in told["text"]
+            assert len(told["text"]) < 2000
+            assert "Traceback" not in told["text"]
+        assert state(page) == before
+
+
+def test_a_page_that_is_behind_cannot_move(client):
+    with visit(client) as page:
+        number = page.last["position"]["number"]
+        page.play("b2")
+        assert "changed" in page.answer("play", action=0, number=number)["text"]
+
+
+def test_nobody_moves_for_the_machine(client):
+    with visit(client, ("uct:150000,evaluator=uniform,solver=no", "")) as page:
+        told = page.answer("play", action=0, number=page.last["position"]["number"])
+        assert "not your turn" in told["text"]
+        page.ask("stop")
+        assert len(page.hear("position", lambda message: message["moves"])["moves"]) == 1, "it moves when it is stopped"
+
+
+def test_names_of_networks_are_those_on_offer():
+    offers = Offers({"net": "tictactoe", "runs/a b": "go9"})
+    for spec in ("uct:8", "gumbel:64@net", "gumbel:64@net:120", "gumbel:8,considered=4@runs/a b"):
+        assert offers.check(spec) == spec
+    for spec in (
+        "gumbel:64@other",
+        "gumbel:64@net/../x",
+        "gumbel@netz",
+        "uct:8,book=../x",
+        "uct:8,book=/etc/passwd",
+        "gtp:x",
+    ):
+        with pytest.raises(UsageError):
+            offers.check(spec)
+
+
+# -- the way in ------------------------------------------------------------------------------------------------------
+def test_files_are_served_from_a_fixed_list(client):
+    assert client.get("/").status_code == 200
+    assert "script-src 'self'" in client.get("/").headers["content-security-policy"]
+    assert client.get("/board.js").headers["content-type"].startswith("text/javascript")
+    for path in (
+        "/static/../server.py",
+        "/%2e%2e/server.py",
+        "/..%2fserver.py",
+        "/server.py",
+        "/board.js%00",
+        "//etc/passwd",
+    ):
+        assert client.get(path).status_code == 404, path
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", ""]
+)
+def test_other_hosts_are_refused(client, host):
+    assert client.get("/", headers={"host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://localhost", "http://localhost:1", "", None])
+def test_pages_of_other_origins_open_no_socket(client, origin):
+    headers = {} if origin is None else {"origin": origin}
+    with (
+        pytest.raises(WebSocketDisconnect),
+        client.websocket_connect("ws://localhost/socket", headers=headers) as socket,
+    ):
+        socket.receive_text()
+
+
+def test_the_page_is_small():
+    size = sum((server.STATIC / name).stat().st_size for name, _ in server.FILES.values())
+    assert size < 150_000
+
+
+def test_nothing_on_the_page_reads_markup():
+    for name, _ in server.FILES.values():
+        text = (server.STATIC / name).read_text()
+        for word in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "Function(",
+            "DOMParser",
+        ):
+            assert word not in text, f"{name} has {word}"
+        assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), name
+        assert "https://" not in text
+
+
+def test_random_messages_harm_nobody(client):
+    """Fields of all kinds in requests of all kinds: each is answered, and the game can be gone on with."""
+    fuzz(client, 150)
+
+
+@pytest.mark.slow
+def test_ten_thousand_random_messages_harm_nobody(client):
+    fuzz(client, 10_000)
+
+
+def fuzz(client, count):
+    rng = np.random.default_rng(7)
+    words = ["", "b2", "you", "uct:8", "random", "x" * 500, "../x", "\x00", "🂡", "tictactoe", "-1", "X.O/.X./... 1"]
+    values = [None, True, 0, 1, -1, 4, 2**40, 0.5, -1e300, [], {}, [1, 2], ["", ""], {"width": "3"}, *words]
+    fields = ["action", "number", "count", "players", "game", "options", "text", "actions", "on", "delay", "kind", "x"]
+    kinds = [kind for kind in protocol.KINDS if kind not in ("stop", "analyse", "hint", "new", "seats", "swap", "draw")]
+    with visit(client) as page:
+        for number in range(count):
+            chosen = rng.choice(len(fields), rng.integers(0, 4), replace=False)
+            message = {fields[i]: values[rng.integers(len(values))] for i in chosen}
+            text = json.dumps({"do": str(rng.choice(kinds)), **message})
+            if rng.random() < 0.2:
+                cut = rng.integers(1, len(text))
+                text = text[:cut] + chr(rng.integers(1, 0x300)) + text[cut + 1 :]
+            with contextlib.suppress(UsageError):
+                protocol.read(text)
+            if number % (1 + count // 150) == 0:  # the socket takes so many a second
+                page.socket.send_text(text)
+                assert page.hear_any("error", "position", "file")["tell"] in ("error", "position", "file")
+        page.answer("loop", on=False)
+        page.answer("setup", text="... / ... / ... 0".replace(" / ", "/"))
+        assert page.play("b2")["moves"] == ["b2"]
