@@ -81,7 +81,7 @@ class Table:
         table = elo.fit(results, self._anchor({name for pair in results for name in (pair.a, pair.b)}))
         again = len(results) - len(records.once(results))
         repeated = [f"{again} pairs repeat a game of another pair, move for move, and are not counted"] if again else []
-        notes = [*notes, *repeated, *report.incidents(results)]
+        notes = [*notes, *repeated, *report.lopsided(results), *report.incidents(results)]
         if self.json:
             print(json.dumps(report.to_json(table) | {"remarks": list(notes)}))
         else:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -68,7 +69,8 @@ def rows(table: RatingTable) -> list[Row]:
 
 def ranking(table: RatingTable) -> Table:
     """The final table, for a terminal."""
-    grid = Table(title="Ratings", caption_justify="left", title_justify="left")
+    # narrow: names of players with a network are long, and a terminal has 80 columns
+    grid = Table(title="Ratings", title_justify="left", box=SIMPLE_HEAD, padding=0, pad_edge=False)
     for head, where in (("", "right"), ("name", "left"), ("Elo ± 95 %", "right"), ("games", "right")):
         grid.add_column(head, justify=where, overflow="fold", no_wrap=head == "Elo ± 95 %")  # type: ignore[arg-type]
     for head in ("score", "draws", "LOS"):
@@ -109,6 +111,15 @@ def remarks(table: RatingTable) -> list[str]:
             f"drew {_percent(drawn / total)}, lost {_percent(lost / total)}."
         )
     return out + list(table.notes)
+
+
+def lopsided(results: Iterable[PairResult]) -> list[str]:
+    """How many openings were won from the same seat by both: they cost games and tell nothing."""
+    pairs = list(results)
+    same = sum(pair.same_seat for pair in pairs)
+    if not same:
+        return []
+    return [f"{same:,} of {len(pairs):,} openings ({_percent(same / len(pairs))}) were won from the same seat by both."]
 
 
 def incidents(results: Iterable[PairResult]) -> list[str]:

@@ -1,9 +1,9 @@
 """Tables, pictures and JSON of a small pool."""
 
+import importlib.util
 import io
 import json
 import math
-import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -49,6 +49,23 @@ def test_the_table_says_everything(table):
     assert "+0 ± 0 (anchor)" in text
     assert "random is held fixed" in text
     assert "Moving first is worth" in text
+
+
+def test_a_terminal_of_80_columns_holds_a_long_name_in_one_line():
+    name = "gumbel:64@runs/connect4-cpu/12"
+    lines = printed(
+        fit(pool((name, "uct:400,c=1.4", 9, 4, 2), ("uct:400,c=1.4", "random", 12, 3, 1)), "random"), width=80
+    )
+    for agent in (name, "uct:400,c=1.4", "random"):
+        assert sum(agent in line for line in lines.splitlines()[:8]) == 1
+    assert max(len(line) for line in lines.splitlines()) <= 80
+
+
+def test_openings_that_a_seat_won_twice_are_counted():
+    pairs = pool(("a", "b", 2, 0, 1))
+    assert report.lopsided(pairs) == []
+    same = [PairResult("go9", "a", "b", 1.0, 0.0, "x"), PairResult("go9", "a", "b", 0.0, 1.0, "y")]
+    assert report.lopsided([*pairs, *same]) == ["2 of 5 openings (40.0 %) were won from the same seat by both."]
 
 
 def test_no_rating_without_its_error(table):
@@ -112,7 +129,7 @@ def test_hardly_anything_can_be_printed():
 
 
 def test_png_needs_matplotlib(table, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"--extra plot.*\.svg"):
         report.save_ladder(table, tmp_path / "ladder.png")
     with pytest.raises(UsageError, match=r"\.svg or \.png"):
