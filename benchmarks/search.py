@@ -21,8 +21,9 @@ from toy import Hashed, Toy
 from jaxgo.core import choice
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import state_bytes
-from jaxgo.core.play import Position
+from jaxgo.core.play import Position, advance
 from jaxgo.games import GAMES
+from jaxgo.search import mctx as dropin
 from jaxgo.search.base import Search
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
@@ -205,8 +206,9 @@ def ask_rule(options: Searches) -> None:
         for simulations in (32, 64):
             search = Gumbel(simulations=simulations, gumbel_scale=0.0, solver=False)
             actions = [
-                searching(s, model, root)()
-                for s in (search, replace(search, rule="mctx"), replace(search, parallel_leaves=1))
+                searching(search, model, root)(),
+                _scored_anew(model, root, simulations)(),
+                searching(replace(search, parallel_leaves=1), model, root)(),
             ]
             changed = ((actions[0] != actions[1]) & live).sum() / live.sum()
             harness.report(
@@ -215,6 +217,24 @@ def ask_rule(options: Searches) -> None:
                 positions=int(live.sum()),
                 one_leaf_equals_all=bool((actions[0] == actions[2]).all()),
             )
+
+
+def _scored_anew(model: Model, root: Position, simulations: int) -> Callable[[], Any]:
+    """The same search with mctx's rule, on the same tree."""
+
+    def recur(params: Any, key: Any, action: Any, states: Any) -> Any:
+        moved = jax.vmap(functools.partial(advance, model.game))(states, action)
+        judged = model.evaluate((), key, moved.state, jax.vmap(model.game.legal)(moved.state))
+        return dropin.RecurrentFnOutput(moved.reward, moved.discount, judged.logits, judged.value), moved.state
+
+    def run(key: Any, root: Position) -> Any:
+        legal = model.legal(root)
+        judged = model.evaluate((), key, root.state, legal)
+        first = dropin.RootFnOutput(judged.logits, judged.value, root.state)
+        options = {"invalid_actions": ~legal, "gumbel_scale": 0.0}
+        return dropin.gumbel_muzero_policy((), key, first, recur, simulations, **options).action
+
+    return _compiled(run, root)
 
 
 def _random_positions(model: Model, plies: int, games: int) -> Position:

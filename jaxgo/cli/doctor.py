@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxgo.cli.command import reader
 from jaxgo.core.errors import UsageError
 
-PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "orbax-checkpoint", "numpy")
+PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
 
 
 @dataclass(frozen=True)

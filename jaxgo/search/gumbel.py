@@ -3,12 +3,12 @@
 From "Policy improvement by planning with Gumbel" (Danihelka et al., 2022), as mctx defines it. Inside one halving
 phase every survivor gets the same visits whatever the order, and selection below the root reads only its own subtree,
 so all survivors of a round advance side by side, one leaf each, in one evaluator call. The survivors of a phase are
-picked at its boundary, as in the paper; `rule="mctx"` re-scores at every simulation as mctx does, one leaf at a time.
+picked at its boundary, as in the paper; mctx scores anew at every simulation, and so does `jaxgo.search.mctx`.
 """
 
 import dataclasses
 import math
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys
-from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import reuse, simulate
@@ -37,8 +37,6 @@ from jaxgo.search.edges import Edges, read_edges, root_edges
 from jaxgo.search.model import Model
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
-
-Rule = Literal["boundary", "mctx"]
 
 
 class GumbelState(NamedTuple):
@@ -70,11 +68,8 @@ class Gumbel(Search[GumbelState], Narrowing):
     gumbel_scale: float = 1.0  # of the Gumbel noise; 0 to play at full strength
     value_scale: float = 0.1
     visit_offset: float = 50.0
-    min_value_range: float = (
-        0.0  # q-values that differ by less are not stretched to the full scale; 0: all are, as in mctx
-    )
+    min_value_range: float = 0.0  # q-values that differ by less are not stretched to the full scale
     parallel_leaves: int = 0  # most leaves of one game in one evaluator call; 0: all survivors of a round
-    rule: Rule = "boundary"
     solver: bool = True
     nodes: int = 0  # room in the tree; 0: simulations + 1
 
@@ -84,8 +79,6 @@ class Gumbel(Search[GumbelState], Narrowing):
             raise UsageError(
                 "gumbel needs simulations and max_considered of at least 1, parallel_leaves and nodes of at least 0"
             )
-        if self.rule not in get_args(Rule):
-            raise unknown_name("rule of gumbel", self.rule, get_args(Rule))
         if self.min_value_range < 0:
             raise UsageError("gumbel needs min_value_range of at least 0")
 
@@ -109,10 +102,6 @@ class Gumbel(Search[GumbelState], Narrowing):
         check_room(self, state.tree, budget)
         model = model.seen_by(self)
         left = per_game(budget, state.done.shape[0], jnp.int32)
-        if self.rule == "mctx":
-            if isinstance(budget, int) and budget > self.simulations:
-                raise UsageError(f'rule="mctx" has a plan for {self.simulations} simulations only, not for {budget}')
-            return self._extend_as_mctx(model, params, key, state, jnp.minimum(left, self.simulations - state.done))
         # one loop for each width of the halving, so that late phases do not pay for the lanes of the first
         width = state.order.shape[1]
         while True:
@@ -245,24 +234,6 @@ class Gumbel(Search[GumbelState], Narrowing):
             rounds=jnp.where(ended, self._rounds(state.plan, state.breadth, considered), rounds),
         )
 
-    def _extend_as_mctx(
-        self, model: Model, params: Params, key: Array, state: GumbelState, left: Int32[Array, " B"]
-    ) -> GumbelState:
-        """One leaf at a time, the best root move being found anew at each among those whose turn it is."""
-        table = jnp.asarray(considered_visits(state.order.shape[1], self.simulations))
-
-        def step(carry: tuple[GumbelState, Int32[Array, " B"]]) -> tuple[GumbelState, Int32[Array, " B"]]:
-            state, left = carry
-            edges = root_edges(state.tree)
-            turn = table[state.breadth, jnp.minimum(state.done, self.simulations - 1)]
-            spent = edges.visits - state.before
-            best = _best(self._score(edges, state.noise, spent == turn[:, None]), 1)
-            state, visited = self._simulate(model, params, key, state, (left > 0)[:, None], best)
-            return state, trees.remaining(state.tree, left - visited)
-
-        carry = (state, trees.remaining(state.tree, left))
-        return jax.lax.while_loop(lambda carry: (carry[1] > 0).any(), step, carry)[0]
-
     # -- scores --------------------------------------------------------------------------------------
     def _completed_q(self, edges: Edges) -> Float32[Array, "L A"]:
         """Q-values scaled to logits; moves without visits get the mixed value of appendix D of the paper."""
@@ -296,21 +267,3 @@ class Gumbel(Search[GumbelState], Narrowing):
 def _best(score: Float32[Array, "B A"], count: int) -> Int32[Array, "B M"]:
     """The actions of the highest scores, the first of equals first."""
     return jax.lax.top_k(score, count)[1].astype(jnp.int32)
-
-
-def considered_visits(breadth: int, simulations: int) -> np.ndarray:
-    """`int32[breadth + 1, simulations]`: which visit count has its turn at each simulation, for every breadth."""
-    table = np.zeros((breadth + 1, simulations), np.int32)
-    for most in range(breadth + 1):
-        if most <= 1:
-            table[most] = np.arange(simulations)
-            continue
-        turns: list[int] = []
-        halvings, alive, visits = math.ceil(math.log2(most)), most, 0
-        while len(turns) < simulations:
-            for _ in range(max(1, simulations // (halvings * alive))):
-                turns += [visits] * alive
-                visits += 1
-            alive = max(2, alive // 2)
-        table[most] = turns[:simulations]
-    return table

@@ -119,13 +119,6 @@ class Model:
             result = jnp.where(won, _for_first(moved.to_play), result)
         return self._leaves(params, key, moved, legal, over, result, live)
 
-    def recur(
-        self, params: Params, key: Array, states: States, action: Int32[Array, " B"]
-    ) -> tuple[Transition, Evaluation]:
-        """Moves nodes as `mctx` wants it: rewards, discounts and values for the mover, dead positions judged too."""
-        moved = jax.vmap(functools.partial(play.advance, self.game))(states, action)
-        return moved, self.evaluate(params, key, moved.state, jax.vmap(self.game.legal)(moved.state))
-
     def _leaves(
         self,
         params: Params,

@@ -5,16 +5,16 @@ import re
 
 import jax
 import jax.numpy as jnp
-import mctx
 import numpy as np
 import pytest
+from judges import peer
 
 from jaxgo.cli import main as cli
 from jaxgo.core import play
 from jaxgo.evaluators import Heuristic
 from jaxgo.evaluators.base import Evaluation
 from jaxgo.games import make
-from jaxgo.search import Gumbel, Model, Uct, analysis
+from jaxgo.search import Model, Puct, Uct, analysis
 from jaxgo.search.mctx_tree import to_mctx
 from jaxgo.search.think import Limit, Thinker
 
@@ -124,29 +124,14 @@ def test_the_tree_is_that_of_mctx_on_the_same_inputs():
     game, games, simulations = make("connect4"), 2, 24
     model, key = Model(game, Hashed()), jax.random.key(0)
     root = model.start(key, games)
-    gumbel = Gumbel(simulations=simulations, gumbel_scale=0.0, rule="mctx", parallel_leaves=1, solver=False)
+    puct = Puct(simulations=simulations, solver=False)  # one leaf after the other, so the nodes have the same numbers
 
     def ours():
-        q = gumbel.begin(model, (), key, root)
-        return to_mctx(model, gumbel.extend(model, (), key, q, simulations).tree)
+        state = puct.begin(model, (), key, root)
+        return to_mctx(model, puct.extend(model, (), key, state, simulations).tree)
 
-    def theirs():
-        known = model.evaluate((), key, root.state, model.legal(root))
-
-        def recur(params, key, action, states):
-            moved, judged = model.recur(params, key, states, action)
-            output = mctx.RecurrentFnOutput(
-                reward=moved.reward, discount=moved.discount, prior_logits=judged.logits, value=judged.value
-            )
-            return output, moved.state
-
-        first = mctx.RootFnOutput(prior_logits=known.logits, value=known.value, embedding=root.state)
-        output = mctx.gumbel_muzero_policy(
-            (), key, first, recur, simulations, invalid_actions=~model.legal(root), gumbel_scale=0.0
-        )
-        return output.search_tree
-
-    a, b = jax.jit(ours)(), jax.jit(theirs)()
+    theirs = peer("muzero_policy", model, simulations, dirichlet_fraction=0.0)
+    a, b = jax.jit(ours)(), theirs(key, root).search_tree
     exact = ("node_visits", "parents", "action_from_parent", "children_index", "children_visits", "children_discounts")
     for field in exact:
         np.testing.assert_array_equal(np.asarray(getattr(a, field)), np.asarray(getattr(b, field)), err_msg=field)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import mctx
 import numpy as np
 import pytest
+from mctx._src import seq_halving
 
 from jaxgo.core.errors import UsageError
 from jaxgo.search import mctx as dropin
@@ -209,6 +210,12 @@ def test_the_loop_may_be_ones_own():
         lambda k: dropin.muzero_policy(1.0, k, root_of(dropin, 2), model, 4, loop_fn=loop), jax.random.key(0)
     )
     assert calls == [(0, 4)]
+
+
+def test_the_schedule_is_that_of_mctx():
+    for simulations in range(1, 129):
+        theirs = seq_halving.get_table_of_considered_visits(16, simulations)
+        np.testing.assert_array_equal(dropin.considered_visits(16, simulations), theirs)
 
 
 def test_nonsense_is_refused():
