@@ -21,7 +21,7 @@ import numpy as np
 import tyro
 from training import elo, player, train_ours
 
-from jaxgo.agents import Agent
+from jaxgo.players import Player
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError, unknown_name
@@ -69,7 +69,7 @@ def changed(config: TrainConfig, changes: dict[str, Any]) -> TrainConfig:
     return config
 
 
-def players(options: Ablations, config: TrainConfig, name: str) -> list[Agent]:
+def players(options: Ablations, config: TrainConfig, name: str) -> list[Player]:
     """The last players of runs with different seeds."""
     made = []
     for seed in range(options.seeds):
@@ -81,7 +81,7 @@ def players(options: Ablations, config: TrainConfig, name: str) -> list[Agent]:
     return made
 
 
-def compare(options: Ablations, ours: list[Agent], plain: list[Agent]) -> dict[str, float]:
+def compare(options: Ablations, ours: list[Player], plain: list[Player]) -> dict[str, float]:
     """How the first runs score against the second."""
     game = plain[0].model.game
     shares, errors = [], []

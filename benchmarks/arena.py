@@ -28,11 +28,11 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from jaxgo.agents import Agent, load_agent
+from jaxgo.players import Player, load_player
 from jaxgo.arena import elo
 from jaxgo.arena.match import Score, play_match
 from jaxgo.arena.openings import random_openings
-from jaxgo.arena.players import load_player
+from jaxgo.players import load_player
 from jaxgo.arena.records import PairResult
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError, unknown_name
@@ -112,7 +112,7 @@ def rate_of(run: Callable[[Any, Any], Any], positions: list[Any], seconds: float
     return plies / done, done / (time.perf_counter() - began)
 
 
-def one_by_one(agent: Agent) -> Callable[[Any, Any], int]:
+def one_by_one(agent: Player) -> Callable[[Any, Any], int]:
     """One game as arenas usually play it: compiled searches and moves, called from a loop in Python."""
     model = agent.model
     think = jax.jit(lambda key, position: agent.search.run(model, agent.params, key, position).action)
@@ -128,7 +128,7 @@ def one_by_one(agent: Agent) -> Callable[[Any, Any], int]:
     return run
 
 
-def single_game(agent: Agent, key: Any, position: Any) -> Any:
+def single_game(agent: Player, key: Any, position: Any) -> Any:
     """Plays one game, in a batch of one, to its end; returns how many moves that took."""
     model = agent.model
 
@@ -187,7 +187,7 @@ def ask_seats(options: Arena) -> None:
     worst = 0.0
     for name in wanted:
         game = GAMES[name]
-        agent = load_agent("random", game)
+        agent = load_player("random", game)
         start = jax.tree.map(lambda x: jnp.stack([x] * 500), play.start(game, jax.random.key(0)))
         score = play_match(agent, agent, jax.random.key(3), start)
         fast = int((score.first == 1).sum() + (score.second == 0).sum())

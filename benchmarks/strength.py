@@ -14,7 +14,7 @@ import harness
 import jax
 import tyro
 
-from jaxgo.agents import Agent, load_agent
+from jaxgo.players import Player, load_player
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
@@ -52,7 +52,7 @@ class Strength:
     """How long the speed of each agent is measured."""
 
 
-def speed(agent: Agent, root: Position, seconds: float) -> float:
+def speed(agent: Player, root: Position, seconds: float) -> float:
     """Moves a second in all these positions at once."""
     search = jax.jit(lambda key, root: agent.search.run(agent.model, agent.params, key, root).action)
     jax.block_until_ready(search(jax.random.key(0), root))
@@ -64,10 +64,10 @@ def main() -> None:
     options = tyro.cli(Strength)
     try:
         game = make("connect4")
-        opponent = load_agent(options.against, game)
+        opponent = load_player(options.against, game)
         openings = random_openings(game, plies=options.plies).positions(range(options.pairs))
         for spec in options.agents:
-            agent = load_agent(spec, game)
+            agent = load_player(spec, game)
             score = play_match(agent, opponent, jax.random.key(1), openings)
             harness.report(
                 f"strength/{spec}",

@@ -25,7 +25,7 @@ import tyro
 from jax.sharding import Mesh
 from walk import Walk
 
-from jaxgo.agents import Agent
+from jaxgo.players import Player
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core import play
@@ -38,7 +38,7 @@ from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.system import devices
-from jaxgo.system.rundir import RunDir, load_player
+from jaxgo.system.rundir import RunDir, load_weights
 from jaxgo.training.config import Budget, TrainConfig, to_json
 from jaxgo.training.loop import Loop, train
 from jaxgo.training.presets import PRESETS
@@ -202,7 +202,7 @@ def train_ours(config: TrainConfig, minutes: float, folder: Path) -> tuple[Any, 
     began = time.perf_counter()
     with RunDir(folder, to_json(config)) as run:
         train(config, run, lambda report: None)
-    return load_player(folder)[1], time.perf_counter() - began
+    return load_weights(folder)[1], time.perf_counter() - began
 
 
 def bar_smoke(options: Training) -> None:
@@ -228,7 +228,7 @@ def bar_strength(options: Training) -> None:
     game = GAMES["connect4"]
     ours = player("jaxgo", config, params, 64)
     variables = jax.device_get(loop.learnt.variables)  # learnt on one device, and the match is played on all
-    theirs = Agent("pgx + mctx", Gumbel(simulations=64, gumbel_scale=0.0), Model(game, Network(loop.net)), variables)
+    theirs = Player("pgx + mctx", Gumbel(simulations=64, gumbel_scale=0.0), Model(game, Network(loop.net)), variables)
     openings = random_openings(game, seed=1).positions(range(options.pairs))
     score = play_match(ours, theirs, jax.random.key(3), openings)
     low, high = elo(score.mean - 1.96 * score.error), elo(score.mean + 1.96 * score.error)
@@ -252,10 +252,10 @@ def quiet(config: TrainConfig, **changes: Any) -> Search:
     return dataclasses.replace(search, gumbel_scale=0.0, **changes)
 
 
-def player(name: str, config: TrainConfig, params: Any, simulations: int) -> Agent:
+def player(name: str, config: TrainConfig, params: Any, simulations: int) -> Player:
     """The player of a run as it plays to win, with these weights."""
     game = config.make_game()
-    return Agent(name, quiet(config, simulations=simulations), Model(game, Network(config.net.module(game))), params)
+    return Player(name, quiet(config, simulations=simulations), Model(game, Network(config.net.module(game))), params)
 
 
 def elo(share: float) -> float:

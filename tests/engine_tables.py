@@ -13,7 +13,7 @@ import numpy as np
 from jaxgo.arena.engines import referee
 from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.specs import is_engine, read_engine
-from jaxgo.arena.players import load_player
+from jaxgo.players import load_player
 from jaxgo.games import make
 
 HERE = Path(__file__).parent / "arena" / "engines"

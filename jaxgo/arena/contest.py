@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from jaxgo.arena import elo
@@ -10,6 +9,7 @@ from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.players import must_differ
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,13 +32,6 @@ class Contest:
         if not 0 <= self.seed < 2**31:
             raise UsageError(f"the seed is a whole number from 0 to {2**31 - 1}, not {self.seed}")
         must_differ(self.agents)
-
-
-def must_differ(names: Sequence[str]) -> None:
-    """A UsageError where two agents have one name."""
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise UsageError(f"{min(twice)} is given twice; agents of a tournament must differ")
 
 
 @dataclasses.dataclass(frozen=True)

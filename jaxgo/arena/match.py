@@ -10,7 +10,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float32, Int, Int32
 
-from jaxgo.agents import Agent
+from jaxgo.players import Player
 from jaxgo.arena import program
 from jaxgo.arena.program import Queues
 from jaxgo.core.errors import UsageError
@@ -59,8 +59,8 @@ class Score(NamedTuple):
 
 
 def play_match(
-    a: Agent,
-    b: Agent,
+    a: Player,
+    b: Player,
     key: Array,
     openings: Position,
     *,
@@ -87,7 +87,7 @@ class Pool:
 
     def __init__(
         self,
-        agents: Sequence[Agent],
+        agents: Sequence[Player],
         capacity: int,
         slots: int | None = None,
         mesh: Mesh | None = None,
@@ -174,10 +174,10 @@ class Pool:
         return Queues(jnp.asarray(partner), every, keyed, jnp.asarray(side), jnp.asarray(given), *self._heat)
 
 
-def _room(agents: Sequence[Agent], mesh: Mesh) -> int:
+def _room(agents: Sequence[Player], mesh: Mesh) -> int:
     """How many slots a row may have: as many as the trees of the largest agent leave memory for."""
 
-    def begin(agent: Agent) -> Any:
+    def begin(agent: Player) -> Any:
         root = agent.model.start(jax.random.key(0), 1)
         return agent.search.begin(agent.model, agent.params, jax.random.key(0), root)
 

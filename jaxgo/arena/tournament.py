@@ -17,15 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxgo.agents import Agent
+from jaxgo.players import Player, load_player, must_differ
 from jaxgo.arena import games_file, records
-from jaxgo.arena.contest import Contest, Progress, must_differ
+from jaxgo.arena.contest import Contest, Progress
 from jaxgo.arena.engines import referee
 from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.specs import External, is_engine, read_engine
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings
-from jaxgo.arena.players import checkpoint, draws_luck, load_player
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Match, Schedule, groups
 from jaxgo.arena.tally import five
@@ -64,15 +63,15 @@ class Tournament:
         self.players = [_load(spec, contest.game) for spec in contest.agents]
         self.names = [player.name for player in self.players]
         must_differ(self.names)  # however they were typed
-        self._hashes = [checkpoint(player) if isinstance(player, Agent) else "" for player in self.players]
+        self._hashes = [player.fingerprint() if isinstance(player, Player) else "" for player in self.players]
         warm = contest.temperature > 0 and contest.hot_plies > 0
-        self._luck = [warm or (isinstance(player, Agent) and draws_luck(player)) for player in self.players]
+        self._luck = [warm or (isinstance(player, Player) and player.lucky) for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
         self.chunk = min(chunk or (CHUNK if steady else SHORT_CHUNK), schedule.pairs)
         # by name, so that the same agents in another order are the same program; engines play elsewhere
         order = sorted(range(len(self.names)), key=lambda i: self.names[i])
-        self._row = {i: row for row, i in enumerate(i for i in order if isinstance(self.players[i], Agent))}
-        agents = [player for i in order if isinstance(player := self.players[i], Agent)]
+        self._row = {i: row for row, i in enumerate(i for i in order if isinstance(self.players[i], Player))}
+        agents = [player for i in order if isinstance(player := self.players[i], Player)]
         heat = contest.temperature, contest.hot_plies
         self._pool = Pool(agents, self.chunk, slots, None, *heat) if len(agents) > 1 else None
         self._games, self._seconds, self._compiled = 0, 0.0, False
@@ -159,9 +158,9 @@ class Tournament:
         found: dict[Match, dict[int, PairResult]] = {}
         for pair in self._known.values():
             for name, code in zip((pair.a, pair.b), pair.checkpoints, strict=True):
-                if self._is_ours(pair) and name in number and self._hashes[number[name]] != code:
+                if self._is_ours(pair) and name in number and code and self._hashes[number[name]] != code:
                     raise UsageError(
-                        f"{self.path} holds results of {name} with other parameters; name its checkpoint, "
+                        f"{self.path} holds results of another {name}, with other weights or settings; name its step, "
                         "or write to another file"
                     )
             if {pair.a, pair.b} <= number.keys() and pair.seed == self.contest.seed:
@@ -326,5 +325,5 @@ def _of_lane(score: Score, lane: int) -> tuple[tuple[float, float], list[list[in
     return (float(score.first[lane]), float(score.second[lane])), score.line(lane)
 
 
-def _load(spec: str, game: Game[Any]) -> Agent | External:
+def _load(spec: str, game: Game[Any]) -> Player | External:
     return read_engine(spec, game) if is_engine(spec) else load_player(spec, game)

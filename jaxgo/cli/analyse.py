@@ -46,7 +46,7 @@ class Analyse:
         import jax
         import jax.numpy as jnp
 
-        from jaxgo import agents
+        from jaxgo import players
         from jaxgo.core import play
         from jaxgo.core.replay import replay, split_moves
         from jaxgo.games.names import read_game
@@ -57,7 +57,7 @@ class Analyse:
         if self.json and self.dagaz:
             raise UsageError("--json and --dagaz are two ways to print the same; choose one")
         game = read_game(self.name, self.option)
-        agent = agents.load_agent(self.agent, game)
+        agent = players.load_player(self.agent, game)
         position, _ = replay(game, split_moves(self.moves))
         if bool(play.over(game, position)):
             raise UsageError(f"the game is over after --moves {self.moves}; leave the last move out")

@@ -9,7 +9,7 @@ from pathlib import Path
 import jax
 from rich.console import Console
 
-from jaxgo.agents import load_agent
+from jaxgo.players import load_player
 from jaxgo.arena import elo, records
 from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.cli.train_words import Job, list_presets, parse
@@ -126,7 +126,7 @@ def check(config: TrainConfig) -> None:
     trainer = Trainer(config, devices.make_mesh())
     game, _, _ = trainer.game, trainer.heads, trainer.book
     for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final]):
-        load_agent(spec, game)
+        load_player(spec, game)
     gate.check(config.gate, game, config.seed)
     machine.check(trainer)
 

@@ -36,6 +36,11 @@ class Evaluator(abc.ABC):
         """Hook: the same judgements by the program that is fastest on this platform: cpu, gpu or tpu."""
         return self
 
+    @property
+    def lucky(self) -> bool:
+        """Whether it draws luck, so that the same position is not judged the same twice."""
+        return False
+
     @abc.abstractmethod
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         """Judges a batch. The key is consumed."""

@@ -29,6 +29,10 @@ class Mix(Evaluator):
     def on(self, platform: str) -> "Mix":
         return dataclasses.replace(self, first=self.first.on(platform), second=self.second.on(platform))
 
+    @property
+    def lucky(self) -> bool:
+        return self.first.lucky or self.second.lucky
+
     def init(self, game: Game[Any], key: Array) -> Params:
         first, second = jax.random.split(key)
         return self.first.init(game, first), self.second.init(game, second)

@@ -56,6 +56,10 @@ class Rollout(Evaluator):
         if self.prior not in get_args(Prior):
             raise unknown_name("prior of rollout", self.prior, get_args(Prior))
 
+    @property
+    def lucky(self) -> bool:
+        return True
+
     def init(self, game: Game[Any], key: Array) -> Params:
         return () if self.advisor is None else self.advisor.init(game, key)
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jaxgo.agents import Agent, load_agent
+from jaxgo.players import Player, load_player
 from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -36,8 +36,8 @@ class Session:
         self._lock = threading.RLock()
         self._board = boards.begin(game, seed=seed)
         self._number = 0
-        self._seats: list[Agent | None] = [None] * game.players
-        self._adviser: Agent | None = None
+        self._seats: list[Player | None] = [None] * game.players
+        self._adviser: Player | None = None
         self._minds: dict[int, Mind] = {}  # of each seat, and the adviser's
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._open: list[Thinking] = []
@@ -163,7 +163,7 @@ class Session:
 
     # -- players -----------------------------------------------------------------------------------------------
     @property
-    def seats(self) -> list[Agent | None]:
+    def seats(self) -> list[Player | None]:
         """Who plays each seat; None is a human."""
         return list(self._seats)
 
@@ -172,19 +172,19 @@ class Session:
         """`idle`, `warming up` (compiling, before any clock starts) or `thinking`."""
         return self._state
 
-    def set_player(self, seat: int, player: str | Agent | None) -> Thinking | None:
+    def set_player(self, seat: int, player: str | Player | None) -> Thinking | None:
         """Gives a seat to a player (a spec is read), or to a human; the player is warmed up in the background."""
         with self._lock:
             if not 0 <= seat < len(self._seats):
                 raise UsageError(f"there is no seat {seat}; seats are {', '.join(map(str, range(len(self._seats))))}")
-            found = load_agent(player, self.game) if isinstance(player, str) else player
+            found = load_player(player, self.game) if isinstance(player, str) else player
             self._seats[seat] = found
             return None if found is None else self._warm_up(seat, found)
 
-    def set_adviser(self, player: str | Agent) -> Thinking:
+    def set_adviser(self, player: str | Player) -> Thinking:
         """Who gives hints and analyses for seats of humans."""
         with self._lock:
-            self._adviser = load_agent(player, self.game) if isinstance(player, str) else player
+            self._adviser = load_player(player, self.game) if isinstance(player, str) else player
             return self._warm_up(ASIDE, self._adviser)
 
     def warm_up(self) -> Thinking:
@@ -204,7 +204,7 @@ class Session:
         with self._lock:
             found = self._seats[seat] or self._adviser or next((p for p in self._seats if p), None)
             if found is None:
-                found = self._adviser = load_agent(ADVISER, self.game)
+                found = self._adviser = load_player(ADVISER, self.game)
             return found
 
     # -- thinking ----------------------------------------------------------------------------------------------
@@ -268,13 +268,13 @@ class Session:
             if player is not None:
                 self._warm_up(seat, player, start)
 
-    def _mind(self, seat: int, player: Agent) -> Mind:
+    def _mind(self, seat: int, player: Player) -> Mind:
         known = self._minds.get(seat)
         if known is None or known.player is not player:
             known = self._minds[seat] = Mind(player, self._room_bytes)
         return known
 
-    def _warm_up(self, seat: int, player: Agent, board: Board | None = None) -> Thinking:
+    def _warm_up(self, seat: int, player: Player, board: Board | None = None) -> Thinking:
         mind, thinking = self._mind(seat, player), Thinking(self._number)
         board = board or self._board
 
@@ -346,10 +346,10 @@ class Session:
             job()
 
 
-def _try(spec: str | None, game: Game[Any]) -> Agent | None:
+def _try(spec: str | None, game: Game[Any]) -> Player | None:
     if spec is None:
         return None
     try:
-        return load_agent(spec, game)
+        return load_player(spec, game)
     except UsageError:
         return None

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgo.agents import Agent
+from jaxgo.players import Player
 from jaxgo.core.game import Game, state_bytes
 from jaxgo.core.play import Position
 from jaxgo.frontends.board import Board, look
@@ -75,7 +75,7 @@ class Thinking:
 class Mind:
     """A player at work on one session's boards: keeps its tree from move to move while the game just goes on."""
 
-    def __init__(self, player: Agent, room_bytes: int = ROOM_BYTES) -> None:
+    def __init__(self, player: Player, room_bytes: int = ROOM_BYTES) -> None:
         self.player = player
         self._thinker = Thinker(
             with_room(player.search, player.model.game, room_bytes),

@@ -3,6 +3,10 @@
 Settings of programs that people know are in `presets.py`.
 """
 
+import dataclasses
+from typing import Any
+
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.attack import Attack
 from jaxgo.search.base import Search, SearchResult, SearchState
@@ -26,6 +30,28 @@ SEARCHES: dict[str, Search] = {
     "threats": Attack(),
 }
 
+
+def to_json(search: Search) -> dict[str, Any]:
+    """A search as plain data, its name first; a UsageError for one that has none."""
+    kind = next((name for name, known in SEARCHES.items() if type(known) is type(search)), None)
+    if kind is None:
+        raise UsageError(f"{type(search).__name__} is not among the SEARCHES, so no file can name it; put it there")
+    return {"kind": kind, **dataclasses.asdict(search)}  # type: ignore[call-overload]
+
+
+def from_json(data: dict[str, Any]) -> Search:
+    """The search that `to_json` wrote."""
+    fields = dict(data)
+    kind = fields.pop("kind", None)
+    if kind not in SEARCHES:
+        raise unknown_name("search", kind, SEARCHES)
+    valid = {field.name for field in dataclasses.fields(SEARCHES[kind])}  # type: ignore[arg-type]
+    if unknown := fields.keys() - valid:
+        raise UsageError(f"a search of kind {kind} has no setting {min(unknown)!r}; it has: {', '.join(sorted(valid))}")
+    made: Search = dataclasses.replace(SEARCHES[kind], **fields)  # type: ignore[type-var]
+    return made
+
+
 __all__ = [
     "PRESETS",
     "SEARCHES",
@@ -41,4 +67,6 @@ __all__ = [
     "SearchResult",
     "SearchState",
     "Uct",
+    "from_json",
+    "to_json",
 ]

@@ -139,6 +139,11 @@ class Search(abc.ABC, Generic[S]):
         """Simulations of one whole search; 0: there is nothing to simulate."""
 
     @property
+    def lucky(self) -> bool:
+        """Whether it draws luck at every move, so that no two searches need be the same; ties do not count."""
+        return False
+
+    @property
     def resumable(self) -> bool:
         """Whether `extend` takes any budget, traced ones too; otherwise only its whole `budget`, as a plain number."""
         return True

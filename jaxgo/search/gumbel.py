@@ -86,6 +86,10 @@ class Gumbel(Search[GumbelState], Narrowing):
     def budget(self) -> int:
         return self.simulations
 
+    @property
+    def lucky(self) -> bool:
+        return self.gumbel_scale > 0
+
     def quiet(self) -> "Gumbel":
         """Without Gumbel noise: of the moves considered, the best one by what is known."""
         return dataclasses.replace(self, gumbel_scale=0.0)

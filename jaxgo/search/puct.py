@@ -44,6 +44,10 @@ class Puct(Bandit):
         if self.fpu not in get_args(Fpu):
             raise unknown_name("fpu of puct", self.fpu, get_args(Fpu))
 
+    @property
+    def lucky(self) -> bool:
+        return self.noise > 0
+
     def quiet(self) -> "Puct":
         """Without Dirichlet noise and forced playouts, which are for self-play."""
         return dataclasses.replace(self, noise=0.0, forced=0.0)

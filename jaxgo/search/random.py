@@ -31,6 +31,10 @@ class Random(Search[RandomState]):
     def budget(self) -> int:
         return 0
 
+    @property
+    def lucky(self) -> bool:
+        return True
+
     def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> RandomState:

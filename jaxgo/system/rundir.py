@@ -22,11 +22,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system import players
+from jaxgo.system import weights
 from jaxgo.system.files import Lock, checksums, write_whole
-from jaxgo.system.players import load_player
+from jaxgo.system.weights import load_weights
 
-__all__ = ["RunDir", "load_player"]
+__all__ = ["RunDir", "load_weights"]
 
 FORMAT = 1
 CONFIG, LOCK, MANIFEST, STEPS = "config.json", "lock", "MANIFEST.json", "checkpoints"
@@ -224,13 +224,13 @@ class RunDir:
         return self._orbax
 
     # -- players ---------------------------------------------------------------------------------------------
-    def save_player(self, step: int, params: Any, about: Mapping[str, Any], name: str = "") -> Path | None:
+    def save_weights(self, step: int, params: Any, about: Mapping[str, Any], name: str = "") -> Path | None:
         """Keeps weights to play with, and what they belong to; all of them stay, for the ladder, but under a `name`."""
-        path = self.path / players.FOLDER / f"{name or f'{step:08d}'}.npz"
+        path = self.path / weights.FOLDER / f"{name or f'{step:08d}'}.npz"
         if jax.process_index() != 0:
             return None
         try:
-            players.save_player(path, jax.device_get(params), {"step": step, **about})
+            weights.save_weights(path, jax.device_get(params), {"step": step, **about})
         except OSError as fault:
             self.say(f"the weights of step {step} could not be saved in {self.path} ({fault.strerror})")
             return None

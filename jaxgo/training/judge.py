@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgo.agents import Agent, load_agent
+from jaxgo.players import Player, load_player
 from jaxgo.arena import elo, games_file, records
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings, random_openings
@@ -149,7 +149,7 @@ class Judge:
         return some[max(0, len(some) - self._config.past) :]
 
     def name(self, iteration: int) -> str:
-        """The spec of the run's player at an iteration, as `load_agent` reads it."""
+        """The spec of the run's player at an iteration, as `load_player` reads it."""
         search = self._search()
         kind = type(search).__name__.lower()
         budget = f":{search.budget}" if search.budget else ""
@@ -168,8 +168,8 @@ class Judge:
     def _make_pool(self, player: _Player) -> Pool:
         """The pool with this player in its first place."""
         if self._pool is None:
-            own = Agent(player.name, self._search(), self._trainer.model, player.params)
-            plain = [load_agent(spec, self._trainer.game) for spec in self._plain]
+            own = Player(player.name, self._search(), self._trainer.model, player.params)
+            plain = [load_player(spec, self._trainer.game) for spec in self._plain]
             most = max(self._config.pairs, self._config.final_pairs)
             agents = [own] * self._own + plain
             self._pool = Pool(agents, most, self._config.slots or None, self._trainer.mesh)

@@ -154,14 +154,14 @@ class Loop:
             played=jax.device_put(played, self.state.played.sharding),
         )
         self.run.save(self.iteration, self.state)
-        self.run.save_player(self.iteration, self.state.learner.average, about(self.config))
+        self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
         self._saved = self.seconds
 
     def judge(self, final: bool = False) -> None:
         """Measures the player of now."""
         self._watch(Report("judge", self.iteration, self.seconds, {}))
         if not final:
-            self.run.save_player(self.iteration, self.state.learner.average, about(self.config))
+            self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
         found = self._judge(self.iteration, self.state.learner.average, final)
         self._judged = self.seconds
         if found:
@@ -180,14 +180,14 @@ class Loop:
         best = Best(jax.tree.map(jnp.copy, newest), now, now) if better else best._replace(tested=now)
         self.state = self.state._replace(best=best)
         if better:
-            self.run.save_player(self.iteration, newest, about(self.config))
+            self.run.save_weights(self.iteration, newest, about(self.config))
             self._keep_best(best)
         said = {"accepted": better, "llr": verdict.llr, "pairs": verdict.pairs, "elo": verdict.elo.value}
         self._watch(Report("gate", self.iteration, self.seconds, {"gate": {"player": int(best.step), **said}}))
         return True
 
     def _keep_best(self, best: Best) -> None:
-        self.run.save_player(int(best.step), best.params, about(self.config), BEST)
+        self.run.save_weights(int(best.step), best.params, about(self.config), BEST)
 
     def _hear(self) -> None:
         """Fetches the numbers of the oldest iteration under way and passes them on."""

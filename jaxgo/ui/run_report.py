@@ -15,7 +15,7 @@ from jaxgo.arena import games_file, records
 from jaxgo.core.errors import UsageError
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import Row, read_rows
-from jaxgo.system.rundir import load_player, read_config
+from jaxgo.system.rundir import load_weights, read_config
 from jaxgo.training.config import TrainConfig, from_json
 from jaxgo.training.judge import GAMES, MATCHES
 from jaxgo.ui import board_view, policy_preview
@@ -37,7 +37,7 @@ def write(run: Path) -> list[str]:
     else:
         write_whole(run / CURVES, picture[0])
     try:
-        about, params = load_player(run)
+        about, params = load_weights(run)
         preview: PolicyPreview | None = policy_preview.read(config, params)
     except UsageError:
         about, preview = {}, None

@@ -5,7 +5,7 @@ import sys
 import pytest
 from engine_tables import GO, GOMOKU, PATIENT, gtp, play
 
-from jaxgo.agents import load_agent
+from jaxgo.players import load_player
 from jaxgo.arena import records
 from jaxgo.arena.contest import Contest
 from jaxgo.arena.engines.protocols import Limits
@@ -81,7 +81,7 @@ def test_one_engine_in_two_spellings_is_one_agent(openings):
 
 def test_outside_the_arena():
     with pytest.raises(UsageError, match=r"only eval\.py can play"):
-        load_agent("gtp:gnugo --mode gtp", GO)
+        load_player("gtp:gnugo --mode gtp", GO)
 
 
 @pytest.mark.parametrize("wrong", [{"move": 0.0}, {"start": float("nan")}, {"at_once": 0}])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support import Host
 
-from jaxgo.agents import Agent, load_agent
+from jaxgo.players import Player, load_player
 from jaxgo.arena import program
 from jaxgo.arena.match import Pool, Score, play_match
-from jaxgo.arena.players import checkpoint, load_player, without_noise
+from jaxgo.players import checkpoint, load_player, without_noise
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Evaluation, Evaluator
 from jaxgo.games import make
@@ -24,11 +24,11 @@ TICTACTOE = make("tictactoe")
 
 
 def agents(*specs, game=TICTACTOE):
-    return [load_agent(spec, game) for spec in specs]
+    return [load_player(spec, game) for spec in specs]
 
 
 def starts(game, count):
-    return load_agent("random", game).model.start(jax.random.key(0), count)
+    return load_player("random", game).model.start(jax.random.key(0), count)
 
 
 def replay(game, moves) -> Host:
@@ -168,7 +168,7 @@ def test_mistakes_are_named(crowd):
 
 def test_an_agent_that_is_broken_stops_the_match():
     game = make("tictactoe")
-    broken = Agent("broken", SEARCHES["greedy"], Model(game, Broken()), ())
+    broken = Player("broken", SEARCHES["greedy"], Model(game, Broken()), ())
     with pytest.raises(EvaluatorError, match=r"broken: .* gave NaN"):
         play_match(broken, *agents("random"), jax.random.key(0), starts(game, 1))
 
@@ -194,7 +194,7 @@ def test_agents_that_differ_only_in_their_weights_play_each_their_own():
     game = make("tictactoe")
     likes = {"first": -np.arange(9.0), "last": np.arange(9.0), "middle": -np.abs(np.arange(9.0) - 4)}
     model = Model(game, Liking())
-    three = [Agent(n, SEARCHES["greedy"], model, jnp.asarray(w, jnp.float32)) for n, w in likes.items()]
+    three = [Player(n, SEARCHES["greedy"], model, jnp.asarray(w, jnp.float32)) for n, w in likes.items()]
     pool = Pool(three, capacity=1)
     for a, b in ((0, 1), (1, 2), (2, 0)):
         pool.begin([(a, b)], [starts(game, 1)], [jax.random.split(jax.random.key(0), 1)])

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgo.agents import load_agent
+from jaxgo.players import load_player
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
@@ -44,7 +44,7 @@ THREE_TO_THE_END = dataclasses.replace(TO_THE_END, count=3)
     ],
 )
 def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
-    agent = load_agent(spec, GAME)
+    agent = load_player(spec, GAME)
     assert agent.name == spec
     assert agent.search == search
     assert agent.model.evaluator == evaluator
@@ -73,7 +73,7 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
 )
 def test_a_wrong_word_is_named(spec, said):
     with pytest.raises(UsageError) as caught:
-        load_agent(spec, GAME)
+        load_player(spec, GAME)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -86,8 +86,8 @@ def test_shipped_weights_play_better_than_chance(name):
     assert (SHIPPED / f"{name}.npz").stat().st_size < 8e6
     game = make(about["game"], **about["options"])
     score = play_match(
-        load_agent(f"greedy@{name}", game),
-        load_agent("random", game),
+        load_player(f"greedy@{name}", game),
+        load_player("random", game),
         jax.random.key(0),
         random_openings(game).positions(range(32)),
     )
@@ -95,7 +95,7 @@ def test_shipped_weights_play_better_than_chance(name):
 
 
 def test_an_agent_plays():
-    agent = load_agent("uct:30", GAME)
+    agent = load_player("uct:30", GAME)
     root = agent.model.start(jax.random.key(0), 2)
     run = jax.jit(lambda key: agent.search.run(agent.model, agent.params, key, root))
     result = run(jax.random.key(1))

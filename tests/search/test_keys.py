@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgo.agents import load_agent
+from jaxgo.players import load_player
 from jaxgo.core import keys
 from jaxgo.games import make
 
@@ -57,7 +57,7 @@ def test_every_game_uses_its_own_key():
     ],
 )
 def test_games_that_change_places_keep_their_luck(spec, temperature):
-    agent = load_agent(spec, make("tictactoe"))
+    agent = load_player(spec, make("tictactoe"))
     root = agent.model.start(jax.random.key(0), 3)
     root, _ = agent.model.play(root, jnp.array([0, 4, 4]))
     run = jax.jit(lambda key, root: agent.search.run(agent.model, (), key, root, temperature=temperature))

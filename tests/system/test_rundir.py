@@ -18,7 +18,7 @@ import pytest
 
 from jaxgo.core.errors import UsageError
 from jaxgo.system import devices
-from jaxgo.system.rundir import RunDir, load_player, read_config
+from jaxgo.system.rundir import RunDir, load_weights, read_config
 
 ROOT = Path(__file__).parents[2]
 CONFIG = {"game": "connect4", "search": {"simulations": 32}, "iterations": 10}
@@ -291,21 +291,21 @@ WEIGHTS = {"params": {"dense": {"kernel": np.arange(6, dtype=np.float32).reshape
 def trained(tmp_path):
     with RunDir(tmp_path / "run", CONFIG) as run:
         for step in (5, 10):
-            run.save_player(
+            run.save_weights(
                 step, jax.tree.map(lambda x, step=step: x + x.dtype.type(step), WEIGHTS), {"game": "connect4"}
             )
     return tmp_path / "run"
 
 
 def test_a_player_loads_alone(trained):
-    about, params = load_player(trained)
+    about, params = load_weights(trained)
     assert about == {"step": 10, "game": "connect4"}
     jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b + b.dtype.type(10)), params, WEIGHTS)
     assert jax.tree.map(lambda x: x.dtype, params) == jax.tree.map(lambda x: x.dtype, WEIGHTS)
     for same in (
-        load_player(trained, 5),
-        load_player(trained / "5"),
-        load_player(trained / "players" / "00000005.npz"),
+        load_weights(trained, 5),
+        load_weights(trained / "5"),
+        load_weights(trained / "players" / "00000005.npz"),
     ):
         assert same[0]["step"] == 5
 
@@ -317,8 +317,8 @@ def test_damaged_weights_are_found_and_passed_over(trained):
     for damage in (data[:-30], b"", data[: at + 130] + bytes([data[at + 130] ^ 1]) + data[at + 131 :]):
         newest.write_bytes(damage)
         with pytest.raises(UsageError, match=r"00000010\.npz holds no sound weights"):
-            load_player(trained, 10)
-        assert load_player(trained)[0]["step"] == 5
+            load_weights(trained, 10)
+        assert load_weights(trained)[0]["step"] == 5
 
 
 def test_hostile_weights_run_nothing_and_take_no_memory(tmp_path):
@@ -338,13 +338,13 @@ def test_hostile_weights_run_nothing_and_take_no_memory(tmp_path):
         file.writestr("a.npy", header.getvalue())
     for name in ("object", "compressed", "huge"):
         with pytest.raises(UsageError, match="holds no sound weights"):
-            load_player(tmp_path / f"{name}.npz")
+            load_weights(tmp_path / f"{name}.npz")
 
 
 def test_an_unknown_player_is_told_the_ways(trained, tmp_path):
     with pytest.raises(UsageError, match="is no run folder, no file and no shipped weights"):
-        load_player("nonsense")
+        load_weights("nonsense")
     with pytest.raises(UsageError, match=r"unknown step of .*'7'; choose one of: 5, 10"):
-        load_player(trained, 7)
+        load_weights(trained, 7)
     with RunDir(tmp_path / "new", CONFIG), pytest.raises(UsageError, match="holds no weights yet"):
-        load_player(tmp_path / "new")
+        load_weights(tmp_path / "new")

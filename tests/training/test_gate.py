@@ -20,7 +20,7 @@ from jaxgo.search import Greedy
 from jaxgo.selfplay import Tally
 from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.players import player_steps, read_player
+from jaxgo.system.weights import read_weights, weight_steps
 from jaxgo.system.rundir import RunDir
 from jaxgo.training import gate, judge, loop
 from jaxgo.training.config import Budget, GateConfig, JudgeConfig, TrainConfig, to_json
@@ -113,15 +113,15 @@ def test_only_who_wins_its_test_makes_self_play_also_after_a_resume(script, tmp_
     assert state.best is not None
     assert (int(state.best.step), int(state.best.tested)) == (2, 4)
     best = path / "players" / "best.npz"
-    assert read_player(best)[0]["step"] == 2
+    assert read_weights(best)[0]["step"] == 2
     best.unlink()  # whatever a sitting left there that was killed later than its last checkpoint
     sitting(script, path, 7)
     assert Counted.played == [0, 0, 2, 2, 2, 2, 6]
     assert told(path) == [(2, True), (4, False), (6, True)]
-    about, weights = read_player(best)
+    about, weights = read_weights(best)
     assert about["step"] == 6
     assert weights["params"]["w"].tolist() == [6.0, 6.0]
-    assert player_steps(path)[-1] == 7, "ratings and runs go by the newest weights"
+    assert weight_steps(path)[-1] == 7, "ratings and runs go by the newest weights"
 
 
 def test_games_of_tests_are_kept_apart_from_those_of_ratings(script, tmp_path):

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgo.agents import load_agent
+from jaxgo.players import load_player
 from jaxgo.arena import records
 from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
@@ -185,10 +185,10 @@ def test_a_run_reports_saves_judges_and_can_be_played_against(run, path):
     pairs = records.read(path / "matches.jsonl")
     assert len(pairs) == 3
     assert {(pair.a, pair.b) for pair in pairs} == {(name, "random")}
-    player = load_agent(name, make("tictactoe"))
+    player = load_player(name, make("tictactoe"))
     jax.tree.map(np.testing.assert_array_equal, player.params, copied(_without_heads(state.learner.average, player)))
     with pytest.raises(UsageError, match="they do not fit"):
-        load_agent(name, make("connect4"))
+        load_player(name, make("connect4"))
 
 
 def _without_heads(params: Any, player: Any) -> Any:

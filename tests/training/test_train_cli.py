@@ -22,7 +22,7 @@ from jaxgo.cli import train_words as command
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.rundir import load_player, read_config
+from jaxgo.system.rundir import load_weights, read_config
 from jaxgo.training.presets import PRESETS
 from jaxgo.ui import run_report
 
@@ -89,7 +89,7 @@ def test_a_killed_run_goes_on_to_the_same_numbers(whole, killed):
     assert learnt(whole[0]) == learnt(killed[0])
     assert [row["iteration"] for row in learnt(whole[0])] == list(range(1, 9))
     assert any("loss" in row for row in learnt(whole[0]))
-    (_, straight), (_, resumed) = load_player(whole[0], 8), load_player(killed[0], 8)
+    (_, straight), (_, resumed) = load_weights(whole[0], 8), load_weights(killed[0], 8)
     jax.tree.map(np.testing.assert_array_equal, straight, resumed)
     assert "going on in" in killed[1]
 
@@ -133,7 +133,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     assert f"stopped and saved in {run}; go on with: uv run train.py tictactoe-smoke --run {run}" in said
     (step,) = (int(path.parent.name) for path in (run / "checkpoints").glob("*/MANIFEST.json"))
     assert step >= 1
-    assert load_player(run)[0]["step"] == step
+    assert load_weights(run)[0]["step"] == step
 
 
 # -- the command line -------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32
 
-from jaxgo.agents import Agent
+from jaxgo.players import Player
 from jaxgo.arena.engines.played import PlayedGame, PlayedPair
 from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import RESIGN, Engine, Limits
@@ -31,7 +31,7 @@ from jaxgo.search.base import Search
 from jaxgo.search.health import EvaluatorError
 from jaxgo.search.model import Model
 
-Player = Agent | External
+Side = Player | External
 NOTHING = -1  # the action that leaves a game as it is
 
 
@@ -152,7 +152,7 @@ class _Event:
         position = jax.tree.map(lambda x: np.asarray(x)[index : index + 1], self.positions)
         return _step(self.game, position, jnp.int32(NOTHING))
 
-    def think(self, agent: Agent, index: int, side: int, length: int, view: View) -> int:
+    def think(self, agent: Player, index: int, side: int, length: int, view: View) -> int:
         heat = self.temperature if length < self.hot_plies else 0.0
         action, healthy = _think(
             agent.search,
@@ -173,7 +173,7 @@ class _Event:
         if bool(view.over):
             raise UsageError("an opening is over before the first move; leave it out")
         for player in self.players:
-            if isinstance(player, Agent):
+            if isinstance(player, Player):
                 self.think(player, 0, 0, 0, view)
 
 
@@ -247,7 +247,7 @@ class _Table:
     def _choose(self, number: int, index: int, side: int, length: int, view: View) -> int:
         """A legal move, or RESIGN."""
         player = self._event.players[number]
-        if isinstance(player, Agent):
+        if isinstance(player, Player):
             return self._event.think(player, index, side, length, view)
         legal = np.asarray(view.legal)
 

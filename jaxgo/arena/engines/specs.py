@@ -9,7 +9,7 @@ import shlex
 import shutil
 from typing import Any
 
-from jaxgo.agents import EXTERNAL
+from jaxgo.players import EXTERNAL
 from jaxgo.arena.engines.protocols import Engine, Gomocup, Gtp, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game

@@ -1,7 +1,7 @@
 """Weights to play with, one `.npz` file each: the arrays of a network and, as JSON, what they belong to.
 
 A zip of plain arrays runs no code, takes no more memory than the file is long, and finds a flipped byte by the
-checksum of its member. `load_player` takes such a file, a run folder, a step of one, or the name of shipped weights.
+checksum of its member. `load_weights` takes such a file, a run folder, a step of one, or the name of shipped weights.
 """
 
 import io
@@ -24,7 +24,7 @@ ABOUT = "about.json"
 Weights = dict[str, Any]  # nested dicts of arrays, as Flax has them
 
 
-def save_player(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+def save_weights(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]) -> None:
     """Writes weights and a JSON note about them: the game, the network, the step."""
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_STORED) as file:
@@ -38,28 +38,33 @@ def save_player(path: Path, params: Mapping[str, Any], about: Mapping[str, Any])
     write_whole(path, memory.getvalue())
 
 
-def load_player(path: str | Path, step: int | None = None) -> tuple[dict[str, Any], Weights]:
+def load_weights(path: str | Path, step: int | None = None) -> tuple[dict[str, Any], Weights]:
     """What the weights belong to, and the weights: `runs/go9` (the newest), `runs/go9/120`, a file, or a name."""
+    return find_weights(path, step)[1:]
+
+
+def find_weights(path: str | Path, step: int | None = None) -> tuple[str, dict[str, Any], Weights]:
+    """The same, and before it the place that these very weights have: of a run it names the step."""
     place, step = _find(str(path), step)
     if place.is_file():
-        return read_player(place)
-    steps = player_steps(place)
+        return str(path), *read_weights(place)
+    steps = weight_steps(place)
     if not steps:
         raise UsageError(f"{place} holds no weights yet; train for longer, or name another folder")
     if step is not None:
         if step not in steps:
             raise unknown_name(f"step of {place}", step, steps)
-        return read_player(_file(place, step))
+        return f"{place}/{step}", *read_weights(_file(place, step))
     faults = []
     for newest in reversed(steps):
         try:
-            return read_player(_file(place, newest))
+            return f"{place}/{newest}", *read_weights(_file(place, newest))
         except UsageError as fault:
             faults.append(str(fault))
     raise UsageError(faults[0])
 
 
-def read_player(path: Path) -> tuple[dict[str, Any], Weights]:
+def read_weights(path: Path) -> tuple[dict[str, Any], Weights]:
     """One file of weights; a UsageError says what is wrong with it."""
     try:
         with zipfile.ZipFile(path) as file:
@@ -75,7 +80,7 @@ def read_player(path: Path) -> tuple[dict[str, Any], Weights]:
     return about, _nested(flat)
 
 
-def player_steps(run: Path) -> list[int]:
+def weight_steps(run: Path) -> list[int]:
     """The steps of a run whose weights were kept, oldest first."""
     return sorted(int(path.stem) for path in (run / FOLDER).glob("*.npz") if path.stem.isdigit())
 

@@ -1,0 +1,381 @@
+"""Players by name: `random`, `uct:400`, `gumbel:64,max_considered=8`, `uct:400,rollouts=4,c=1.4`, `gumbel:64@runs/go9`.
+
+A spec is the name of a search or of a preset, its simulations, and options: the fields of the search, `evaluator` and
+the fields of the evaluator (`rollouts` is the `count` of playouts; `evaluator.depth` is the evaluator's where the
+search has a depth, too). After an `@` comes a network to plan with: the folder of a run (its newest weights, or those of
+a step: `runs/go9/1200`), a file of weights, or the name of weights that jaxgo ships.
+
+Weights know the search that they were rated with. `@connect4-cpu` is that very player, and so is `gumbel:64@connect4-cpu`
+where that search is a Gumbel search of 64 simulations: options count from it. With the name of another search they
+count from the settings of that one.
+
+A spec means a player as it plays to win: it explores only where the spec names the noise, as in `gumbel:64,gumbel_scale=1`.
+`spec(player)` writes the name that `load_player` reads as the same player again.
+"""
+
+import dataclasses
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args, get_type_hints
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.game import Game
+from jaxgo.evaluators import EVALUATORS, Network, Rollout
+from jaxgo.evaluators.base import Evaluator, Params
+from jaxgo.games import make
+from jaxgo.nets import from_json as net_from_json
+from jaxgo.search import PRESETS, SEARCHES
+from jaxgo.search import from_json as search_from_json
+from jaxgo.search.base import Search
+from jaxgo.search.model import Model
+from jaxgo.system.weights import find_weights
+
+SHORT = {"count": "rollouts"}  # what an option of playouts is called
+EXTERNAL = ("gtp", "gomocup")  # programs of their own; only the arena plays against them
+
+_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Player:
+    """A search, what it plans with, and the parameters of its evaluator. Equal players play alike."""
+
+    search: Search
+    model: Model
+    params: Params = ()
+    name: str = ""
+    weights: str = ""  # where the parameters were read, as a spec says it; "": nowhere
+    rated: Search | None = None  # the search that belongs to these weights; options in a spec count from it
+
+    def quiet(self) -> "Player":
+        """The player as it plays to win: without what only exploration needs."""
+        search = self.search.quiet()
+        return self if search == self.search else named(dataclasses.replace(self, search=search))
+
+    @property
+    def lucky(self) -> bool:
+        """Whether an opening becomes another game each time it plays it."""
+        return self.search.lucky or (self.search.budget > 0 and self.model.evaluator.lucky)
+
+    def fingerprint(self) -> str:
+        """A hash of all that the moves follow from: the search, the evaluator and its parameters."""
+        digest = hashlib.sha256(f"{_told(self.search)} {_told(self.model.evaluator)}".encode())
+        for path, leaf in jax.tree_util.tree_leaves_with_path(self.params):
+            array = np.asarray(leaf)
+            digest.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:16]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Player) or (self.search, self.model) != (other.search, other.model):
+            return False
+        return self.fingerprint() == other.fingerprint()
+
+    def __hash__(self) -> int:
+        return hash((self.search, self.model))
+
+
+def _told(value: Any) -> str:
+    """The settings of a search or an evaluator, the same in every process."""
+    fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
+    plain = {field.name: getattr(value, field.name) for field in fields}
+    said = [f"{k}={v!r}" for k, v in plain.items() if v is None or isinstance(v, (bool, int, float, str))]
+    parts = [f"{k}={_told(v)}" for k, v in plain.items() if isinstance(v, Evaluator)]
+    return f"{type(value).__name__}({', '.join(said + parts)})"
+
+
+# -- the language ----------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """The words of a spec, of which nobody knows yet whether they make sense."""
+
+    head: str  # of a search or a preset; "": the search that belongs to the weights
+    budget: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    weights: str = ""
+
+    def __str__(self) -> str:
+        head = f"{self.head}:{self.budget}" if self.budget else self.head
+        words = [head, *(f"{name}={_quoted(value)}" for name, value in self.options)]
+        return ",".join(words) + (f"@{_quoted_place(self.weights)}" if self.weights else "")
+
+
+def parse(text: str) -> Spec:
+    """The words of a spec; `str` writes them again."""
+    plain, *places = _split(text, "@", 1)
+    head, *texts = _split(plain, ",")
+    name, colon, budget = (part.strip() for part in head.partition(":"))
+    options: dict[str, str] = {}
+    for word in texts:
+        option, equals, value = (part.strip() for part in word.partition("="))
+        if not (option and equals and value):
+            raise UsageError(f"{word.strip()!r} in {text.strip()!r} is not of the form name=value, such as c=1.4")
+        if option in options:
+            raise UsageError(f"{text.strip()!r} gives {option} twice; leave one out")
+        options[option] = _unquoted(value)
+    if colon and not budget:
+        raise UsageError(f"{text.strip()!r} has a colon and no number of simulations after it, such as uct:400")
+    if places and not places[0].strip():
+        raise UsageError(f"{text.strip()!r} names no weights after its @, such as {name or 'gumbel'}:64@runs/go9")
+    place = places[0].strip() if places else ""
+    if place.startswith('"'):
+        place = _unquoted(place)
+    elif (folder := place.rpartition(":"))[0] and folder[2].isdigit():
+        place = f"{folder[0]}/{folder[2]}"
+    return Spec(name, budget, tuple(options.items()), place)
+
+
+def _split(text: str, mark: str, most: int = -1) -> list[str]:
+    """The parts between marks that stand outside quotes."""
+    parts, inside, start = [], False, 0
+    for at, letter in enumerate(text):
+        if letter == '"' and (at == 0 or text[at - 1] != "\\"):
+            inside = not inside
+        elif letter == mark and not inside and len(parts) != most:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]]
+
+
+def _quoted(value: str) -> str:
+    return value if re.fullmatch(r'[^\s",=@\\]+', value) else json.dumps(value)
+
+
+def _quoted_place(place: str) -> str:
+    plain = place == place.strip() and '"' not in place and not re.search(r".:[0-9]+$", place)
+    return place if plain else json.dumps(place)
+
+
+def _unquoted(text: str) -> str:
+    if not text.startswith('"'):
+        return text
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        raise UsageError(f"the quotes in {text} do not close; write it as in {json.dumps(text.strip(chr(34)))}") from None
+
+
+# -- from a spec to a player -----------------------------------------------------------------------------------------
+
+
+def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
+    """The player that a spec describes, for this game; a UsageError names the word that is wrong.
+
+    With `noise` searches explore as they do unless a spec says otherwise.
+    """
+    words = parse(text)
+    if words.head in EXTERNAL:
+        raise UsageError(f"{text.strip()!r} is a program of its own; only jaxgo eval can play against it")
+    if not words.weights:
+        base, usual = _base(words.head, None)
+        search, evaluator = _settled(words, base if noise else base.quiet(), usual)
+        model = Model(game, evaluator)
+        return named(Player(search, model, model.init(jax.random.key(0)), str(words)))
+    place, about, arrays = find_weights(words.weights)
+    if any(name == "evaluator" for name, _ in words.options):
+        raise UsageError(f"{text.strip()!r} names a network and another evaluator; leave one out")
+    rated = search_from_json(about["search"]) if about.get("search") else None
+    if not words.head and rated is None:
+        raise UsageError(f"the weights of {place} do not say which search they play with; write one, as in gumbel:64{text}")
+    base, _ = _base(words.head, rated)
+    search, _ = _settled(words, base if noise else base.quiet(), None)
+    model, params = _network(place, about, arrays, game)
+    return named(Player(search, model, params, str(words), place, rated))
+
+
+def _base(head: str, rated: Search | None) -> tuple[Search, Evaluator | None]:
+    """The search that the options of a spec count from, and its usual evaluator."""
+    if rated is not None and head in ("", _kind(rated)):
+        return rated, None
+    if head in PRESETS:
+        return PRESETS[head].search, PRESETS[head].evaluator
+    if head not in SEARCHES:
+        raise unknown_name("search", head, (*SEARCHES, *PRESETS))
+    return SEARCHES[head], EVALUATORS[SEARCHES[head].default_evaluator]
+
+
+def _settled(words: Spec, base: Search, usual: Evaluator | None) -> tuple[Search, Evaluator]:
+    """The search and the evaluator with the options of a spec; without a usual one there is a network."""
+    options = dict(words.options)
+    if words.budget:
+        if base.budget == 0:
+            raise UsageError(f"{words.head} does not simulate; leave ':{words.budget}' out")
+        options = {"simulations": words.budget, **options}
+    evaluator, asked = usual, options.pop("evaluator", None)
+    if asked is not None:
+        if asked not in EVALUATORS:
+            raise unknown_name("evaluator", asked, EVALUATORS)
+        evaluator = EVALUATORS[asked]
+    ours, theirs = _fields(base), _options_of(evaluator, base)
+    for option in options:
+        if option not in ours and option not in theirs:
+            kind = type(evaluator).__name__.lower() if evaluator is not None else "a network"
+            shown = [name for name, field in theirs.items() if name != f"evaluator.{field}" or field in ours]
+            valid = [*ours, *(["evaluator"] if evaluator is not None else []), *shown]
+            raise unknown_name(f"option of {words.head or 'this search'} with {kind}", option, valid)
+    search = _with(base, {name: (name, text) for name, text in options.items() if name in ours})
+    changes = {theirs[name]: (name, text) for name, text in options.items() if name not in ours}
+    return search, evaluator if evaluator is None else _with(evaluator, changes)
+
+
+def _network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) -> tuple[Model, Params]:
+    """A network that was trained for this game, and its weights."""
+    try:
+        trained, net = make(about["game"], **about["options"]), net_from_json(about["net"])
+    except (KeyError, TypeError):
+        raise UsageError(f"the weights of {place} do not say which game and network they are of") from None
+    module: Any = net.module(game)
+    model = Model(game, Network(module))
+    # further heads of the learner may lie beside what a search needs
+    wanted = jax.eval_shape(model.init, jax.random.key(0))
+    params = jax.tree.map(jnp.asarray, arrays)
+    if type(trained) is not type(game) or not _holds(params, wanted):
+        raise UsageError(f"the weights of {place} are for {about['game']}; they do not fit the game that is asked for")
+    return model, params
+
+
+def _holds(params: Any, wanted: Any) -> bool:
+    """Whether there are all the arrays that a network wants, in its shapes."""
+    if not isinstance(wanted, Mapping):
+        return not isinstance(params, Mapping) and params.shape == wanted.shape
+    return isinstance(params, Mapping) and all(k in params and _holds(params[k], v) for k, v in wanted.items())
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The settings that can be typed: numbers, switches and words."""
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {name: default for name, default in fields.items() if isinstance(default, (bool, int, float, str))}
+
+
+def _options_of(evaluator: Evaluator | None, search: Search) -> dict[str, str]:
+    """What the fields of an evaluator are called in a spec; those that the search has, too, by their long name only."""
+    if evaluator is None:
+        return {}
+    short = SHORT if isinstance(evaluator, Rollout) else {}
+    ours, found = _fields(search), {}
+    for field in _fields(evaluator):
+        if field not in ours:
+            found[short.get(field, field)] = field
+        found[f"evaluator.{field}"] = field
+    return found
+
+
+def _with(value: Any, texts: Mapping[str, tuple[str, str]]) -> Any:
+    """A search or an evaluator with some of its fields read from texts, each with the name it was given by."""
+    hints = get_type_hints(type(value))
+    changes: dict[str, Any] = {}
+    for field, (name, text) in texts.items():
+        words = get_args(hints[field])  # of a Literal
+        if words and text not in words:
+            raise unknown_name(name, text, words)
+        changes[field] = _read(name, text, getattr(value, field))
+    return dataclasses.replace(value, **changes)
+
+
+def _read(name: str, text: str, like: bool | int | float | str) -> bool | int | float | str:
+    """The text as a value of the same kind as the default."""
+    if isinstance(like, bool):
+        if text.lower() not in _WORDS:
+            raise UsageError(f"{name}={text} is neither yes nor no")
+        return _WORDS[text.lower()]
+    if isinstance(like, str):
+        return text
+    kind, words = (int, "a whole number") if isinstance(like, int) else (float, "a number")
+    try:
+        number = kind(text)
+    except ValueError:
+        raise UsageError(f"{name}={text} is not {words}") from None
+    if not math.isfinite(number):
+        raise UsageError(f"{name}={text} is not a finite number")
+    return number
+
+
+# -- from a player to its spec ---------------------------------------------------------------------------------------
+
+
+def named(player: Player) -> Player:
+    """The player under the name that `load_player` reads."""
+    return dataclasses.replace(player, name=spec(player))
+
+
+def spec(player: Player) -> str:
+    """The name of a player: `load_player` reads it as an equal one. A UsageError where no name could.
+
+    The budget always stands there, and of the other options those that differ from what the name begins with: a
+    preset if the player's own name begins with it.
+    """
+    wanted = parse(player.name).head if player.name else ""
+    found: list[tuple[bool, int, Spec]] = []
+    for head in (*SEARCHES, *PRESETS):
+        words = _described(head, player)
+        if words is not None:
+            found.append((head != wanted, len(words.options), words))
+    if not found:
+        raise UsageError(f"no name says all of {player.search} with {player.model.evaluator}; give the player one")
+    return str(min(found, key=lambda one: one[:2])[2])
+
+
+def _described(head: str, player: Player) -> Spec | None:
+    """The spec that begins with this name; None where none of these can mean the player."""
+    base, usual = _base(head, player.rated if player.weights else None)
+    search, evaluator = player.search, player.model.evaluator
+    budget = str(search.budget) if search.budget else ""
+    base = base.quiet()
+    if type(base) is not type(search):
+        return None
+    if budget:
+        base = dataclasses.replace(base, simulations=search.budget)  # type: ignore[type-var, call-arg]
+    options = _differences(base, search, {name: name for name in _fields(base)})
+    if player.weights:
+        return None if options is None else Spec(head, budget, options, player.weights)
+    if type(usual) is not type(evaluator):
+        kind = next((name for name, known in EVALUATORS.items() if type(known) is type(evaluator)), None)
+        if kind is None or options is None:
+            return None
+        usual, options = EVALUATORS[kind], (*options, ("evaluator", kind))
+    names: dict[str, str] = {}
+    for name, field in _options_of(usual, search).items():
+        names.setdefault(field, name)
+    more = _differences(usual, evaluator, names)
+    return None if options is None or more is None else Spec(head, budget, (*options, *more))
+
+
+def _differences(base: Any, value: Any, names: Mapping[str, str]) -> tuple[tuple[str, str], ...] | None:
+    """The options that make one of the other; None where they differ in what cannot be typed."""
+    said = tuple((name, _text(getattr(value, field))) for field, name in names.items() if _differ(base, value, field))
+    others = [field.name for field in dataclasses.fields(value) if field.name not in names]
+    return None if any(_differ(base, value, field) for field in others) else said
+
+
+def _differ(base: Any, value: Any, field: str) -> bool:
+    return bool(getattr(base, field) != getattr(value, field))
+
+
+def _text(value: bool | int | float | str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
+    return str(value)
+
+
+def _kind(search: Search) -> str:
+    """The name of a search among SEARCHES, "" if it has none."""
+    return next((name for name, known in SEARCHES.items() if type(known) is type(search)), "")
+
+
+def must_differ(names: Sequence[str]) -> None:
+    """A UsageError where two players have one name."""
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise UsageError(f"{min(twice)} is given twice; agents of a tournament must differ")
