@@ -21,10 +21,10 @@ import numpy as np
 import tyro
 from training import elo, player, train_ours
 
-from jaxgo.players import Player
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.players import Player
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.presets import PRESETS
 

@@ -28,16 +28,15 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from jaxgo.players import Player, load_player
 from jaxgo.arena import elo
 from jaxgo.arena.match import Score, play_match
 from jaxgo.arena.openings import random_openings
-from jaxgo.players import load_player
 from jaxgo.arena.records import PairResult
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.games import GAMES
+from jaxgo.players import Player, load_player
 from jaxgo.system import devices
 
 REFERENCES = str(Path(__file__).parents[1] / "tests")

@@ -12,8 +12,8 @@ from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.referee import play_pairs
 from jaxgo.arena.engines.specs import read_engine
 from jaxgo.arena.openings import random_openings
-from jaxgo.players import load_player
 from jaxgo.games import GAMES
+from jaxgo.players import load_player
 
 GNUGO = "gtp:gnugo --mode gtp --level 1"
 

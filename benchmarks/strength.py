@@ -14,12 +14,12 @@ import harness
 import jax
 import tyro
 
-from jaxgo.players import Player, load_player
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.games import make
+from jaxgo.players import Player, load_player
 
 FIELD = (
     "random",

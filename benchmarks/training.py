@@ -25,7 +25,6 @@ import tyro
 from jax.sharding import Mesh
 from walk import Walk
 
-from jaxgo.players import Player
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core import play
@@ -33,6 +32,7 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.evaluators.network import Network
 from jaxgo.games import GAMES
 from jaxgo.nets import ResNet
+from jaxgo.players import Player
 from jaxgo.search.base import Search
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model

@@ -2,15 +2,15 @@
 
 A spec is the name of a search or of a preset, its simulations, and options: the fields of the search, `evaluator` and
 the fields of the evaluator (`rollouts` is the `count` of playouts; `evaluator.depth` is the evaluator's where the
-search has a depth, too). After an `@` comes a network to plan with: the folder of a run (its newest weights, or those of
-a step: `runs/go9/1200`), a file of weights, or the name of weights that jaxgo ships.
+search has a depth, too). After an `@` comes a network to plan with: the folder of a run (its newest weights, or those
+of a step: `runs/go9/1200`), a file of weights, or the name of weights that jaxgo ships.
 
-Weights know the search that they were rated with. `@connect4-cpu` is that very player, and so is `gumbel:64@connect4-cpu`
-where that search is a Gumbel search of 64 simulations: options count from it. With the name of another search they
-count from the settings of that one.
+Weights know the search that they were rated with. `@connect4-cpu` is that very player, and so is
+`gumbel:64@connect4-cpu` where that search is a Gumbel search of 64 simulations: options count from it. With the name of
+another search they count from the settings of that one.
 
-A spec means a player as it plays to win: it explores only where the spec names the noise, as in `gumbel:64,gumbel_scale=1`.
-`spec(player)` writes the name that `load_player` reads as the same player again.
+A spec means a player as it plays to win: it explores only where the spec names the noise, as in
+`gumbel:64,gumbel_scale=1`. `spec(player)` writes the name that `load_player` reads as the same player again.
 """
 
 import dataclasses
@@ -74,16 +74,18 @@ class Player:
         return digest.hexdigest()[:16]
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Player) or (self.search, self.model) != (other.search, other.model):
+        if not isinstance(other, Player) or (self.search, self.model.game) != (other.search, other.model.game):
             return False
         return self.fingerprint() == other.fingerprint()
 
     def __hash__(self) -> int:
-        return hash((self.search, self.model))
+        return hash((self.search, self.model.game))
 
 
 def _told(value: Any) -> str:
-    """The settings of a search or an evaluator, the same in every process."""
+    """The settings of a search or an evaluator, the same in every process; a network is told by its parameters."""
+    if isinstance(value, Network):
+        return "Network"
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
     plain = {field.name: getattr(value, field.name) for field in fields}
     said = [f"{k}={v!r}" for k, v in plain.items() if v is None or isinstance(v, (bool, int, float, str))]
@@ -136,7 +138,8 @@ def parse(text: str) -> Spec:
 
 def _split(text: str, mark: str, most: int = -1) -> list[str]:
     """The parts between marks that stand outside quotes."""
-    parts, inside, start = [], False, 0
+    parts: list[str] = []
+    inside, start = False, 0
     for at, letter in enumerate(text):
         if letter == '"' and (at == 0 or text[at - 1] != "\\"):
             inside = not inside
@@ -161,7 +164,7 @@ def _unquoted(text: str) -> str:
     try:
         return str(json.loads(text))
     except ValueError:
-        raise UsageError(f"the quotes in {text} do not close; write it as in {json.dumps(text.strip(chr(34)))}") from None
+        raise UsageError(f"the quotes in {text} do not close; end it with another quote") from None
 
 
 # -- from a spec to a player -----------------------------------------------------------------------------------------
@@ -178,6 +181,7 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
     if not words.weights:
         base, usual = _base(words.head, None)
         search, evaluator = _settled(words, base if noise else base.quiet(), usual)
+        assert evaluator is not None, "a search has a usual evaluator"
         model = Model(game, evaluator)
         return named(Player(search, model, model.init(jax.random.key(0)), str(words)))
     place, about, arrays = find_weights(words.weights)
@@ -185,7 +189,7 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
         raise UsageError(f"{text.strip()!r} names a network and another evaluator; leave one out")
     rated = search_from_json(about["search"]) if about.get("search") else None
     if not words.head and rated is None:
-        raise UsageError(f"the weights of {place} do not say which search they play with; write one, as in gumbel:64{text}")
+        raise UsageError(f"the weights of {place} name no search to play with; write one, as in gumbel:64@{place}")
     base, _ = _base(words.head, rated)
     search, _ = _settled(words, base if noise else base.quiet(), None)
     model, params = _network(place, about, arrays, game)
@@ -203,7 +207,7 @@ def _base(head: str, rated: Search | None) -> tuple[Search, Evaluator | None]:
     return SEARCHES[head], EVALUATORS[SEARCHES[head].default_evaluator]
 
 
-def _settled(words: Spec, base: Search, usual: Evaluator | None) -> tuple[Search, Evaluator]:
+def _settled(words: Spec, base: Search, usual: Evaluator | None) -> tuple[Search, Evaluator | None]:
     """The search and the evaluator with the options of a spec; without a usual one there is a network."""
     options = dict(words.options)
     if words.budget:
@@ -333,7 +337,7 @@ def _described(head: str, player: Player) -> Spec | None:
     if type(base) is not type(search):
         return None
     if budget:
-        base = dataclasses.replace(base, simulations=search.budget)  # type: ignore[type-var, call-arg]
+        base = dataclasses.replace(base, simulations=search.budget)  # type: ignore[type-var]
     options = _differences(base, search, {name: name for name in _fields(base)})
     if player.weights:
         return None if options is None else Spec(head, budget, options, player.weights)

@@ -13,8 +13,8 @@ import numpy as np
 from jaxgo.arena.engines import referee
 from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.specs import is_engine, read_engine
-from jaxgo.players import load_player
 from jaxgo.games import make
+from jaxgo.players import load_player
 
 HERE = Path(__file__).parent / "arena" / "engines"
 GO = make("go5", move_limit=10)

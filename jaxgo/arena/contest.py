@@ -5,11 +5,17 @@ import math
 from typing import Any
 
 from jaxgo.arena import elo
+from jaxgo.arena.engines.specs import External, is_engine, read_engine
 from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.players import must_differ
+from jaxgo.players import Player, load_player, must_differ
+
+
+def seat(spec: str, game: Game[Any]) -> Player | External:
+    """Who is to play: one of jaxgo's players, or an engine."""
+    return read_engine(spec, game) if is_engine(spec) else load_player(spec, game)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,20 +24,20 @@ class Contest:
 
     name: str  # of the game, in GAMES
     game: Game[Any]
-    agents: tuple[str, ...]
+    players: tuple[Player | External, ...]
     options: tuple[str, ...] = ()  # of the game, as they are typed
     seed: int = 0
     temperature: float = 0.0
     hot_plies: int = 0
 
     def __post_init__(self) -> None:
-        if len(self.agents) < 2:
+        if len(self.players) < 2:
             raise UsageError("a tournament needs at least two agents")
         if not (0 <= self.temperature < math.inf and self.hot_plies >= 0):
             raise UsageError("temperature and hot plies are numbers that cannot be below 0")
         if not 0 <= self.seed < 2**31:
             raise UsageError(f"the seed is a whole number from 0 to {2**31 - 1}, not {self.seed}")
-        must_differ(self.agents)
+        must_differ([player.name for player in self.players])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -264,6 +264,8 @@ def _notes(counted: Tally) -> tuple[str, ...]:
     for above, below in one_sided(counted):
         winners, losers = _names(counted, sorted(above)), _names(counted, sorted(below))
         notes.append(f"{winners} won every game against {losers}: how far they are apart rests on the prior.")
+    for name in counted.twins:
+        notes.append(f"{name} has been several players; the last one has the name, the others are rated apart (#hash).")
     return tuple(notes)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float32, Int, Int32
 
-from jaxgo.players import Player
 from jaxgo.arena import program
 from jaxgo.arena.program import Queues
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
+from jaxgo.players import Player
 from jaxgo.search.health import EvaluatorError
 from jaxgo.system import devices
 

@@ -31,13 +31,13 @@ from jaxgo.system import devices
 EMPTY = -1  # the number of a slot without a game
 
 
-Player = tuple[Search, Model]  # what an agent is to the compiler: its parameters come as arguments
+Static = tuple[Search, Model]  # what a player is to the compiler: its parameters come as arguments
 
 
 class Crew(NamedTuple):
     """Agents that are alike but for their parameters."""
 
-    player: Player
+    player: Static
     rows: list[int]
     params: Any  # of the one agent, or of all of them on a leading axis
 
@@ -102,7 +102,7 @@ def begin(game: Any, mesh: Mesh, slots: int, queues: Queues) -> tuple[Games, Boo
 
 @functools.partial(jax.jit, static_argnums=(0, 1), donate_argnums=4)
 def advance(
-    players: tuple[Player, ...], mesh: Mesh, params: Any, queues: Queues, games: Games, ticks: Int32[Array, ""]
+    players: tuple[Static, ...], mesh: Mesh, params: Any, queues: Queues, games: Games, ticks: Int32[Array, ""]
 ) -> Games:
     """The program of a match: plays on until all games are over, or for so many ticks."""
 
@@ -155,7 +155,7 @@ def _tick(crews: list[Crew], queues: Queues, games: Games) -> Games:
     return _swap(queues, _refill(queues, games, over, half))
 
 
-def _crews(players: tuple[Player, ...], params: Any) -> list[Crew]:
+def _crews(players: tuple[Static, ...], params: Any) -> list[Crew]:
     """Agents that differ only in their parameters are one crew, and share one piece of program."""
     alike: dict[Any, list[int]] = {}
     for k, player in enumerate(players):
@@ -185,7 +185,7 @@ def _actions(crews: list[Crew], asked: Any) -> tuple[Int32[Array, "K S"], Bool[A
 
 
 def _row(
-    player: Player, params: Any, luck: Array, position: Position, mine: Bool[Array, " S"], heat: Float32[Array, " S"]
+    player: Static, params: Any, luck: Array, position: Position, mine: Bool[Array, " S"], heat: Float32[Array, " S"]
 ) -> tuple[Int32[Array, " S"], Bool[Array, ""]]:
     """One agent's moves. Games that do not wait for it get no simulations; a row without any is not searched."""
     search, model = player

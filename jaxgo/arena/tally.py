@@ -25,6 +25,7 @@ class Tally:
     second: Int64[np.ndarray, " m"]
     # of the first agent's result on seat 0, and on seat 1: lost, drawn, won
     counts: Float64[np.ndarray, "m 3 3"]
+    twins: tuple[str, ...] = ()  # names that have been several players; all but the last of each are told by its hash
 
     @property
     def pairs(self) -> float:
@@ -46,7 +47,9 @@ class Tally:
 
 def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
     """Counts the pairs of one game, repeated games once; `agents` come first and may have played nothing."""
+    results = list(results)
     number = {name: i for i, name in enumerate(agents)}
+    twins = namesakes(results)
     rows: dict[tuple[int, int], Float64[np.ndarray, "3 3"]] = {}
     game: tuple[str, ...] | None = None
     for pair in once(results):
@@ -56,14 +59,30 @@ def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
             raise UsageError(
                 f"results of {' '.join(here)} and of {' '.join(game)} make no common rating; use one file for each"
             )
-        a, b = (number.setdefault(name, len(number)) for name in (pair.a, pair.b))
+        names = [twins.get(who, who[0]) for who in zip((pair.a, pair.b), pair.checkpoints, strict=True)]
+        a, b = (number.setdefault(name, len(number)) for name in names)
         seat0, seat1 = (pair.first, pair.second) if a <= b else (1 - pair.second, 1 - pair.first)
         cell = np.outer(_shares(seat0), _shares(seat1))
         key = min(a, b), max(a, b)
         rows[key] = rows[key] + cell if key in rows else cell
     keys = np.array(list(rows), np.int64).reshape(-1, 2)
     counts = np.array(list(rows.values())).reshape(-1, 3, 3)
-    return Tally(tuple(number), keys[:, 0], keys[:, 1], counts)
+    return Tally(tuple(number), keys[:, 0], keys[:, 1], counts, tuple(dict.fromkeys(name for name, _ in twins)))
+
+
+def namesakes(results: Iterable[PairResult]) -> dict[tuple[str, str], str]:
+    """What to call players that somebody else of the same name came after, by their name and hash.
+
+    A name may have been another player before: a run was made anew in its folder, or a default has changed.
+    """
+    codes: dict[str, dict[str, None]] = {}
+    for pair in results:
+        for name, code in zip((pair.a, pair.b), pair.checkpoints, strict=True):
+            if code:
+                known = codes.setdefault(name, {})
+                known.pop(code, None)
+                known[code] = None  # the last one to play comes last
+    return {(name, code): f"{name} #{code[:6]}" for name, known in codes.items() for code in list(known)[:-1]}
 
 
 def _shares(result: float) -> Float64[np.ndarray, " 3"]:

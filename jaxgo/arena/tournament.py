@@ -8,29 +8,27 @@ without luck would play an opening again as they did before, so their match ends
 import datetime
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Array
 
-from jaxgo.players import Player, load_player, must_differ
 from jaxgo.arena import games_file, records
 from jaxgo.arena.contest import Contest, Progress
 from jaxgo.arena.engines import referee
 from jaxgo.arena.engines.protocols import Limits
-from jaxgo.arena.engines.specs import External, is_engine, read_engine
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Match, Schedule, groups
 from jaxgo.arena.tally import five
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game
 from jaxgo.core.play import Position
+from jaxgo.players import Player
 
 CHUNK = 256  # most pairs of one match in a round
 SHORT_CHUNK = 32  # where every round decides anew who plays
@@ -43,6 +41,10 @@ class Tournament:
 
     `chunk` is the most pairs of a match that are begun together; `sample` is how many pairs of each match have their
     games saved, those of the first openings (None: all). `limits` are those of engines.
+
+    Tournaments of players that differ in their parameters alone share one compiled program if the others beside them
+    are the same: `spare` are players who only sit beside, and `room` is the most pairs of a match in any of them. With
+    `say`, games that cannot be saved are a message, and results of a name's earlier player are left alone.
     """
 
     def __init__(
@@ -56,24 +58,30 @@ class Tournament:
         chunk: int | None = None,
         sample: int | None = None,
         limits: Limits | None = None,
+        spare: Sequence[Player] = (),
+        room: int = 0,
+        mesh: Mesh | None = None,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         self.contest, self.schedule, self.openings = contest, schedule, openings
         self.path, self.folder, self.sample = path, games, sample
         self.limits = limits or Limits()
-        self.players = [_load(spec, contest.game) for spec in contest.agents]
+        self.players = list(contest.players)
         self.names = [player.name for player in self.players]
-        must_differ(self.names)  # however they were typed
+        self._say = say
         self._hashes = [player.fingerprint() if isinstance(player, Player) else "" for player in self.players]
         warm = contest.temperature > 0 and contest.hot_plies > 0
         self._luck = [warm or (isinstance(player, Player) and player.lucky) for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
         self.chunk = min(chunk or (CHUNK if steady else SHORT_CHUNK), schedule.pairs)
         # by name, so that the same agents in another order are the same program; engines play elsewhere
-        order = sorted(range(len(self.names)), key=lambda i: self.names[i])
-        self._row = {i: row for row, i in enumerate(i for i in order if isinstance(self.players[i], Player))}
-        agents = [player for i in order if isinstance(player := self.players[i], Player)]
+        every = [*((p.name, i, p) for i, p in enumerate(self.players) if isinstance(p, Player))]
+        every = sorted([*every, *((p.name, -1, p) for p in spare)], key=lambda one: one[0])
+        self._row = {i: row for row, (_, i, _) in enumerate(every) if i >= 0}
         heat = contest.temperature, contest.hot_plies
-        self._pool = Pool(agents, self.chunk, slots, None, *heat) if len(agents) > 1 else None
+        self._room = max(room, self.chunk)
+        agents = [player for _, _, player in every]
+        self._pool = Pool(agents, self._room, slots, mesh, *heat) if len(agents) > 1 else None
         self._games, self._seconds, self._compiled = 0, 0.0, False
         self._known = {pair.id: pair for pair in (records.read(path) if path and path.exists() else [])}
         self._numbers = self._find_numbers()
@@ -102,15 +110,28 @@ class Tournament:
             most = min(most, sum(some))
         return Progress(pairs, most, self._games, self._seconds, ours, doing)
 
-    def outcomes(self) -> list[int]:
-        """For two agents: how the pairs of the first one ended, from both games lost to both won.
+    @property
+    def slots(self) -> int:
+        """Games of a player side by side."""
+        return self._pool.slots if self._pool else 1
 
-        Only those up to the first that is still missing count, so that the length of a game has no say in it; and of
-        games that must be the same, only the first.
+    def results(self) -> list[PairResult]:
+        """The pairs of this contest's matches that are known, those of earlier runs included."""
+        matches = self.schedule.matches(len(self.players))
+        return [pair for match in matches for _, pair in sorted(self._numbers.get(match, {}).items())]
+
+    def line(self) -> list[PairResult]:
+        """For two agents: their pairs in order, up to the first that is still missing.
+
+        So the length of a game has no say in it; and of games that must be the same, only the first is there.
         """
         by_number = self._numbers.get((0, 1), {})
         first = itertools.takewhile(lambda number: number in by_number, itertools.count())
-        return five([by_number[number] for number in first], self.names[0]).tolist()
+        return [by_number[number] for number in first]
+
+    def outcomes(self) -> list[int]:
+        """For two agents: how the pairs of the first one ended, from both games lost to both won."""
+        return five(self.line(), self.names[0]).tolist()
 
     def notes(self) -> list[str]:
         """What a reader of the results should know about the openings, and about what no precision is asked of."""
@@ -158,7 +179,8 @@ class Tournament:
         found: dict[Match, dict[int, PairResult]] = {}
         for pair in self._known.values():
             for name, code in zip((pair.a, pair.b), pair.checkpoints, strict=True):
-                if self._is_ours(pair) and name in number and code and self._hashes[number[name]] != code:
+                known = self._hashes[number[name]] if name in number and self._is_ours(pair) else code
+                if code and code != known and self._say is None:
                     raise UsageError(
                         f"{self.path} holds results of another {name}, with other weights or settings; name its step, "
                         "or write to another file"
@@ -237,7 +259,7 @@ class Tournament:
 
     def _play_together(self, pool: Pool, plan: dict[Match, list[int]]) -> Iterator[Progress]:
         numbers = list(plan.values())
-        padded = [some + some[-1:] * (self.chunk - len(some)) for some in numbers]  # one shape for all programs
+        padded = [some + some[-1:] * (self._room - len(some)) for some in numbers]  # one shape for all programs
         openings = [_cut(self.openings.positions(more), len(some)) for some, more in zip(numbers, padded, strict=True)]
         seats = [(self._row[a], self._row[b]) for a, b in map(self._seats, plan)]
         pool.begin(seats, openings, [self._keys(m, n) for m, n in plan.items()])
@@ -267,7 +289,7 @@ class Tournament:
         """The luck of each pair, from who plays and which opening it is, and from nothing else."""
         words = [int(self._id(match, number)[:8], 16) for number in numbers]
         root = jax.random.key(self.contest.seed)
-        more = words + [0] * (self.chunk - len(words))
+        more = words + [0] * (self._room - len(words))
         return jax.vmap(jax.random.fold_in, (None, 0))(root, jnp.asarray(more, jnp.uint32))[: len(words)]
 
     def _write_down(
@@ -302,7 +324,12 @@ class Tournament:
             time=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
         if self.folder and (self.sample is None or number < self.sample):
-            games_file.save(self.folder, self.contest.game, pair, opening, moves)
+            try:
+                games_file.save(self.folder, self.contest.game, pair, opening, moves)
+            except UsageError as fault:
+                if self._say is None:
+                    raise
+                self._say(str(fault))  # a full disk is no reason to lose the ratings
         return pair
 
     def _keep(self, pairs: Sequence[PairResult]) -> None:
@@ -323,7 +350,3 @@ def _cut(positions: Position, count: int) -> Position:
 def _of_lane(score: Score, lane: int) -> tuple[tuple[float, float], list[list[int]]]:
     """The results and the moves of one pair of a match."""
     return (float(score.first[lane]), float(score.second[lane])), score.line(lane)
-
-
-def _load(spec: str, game: Game[Any]) -> Player | External:
-    return read_engine(spec, game) if is_engine(spec) else load_player(spec, game)

@@ -35,6 +35,8 @@ class Analyse:
     """An option of the game, such as komi=5.5; may be given several times."""
     rows: int = 20
     """Moves to list; 0: all."""
+    noise: bool = False
+    """Keep the search's own exploration noise; else it is off unless the agent's name sets it."""
     json: bool = False
     """Print JSON lines: the search, then one line for each move."""
     dagaz: bool = False
@@ -57,7 +59,7 @@ class Analyse:
         if self.json and self.dagaz:
             raise UsageError("--json and --dagaz are two ways to print the same; choose one")
         game = read_game(self.name, self.option)
-        agent = players.load_player(self.agent, game)
+        agent = players.load_player(self.agent, game, noise=self.noise)
         position, _ = replay(game, split_moves(self.moves))
         if bool(play.over(game, position)):
             raise UsageError(f"the game is over after --moves {self.moves}; leave the last move out")

@@ -125,12 +125,13 @@ class Setting:
         return Limits(move=self.engine_seconds, at_once=self.engines)
 
     def contest(self, name: str, agents: Sequence[str]) -> "Contest":
-        from jaxgo.arena.contest import Contest
+        from jaxgo.arena.contest import Contest, seat
         from jaxgo.games.names import read_game
 
         game = read_game(name, self.option)
         options = tuple(sorted(text.replace(" ", "") for text in self.option))
-        return Contest(name, game, tuple(agents), options, self.seed, self.temperature, self.hot_plies)
+        players = tuple(seat(spec, game) for spec in agents)
+        return Contest(name, game, players, options, self.seed, self.temperature, self.hot_plies)
 
     def openings(self, contest: "Contest") -> "Openings":
         from jaxgo.arena import openings

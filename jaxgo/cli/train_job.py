@@ -9,11 +9,11 @@ from pathlib import Path
 import jax
 from rich.console import Console
 
-from jaxgo.players import load_player
 from jaxgo.arena import elo, records
 from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.cli.train_words import Job, list_presets, parse
 from jaxgo.core.errors import UsageError
+from jaxgo.players import load_player
 from jaxgo.system import devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
@@ -154,7 +154,7 @@ def _table(console: Console, job: Job) -> None:
     if not played:
         console.print("nobody was met, so there are no ratings (see --judge.final)", highlight=False)
         return
-    table = elo.fit(played, anchor(job.config.judge, played))
+    table = elo.fit(played, anchor(job.config, played))
     console.print(ranking(table))
     for sentence in remarks(table):
         console.print(sentence, soft_wrap=True, highlight=False)
@@ -165,12 +165,12 @@ def _finish(console: Console, job: Job) -> None:
     _table(console, job)
     for sentence in reports.write(Path(job.run)):
         console.print(sentence, soft_wrap=True, highlight=False)
-    game, search = job.config.game, f"gumbel:{max(64, job.config.search.budget)}"
+    game = job.config.game
     options = "".join(f" --option {name}={value}" for name, value in job.config.options)
     further = round(2 * job.config.budget.seconds) or 600
     for what, words in (
-        ("its thoughts", f"uv run jaxgo analyse {game}{options} --agent {search}@{job.run}"),
-        ("a match", f"uv run eval.py {game}{options} --agents {search}@{job.run} uct:400"),
+        ("its thoughts", f"uv run jaxgo analyse {game}{options} --agent @{job.run}"),
+        ("a match", f"uv run eval.py {game}{options} --agents @{job.run} uct:400"),
         ("train on", f"{job.again} --budget.seconds {further}"),
     ):
         # the command alone on its line, so that it can be copied

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jaxgo.players import Player, load_player
 from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -18,6 +17,7 @@ from jaxgo.core.play import Position
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import NOTHING, Board, Result, View
 from jaxgo.frontends.thinking import ROOM_BYTES, Mind, OnSnapshot, Thinking, Thought
+from jaxgo.players import Player, load_player
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit

@@ -15,10 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgo.players import Player
 from jaxgo.core.game import Game, state_bytes
 from jaxgo.core.play import Position
 from jaxgo.frontends.board import Board, look
+from jaxgo.players import Player
 from jaxgo.search import analysis
 from jaxgo.search.base import Search
 from jaxgo.search.think import Limit, Snapshot, Thinker

@@ -2,7 +2,7 @@
 
 import dataclasses
 import typing
-from typing import Any, cast
+from typing import Any
 
 from jaxgo.core.errors import UsageError, check_finite, unknown_name
 from jaxgo.core.game import Game
@@ -10,7 +10,9 @@ from jaxgo.games import make
 from jaxgo.nets import Head, Net, ResNet
 from jaxgo.nets import from_json as net_from_json
 from jaxgo.nets import to_json as net_to_json
-from jaxgo.search import SEARCHES, Gumbel, Search
+from jaxgo.search import Gumbel, Search
+from jaxgo.search import from_json as search_from_json
+from jaxgo.search import to_json as search_to_json
 from jaxgo.selfplay import SelfplayConfig
 
 SHORT, REPLY = "short", "reply"  # heads that every game can teach
@@ -204,24 +206,19 @@ class TrainConfig:
 def to_json(config: TrainConfig) -> dict[str, Any]:
     """A config as plain data, readable and complete."""
     parts = {field.name: _plain(getattr(config, field.name)) for field in dataclasses.fields(config)}
-    search = next(name for name, value in SEARCHES.items() if type(value) is type(config.search))
     parts["options"] = dict(config.options)
     parts["net"] = net_to_json(config.net)
-    parts["search"] = {"kind": search, **parts["search"]}
+    parts["search"] = search_to_json(config.search)
     return parts
 
 
 def from_json(data: dict[str, Any]) -> TrainConfig:
     """The config that `to_json` wrote."""
     data = dict(data)
-    search = dict(data.pop("search"))
-    kind = search.pop("kind", None)
-    if kind not in SEARCHES:
-        raise unknown_name("search", kind, SEARCHES)
     return TrainConfig(
         options=tuple(dict(data.pop("options")).items()),
         net=net_from_json(data.pop("net")),
-        search=dataclasses.replace(cast(Any, SEARCHES[kind]), **search),
+        search=search_from_json(data.pop("search")),
         **{name: _made(typing.get_type_hints(TrainConfig)[name], value) for name, value in data.items()},
     )
 

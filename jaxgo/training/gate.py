@@ -7,8 +7,8 @@ and seed are the same run.
 
 from typing import Any
 
-from jaxgo.arena import records
 from jaxgo.arena.openings import Openings, random_openings
+from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.sprt import Sprt, Verdict
 from jaxgo.arena.tally import five
 from jaxgo.core.errors import UsageError
@@ -46,21 +46,22 @@ class Gate:
         self._openings: Openings | None = None
 
     def __call__(self, candidate: tuple[int, Any], best: tuple[int, Any]) -> Verdict | None:
-        """What a test says of two iterations and their weights; None where it was stopped in the middle."""
+        """What a test says of two iterations and their weights; None where it was stopped in the middle.
+
+        It looks at whole chunks of pairs in their order only, so the verdict does not hang on the clock.
+        """
         if self._openings is None:
             self._openings = _openings(self._judge.game, self._judge.config.seed)
-        test, name = Sprt(0.0, self._config.elo), self._judge.name(candidate[0])
-        results: list[records.PairResult] = []
-        verdict = test.judge([0] * 5)
-        most = self._openings.distinct(self._config.pairs)  # the same game twice would count as two
-        for first in range(0, most, CHUNK):
-            numbers = range(first, min(first + CHUNK, most))
-            pairs = self._judge.duel(candidate, best, self._openings, numbers, self._judge.config.seed + 1)
-            if not pairs:
+        players = [self._judge.player(*candidate), self._judge.player(*best)]
+        plan = Schedule(pairs=self._openings.distinct(self._config.pairs))
+        play = self._judge.tournament(players, plan, self._openings, GAMES, seed=1)
+        test, looked = Sprt(0.0, self._config.elo), 0
+        for _ in play.run():
+            if self._judge.stop():
                 return None
-            results += pairs
-            verdict = test.judge(five(results, name))
-            if verdict.accepted:
-                break
-        records.append(self._judge.folder / GAMES, results)
-        return verdict
+            while len(play.line()) >= looked + CHUNK:
+                looked += CHUNK
+                verdict = test.judge(five(play.line()[:looked], players[0].name))
+                if verdict.accepted:
+                    return verdict
+        return test.judge(five(play.line(), players[0].name))

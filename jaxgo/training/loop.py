@@ -16,13 +16,14 @@ from jax.sharding import Mesh
 
 from jaxgo.core.errors import UsageError
 from jaxgo.nets import to_json as net_to_json
+from jaxgo.search import to_json as search_to_json
 from jaxgo.search.health import EvaluatorError
 from jaxgo.selfplay import Tally
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.gate import Gate
-from jaxgo.training.judge import Judge
+from jaxgo.training.judge import Judge, rated_search
 from jaxgo.training.trainer import Best, Trainer, TrainState
 
 BEST = "best"  # the name of the weights that a gate lets play
@@ -220,7 +221,8 @@ class Loop:
 
 def about(config: TrainConfig) -> dict[str, Any]:
     """What must be known of weights to play with them."""
-    return {"game": config.game, "options": dict(config.options), "net": net_to_json(config.net)}
+    search = search_to_json(rated_search(config))
+    return {"game": config.game, "options": dict(config.options), "net": net_to_json(config.net), "search": search}
 
 
 def _rates(tally: dict[str, float], play: float, whole: float) -> dict[str, Any]:

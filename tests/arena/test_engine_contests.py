@@ -5,7 +5,6 @@ import sys
 import pytest
 from engine_tables import GO, GOMOKU, PATIENT, gtp, play
 
-from jaxgo.players import load_player
 from jaxgo.arena import records
 from jaxgo.arena.contest import Contest
 from jaxgo.arena.engines.protocols import Limits
@@ -14,6 +13,7 @@ from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.tournament import Tournament
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
+from jaxgo.players import load_player
 from jaxgo.ui import tables as report
 
 

@@ -18,8 +18,8 @@ from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.specs import open_engine, read_engine
 from jaxgo.arena.openings import book
-from jaxgo.players import load_player
 from jaxgo.games import make
+from jaxgo.players import load_player
 
 PLACES = os.pathsep.join([os.environ.get("PATH", ""), *engines.MORE_PATHS])
 

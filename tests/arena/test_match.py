@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from support import Host
 
-from jaxgo.players import Player, load_player
 from jaxgo.arena import program
 from jaxgo.arena.match import Pool, Score, play_match
-from jaxgo.players import checkpoint, load_player, without_noise
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Evaluation, Evaluator
 from jaxgo.games import make
+from jaxgo.players import Player, checkpoint, load_player, without_noise
 from jaxgo.search import SEARCHES
 from jaxgo.search.health import EvaluatorError
 from jaxgo.search.model import Model

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jaxgo.arena.players import draws_luck, load_player
 
 from jaxgo.arena import elo, games_file, records
 from jaxgo.arena.contest import Contest
 from jaxgo.arena.openings import Openings, book
-from jaxgo.arena.players import draws_luck, load_player
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.sprt import Sprt

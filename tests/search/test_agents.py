@@ -6,14 +6,14 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgo.players import load_player
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Heuristic, Rollout, Uniform
 from jaxgo.games import make
+from jaxgo.players import load_player
 from jaxgo.search import PRESETS, SEARCHES, Flat, Gumbel, Puct, Uct
-from jaxgo.system.players import SHIPPED, load_player, shipped
+from jaxgo.system.weights import SHIPPED, load_weights, shipped
 
 GAME = make("tictactoe")
 TO_THE_END = Rollout(weighted=False, depth=100_000)
@@ -81,7 +81,7 @@ def test_a_wrong_word_is_named(spec, said):
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_weights_play_better_than_chance(name):
     """They fit their game as it is, a note says how they were made, and they are small."""
-    about, _ = load_player(name)
+    about, _ = load_weights(name)
     assert f"`{name}`" in (SHIPPED / "README.md").read_text()
     assert (SHIPPED / f"{name}.npz").stat().st_size < 8e6
     game = make(about["game"], **about["options"])

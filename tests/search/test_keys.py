@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgo.players import load_player
 from jaxgo.core import keys
 from jaxgo.games import make
+from jaxgo.players import load_player
 
 ONE = jax.random.key(3)
 EACH = jax.random.split(jax.random.key(4), 3)

@@ -20,8 +20,8 @@ from jaxgo.search import Greedy
 from jaxgo.selfplay import Tally
 from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.weights import read_weights, weight_steps
 from jaxgo.system.rundir import RunDir
+from jaxgo.system.weights import read_weights, weight_steps
 from jaxgo.training import gate, judge, loop
 from jaxgo.training.config import Budget, GateConfig, JudgeConfig, TrainConfig, to_json
 from jaxgo.training.loop import Loop, train

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgo.players import load_player
 from jaxgo.arena import records
 from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.nets import Mlp
+from jaxgo.players import load_player
 from jaxgo.search import Greedy
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.system import devices

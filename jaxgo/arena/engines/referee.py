@@ -18,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32
 
-from jaxgo.players import Player
 from jaxgo.arena.engines.played import PlayedGame, PlayedPair
 from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import RESIGN, Engine, Limits
@@ -27,6 +26,7 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
+from jaxgo.players import Player
 from jaxgo.search.base import Search
 from jaxgo.search.health import EvaluatorError
 from jaxgo.search.model import Model
@@ -36,7 +36,7 @@ NOTHING = -1  # the action that leaves a game as it is
 
 
 def play_pairs(
-    players: tuple[Player, Player],
+    players: tuple[Side, Side],
     game: Game[Any],
     lines: Sequence[Sequence[int]],
     positions: Position,
@@ -140,7 +140,7 @@ class _Event:
     """What is played, and how; all tables share it."""
 
     game: Game[Any]
-    players: tuple[Player, Player]
+    players: tuple[Side, Side]
     lines: Sequence[Sequence[int]]
     positions: Position
     keys: Array

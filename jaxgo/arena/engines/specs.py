@@ -9,10 +9,10 @@ import shlex
 import shutil
 from typing import Any
 
-from jaxgo.players import EXTERNAL
 from jaxgo.arena.engines.protocols import Engine, Gomocup, Gtp, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.players import EXTERNAL
 
 PROTOCOLS: dict[str, type[Engine]] = {"gtp": Gtp, "gomocup": Gomocup}
 EXAMPLES = {"gtp": 'gtp:"gnugo --mode gtp --level 1"', "gomocup": "gomocup:engines/pbrain-rapfi"}
