@@ -139,13 +139,14 @@ def parse(text: str) -> Spec:
 def _split(text: str, mark: str, most: int = -1) -> list[str]:
     """The parts between marks that stand outside quotes."""
     parts: list[str] = []
-    inside, start = False, 0
+    inside, escaped, start = False, False, 0
     for at, letter in enumerate(text):
-        if letter == '"' and (at == 0 or text[at - 1] != "\\"):
+        if letter == '"' and not escaped:
             inside = not inside
         elif letter == mark and not inside and len(parts) != most:
             parts.append(text[start:at])
             start = at + 1
+        escaped = inside and letter == "\\" and not escaped
     return [*parts, text[start:]]
 
 

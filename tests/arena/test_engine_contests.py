@@ -6,7 +6,7 @@ import pytest
 from engine_tables import GO, GOMOKU, PATIENT, gtp, play
 
 from jaxgo.arena import records
-from jaxgo.arena.contest import Contest
+from jaxgo.arena.contest import Contest, seat
 from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.specs import External, is_engine, open_engine, read_engine
 from jaxgo.arena.schedule import Schedule
@@ -18,7 +18,7 @@ from jaxgo.ui import tables as report
 
 
 def contest(*agents: str) -> Contest:
-    return Contest("go5", GO, agents, options=("move_limit=10",))
+    return Contest("go5", GO, tuple(seat(spec, GO) for spec in agents), options=("move_limit=10",))
 
 
 # -- specs ----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from jaxgo.arena.match import Pool, Score, play_match
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Evaluation, Evaluator
 from jaxgo.games import make
-from jaxgo.players import Player, checkpoint, load_player, without_noise
+from jaxgo.players import Player, load_player
 from jaxgo.search import SEARCHES
 from jaxgo.search.health import EvaluatorError
 from jaxgo.search.model import Model
@@ -167,7 +167,7 @@ def test_mistakes_are_named(crowd):
 
 def test_an_agent_that_is_broken_stops_the_match():
     game = make("tictactoe")
-    broken = Player("broken", SEARCHES["greedy"], Model(game, Broken()), ())
+    broken = Player(SEARCHES["greedy"], Model(game, Broken()), (), "broken")
     with pytest.raises(EvaluatorError, match=r"broken: .* gave NaN"):
         play_match(broken, *agents("random"), jax.random.key(0), starts(game, 1))
 
@@ -193,7 +193,7 @@ def test_agents_that_differ_only_in_their_weights_play_each_their_own():
     game = make("tictactoe")
     likes = {"first": -np.arange(9.0), "last": np.arange(9.0), "middle": -np.abs(np.arange(9.0) - 4)}
     model = Model(game, Liking())
-    three = [Player(n, SEARCHES["greedy"], model, jnp.asarray(w, jnp.float32)) for n, w in likes.items()]
+    three = [Player(SEARCHES["greedy"], model, jnp.asarray(w, jnp.float32), n) for n, w in likes.items()]
     pool = Pool(three, capacity=1)
     for a, b in ((0, 1), (1, 2), (2, 0)):
         pool.begin([(a, b)], [starts(game, 1)], [jax.random.split(jax.random.key(0), 1)])
@@ -205,25 +205,3 @@ def test_agents_that_differ_only_in_their_weights_play_each_their_own():
                 liked = list(likes.values())[seats[ply % 2]]
                 assert action == max(free, key=lambda cell: (liked[cell], -cell))
                 free.remove(action)
-
-
-# -- players --------------------------------------------------------------------------------------------------------
-
-
-def test_players_play_without_noise_unless_it_is_asked_for():
-    assert load_player("gumbel:8", TICTACTOE).search.gumbel_scale == 0.0
-    assert load_player("gumbel:8,gumbel_scale=0.5", TICTACTOE).search.gumbel_scale == 0.5
-    assert load_player("puct:8,noise=0.25", TICTACTOE).search.noise == 0.25
-    noisy = agents("gumbel:8")[0]
-    assert noisy.search.gumbel_scale == 1.0
-    assert without_noise(noisy).search == load_player("gumbel:8", TICTACTOE).search
-    assert load_player(" uct:8 ", TICTACTOE).name == "uct:8"
-
-
-def test_a_checkpoint_is_known_by_its_numbers():
-    agent = agents("greedy")[0]
-    assert checkpoint(agent) == ""
-    one = agent._replace(params={"w": jnp.ones(3)})
-    assert checkpoint(one) == checkpoint(agent._replace(params={"w": np.ones(3, np.float32)}))
-    assert checkpoint(one) != checkpoint(agent._replace(params={"w": jnp.zeros(3)}))
-    assert checkpoint(one) != checkpoint(agent._replace(params={"w": jnp.ones(3, jnp.int32)}))

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from jaxgo.arena.players import draws_luck, load_player
 
 from jaxgo.arena import elo, games_file, records
-from jaxgo.arena.contest import Contest
+from jaxgo.arena.contest import Contest, seat
 from jaxgo.arena.openings import Openings, book
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Schedule
@@ -17,6 +16,7 @@ from jaxgo.arena.sprt import Sprt
 from jaxgo.arena.tally import five
 from jaxgo.arena.tournament import Tournament
 from jaxgo.games import make
+from jaxgo.players import load_player
 from jaxgo.ui import match_screen
 
 TICTACTOE, CONNECT4 = make("tictactoe"), make("connect4")
@@ -42,11 +42,11 @@ SCORES = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.0, 1.0))
     ],
 )
 def test_who_draws_luck(spec, lucky):
-    assert draws_luck(load_player(spec, TICTACTOE)) == lucky
+    assert load_player(spec, TICTACTOE).lucky == lucky
 
 
 def contest(**more) -> Contest:
-    return Contest("tictactoe", TICTACTOE, QUIET, **more)
+    return Contest("tictactoe", TICTACTOE, tuple(seat(spec, TICTACTOE) for spec in QUIET), **more)
 
 
 def lines(tmp_path: Path, *texts: str) -> Openings:
@@ -121,7 +121,12 @@ class Simulated(Tournament):
     """A tournament whose results are drawn: each opening has its own, and gives it again whenever it is played."""
 
     def __init__(self, openings: Openings) -> None:
-        super().__init__(Contest("connect4", CONNECT4, QUIET), Schedule(pairs=5000), openings, chunk=192)
+        super().__init__(
+            Contest("connect4", CONNECT4, tuple(seat(spec, CONNECT4) for spec in QUIET)),
+            Schedule(pairs=5000),
+            openings,
+            chunk=192,
+        )
 
     def draw(self, seed: int) -> None:
         """Begins anew with other results."""

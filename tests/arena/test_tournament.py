@@ -8,7 +8,7 @@ import pytest
 from support import Host
 
 from jaxgo.arena import elo, games_file, records, tournament
-from jaxgo.arena.contest import Contest
+from jaxgo.arena.contest import Contest, seat
 from jaxgo.arena.openings import book, random_openings, start_only
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Schedule
@@ -23,7 +23,7 @@ PLAN = Schedule("round-robin", 14)
 
 
 def contest(*agents: str, seed: int = 0) -> Contest:
-    return Contest("tictactoe", TICTACTOE, agents or AGENTS, seed=seed)
+    return Contest("tictactoe", TICTACTOE, tuple(seat(spec, TICTACTOE) for spec in agents or AGENTS), seed=seed)
 
 
 def bare(pairs) -> dict[str, PairResult]:
@@ -135,7 +135,7 @@ def test_games_of_gomoku_are_sgf(tmp_path):
     path = tmp_path / "book"
     path.write_text("a1 e5\n")
     play = Tournament(
-        Contest("gomoku9", game, ("random", "greedy"), ("size=5",)),
+        Contest("gomoku9", game, (seat("random", game), seat("greedy", game)), ("size=5",)),
         Schedule(pairs=2),
         book(game, path),
         games=tmp_path / "games",
@@ -206,7 +206,7 @@ def test_a_sequential_test_counts_pairs_in_their_order(whole):
 def test_one_name_is_one_player(whole, tmp_path):
     path = tmp_path / "matches.jsonl"
     records.append(path, [dataclasses.replace(whole[2].results[0], checkpoints=("ab", ""))])
-    with pytest.raises(UsageError, match="with other parameters; name its checkpoint"):
+    with pytest.raises(UsageError, match=r"another .*, with other weights or settings; name its step"):
         Tournament(contest(), PLAN, OPENINGS, path)
 
 

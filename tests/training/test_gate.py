@@ -2,7 +2,7 @@
 
 import dataclasses
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -13,9 +13,13 @@ import pytest
 
 from jaxgo.arena import records
 from jaxgo.arena.openings import Openings
+from jaxgo.arena.schedule import Schedule
+from jaxgo.arena.sprt import Sprt
+from jaxgo.arena.tally import five
 from jaxgo.cli.train_job import FREE, Recorder
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
+from jaxgo.players import Player
 from jaxgo.search import Greedy
 from jaxgo.selfplay import Tally
 from jaxgo.system import devices
@@ -66,22 +70,58 @@ class Counted(Trainer):
         return state._replace(learner=learner, iteration=state.iteration + 1), cast(Any, said)
 
 
+CLOSE = 0.75  # stands for results of which no test can be sure
+
+
+@dataclasses.dataclass
+class Played:
+    """Stands for a tournament of two players: each pair has the same result, and nothing is compiled."""
+
+    judge: judge.Judge
+    players: Sequence[Player]
+    plan: Schedule
+    file: Path
+    seed: int
+    result: float | None
+
+    def __post_init__(self) -> None:
+        self.known: list[records.PairResult] = []
+
+    def run(self) -> Iterator[None]:
+        a, b = self.players
+        for player in self.players:
+            assert f"{float(player.params['params']['w'][0]):.0f}" == player.name.rpartition("/")[2], (
+                "weights and names belong together"
+            )
+        for number in range(self.plan.pairs):
+            if self.result is None:
+                self.judge.stop = lambda: True
+                yield
+                return
+            id = f"{a.name}-{number}"
+            result = float(number % 2) if self.result == CLOSE and number % 7 else self.result
+            pair = records.PairResult("tictactoe", a.name, b.name, result, result, id, seed=self.seed)
+            self.known.append(pair)
+            records.append(self.file, [pair])
+            yield
+
+    def line(self) -> list[records.PairResult]:
+        return self.known
+
+
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> dict[int, float | None]:
     """What a candidate gets from each game, by its iteration, half unless told otherwise; None: stopped in its test."""
     results: dict[int, float | None] = {}
     lines = [((i, j), bytes([i, j])) for i in range(9) for j in range(9) if i != j]
 
-    def duel(self: judge.Judge, a: Any, b: Any, openings: Openings, numbers: Sequence[int], seed: int) -> Any:
-        result, names = results.get(a[0], 0.5), (self.name(a[0]), self.name(b[0]))
-        assert float(a[1]["params"]["w"][0]) == a[0], "weights and names belong together"
-        assert float(b[1]["params"]["w"][0]) == b[0]
-        if result is None:
-            return []
-        ids = [f"{a[0]}-{number}" for number in numbers]
-        return [records.PairResult("tictactoe", *names, result, result, id, seed=seed) for id in ids]
+    def tournament(
+        self: judge.Judge, players: Sequence[Player], plan: Schedule, openings: Openings, file: str, seed: int = 0
+    ) -> Any:
+        result = results.get(int(players[0].name.rpartition("/")[2]), 0.5)
+        return Played(self, players, plan, self.folder / file, self.config.seed + seed, result)
 
-    monkeypatch.setattr(judge.Judge, "duel", duel)
+    monkeypatch.setattr(judge.Judge, "tournament", tournament)
     monkeypatch.setattr(gate, "random_openings", lambda game, seed: Openings(game, [lines]))
     Counted.played.clear()
     return results
@@ -132,6 +172,18 @@ def test_games_of_tests_are_kept_apart_from_those_of_ratings(script, tmp_path):
     assert {(pair.a.rpartition("/")[2], pair.b.rpartition("/")[2]) for pair in pairs} == {("2", "0"), ("4", "2")}
     assert {pair.seed for pair in pairs} == {CONFIG.seed + 1}, "from openings of their own"
     assert 0 < sum(pair.a.endswith("/2") for pair in pairs) < 72, "it was known before all openings were played"
+
+
+def test_a_test_that_ends_undecided_leaves_the_old_weights(script, tmp_path):
+    script[2] = CLOSE
+    state = sitting(script, tmp_path / "run", 3)
+    assert state.best is not None
+    assert (int(state.best.step), int(state.best.tested)) == (0, 2)
+    assert told(tmp_path / "run") == [(2, False)]
+    pairs = records.read(tmp_path / "run" / gate.GAMES)
+    verdict = Sprt(0.0, CONFIG.gate.elo).judge(five(pairs, pairs[0].a))
+    assert verdict.accepted is None
+    assert 0 < verdict.llr < verdict.upper, "whoever leads has not won"
 
 
 def test_a_test_that_was_stopped_is_made_again(script, tmp_path):

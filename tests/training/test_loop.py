@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgo.arena import records
+from jaxgo.arena import program, records
 from jaxgo.arena.openings import random_openings
+from jaxgo.arena.schedule import Schedule
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.nets import Mlp
@@ -185,7 +186,9 @@ def test_a_run_reports_saves_judges_and_can_be_played_against(run, path):
     pairs = records.read(path / "matches.jsonl")
     assert len(pairs) == 3
     assert {(pair.a, pair.b) for pair in pairs} == {(name, "random")}
-    player = load_player(name, make("tictactoe"))
+    player, random = (load_player(text, make("tictactoe")) for text in (name, "random"))
+    assert {pair.checkpoints for pair in pairs} == {(player.fingerprint(), random.fingerprint())}
+    assert load_player(f"@{path}", make("tictactoe")) == player, "weights bring the search that they were rated with"
     jax.tree.map(np.testing.assert_array_equal, player.params, copied(_without_heads(state.learner.average, player)))
     with pytest.raises(UsageError, match="they do not fit"):
         load_player(name, make("connect4"))
@@ -239,8 +242,8 @@ def test_a_run_that_goes_on_meets_the_players_of_earlier_sittings(trainer, run, 
         judge = Judge(trainer, folder, began=5)
         assert judge._past == [], "what was judged later than the checkpoint is not known yet"
     (judged,) = (report.metrics for report in reports if report.phase == "judge" and report.metrics)
-    mine = [pair for pair in records.read(again / "matches.jsonl") if pair.a == judged["player"]]
-    known = {pair.b.rpartition("/")[2]: all(pair.lines) for pair in mine}
+    mine = [pair for pair in records.read(again / "matches.jsonl") if judged["player"] in (pair.a, pair.b)]
+    known = {(pair.b if pair.a == judged["player"] else pair.a).rpartition("/")[2]: all(pair.lines) for pair in mine}
     assert known == {"6": True, "random": False}, "games of players without luck can be told apart"
     rows = [report.metrics for report in reports if report.phase == "play"]
     assert [row["moves"] for row in rows] == [7 * 16 * 6]
@@ -250,10 +253,16 @@ def test_tests_of_a_gate_are_no_matches_of_the_ratings(trainer, run, path, tmp_p
     with RunDir(tmp_path / "run", to_json(CONFIG)) as folder:
         judge, weights = Judge(trainer, folder), run[1].learner.average
         openings = random_openings(trainer.game, plies=2, seed=1)
-        pairs = judge.duel((6, weights), (4, jax.tree.map(jnp.zeros_like, weights)), openings, range(2, 7), seed=1)
-        assert [(pair.number, pair.seed) for pair in pairs] == [(number, 1) for number in range(2, 7)]
-        assert [pair.opening for pair in pairs] == [openings.names(number) for number in range(2, 7)]
-        assert len({(pair.a, pair.b) for pair in pairs}) == 1
+        players = [judge.player(6, weights), judge.player(4, jax.tree.map(jnp.zeros_like, weights))]
+        before = program.advance._cache_size()
+        play = judge.tournament(players, Schedule(pairs=5), openings, "gate.jsonl", seed=1)
+        assert list(play.run())
+        assert program.advance._cache_size() == before > 0, "a test is the program of the judge"
+        pairs = play.line()
+        assert [(pair.number, pair.seed) for pair in pairs] == [(number, 1) for number in range(5)]
+        assert [pair.opening for pair in pairs] == [openings.names(number) for number in range(5)]
+        assert {(pair.a, pair.b) for pair in pairs} == {tuple(sorted(player.name for player in players))}
+        assert records.read(tmp_path / "run" / "gate.jsonl") == pairs
         assert not (tmp_path / "run" / "matches.jsonl").exists()
 
 

@@ -1,0 +1,240 @@
+"""Players by name: a spec is read and written, and what it loads is the very player that it was written for."""
+
+import dataclasses
+from typing import Any, get_args, get_type_hints
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxgo.arena.match import play_match
+from jaxgo.arena.openings import random_openings
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import EVALUATORS, Heuristic, Rollout, Uniform
+from jaxgo.games import make
+from jaxgo.players import Player, Spec, load_player, parse, spec
+from jaxgo.search import PRESETS, SEARCHES, Flat, Gumbel, Model, Puct, Uct
+from jaxgo.system.weights import SHIPPED, load_weights, save_weights, shipped
+from jaxgo.training import presets as training
+
+GAME = make("tictactoe")
+PRESET = training.PRESETS["connect4-cpu"].config
+TO_THE_END = Rollout(weighted=False, depth=100_000)
+THREE_TO_THE_END = dataclasses.replace(TO_THE_END, count=3)
+
+
+@pytest.mark.parametrize(
+    ("spec", "search", "evaluator"),
+    [
+        ("uct:400", Uct(simulations=400), Rollout()),
+        ("uct:400,rollouts=4,c=1.5", Uct(simulations=400, c=1.5), Rollout(count=4)),
+        (" uct:50 , log=decimal , depth=30 ", Uct(simulations=50, log="decimal"), Rollout(depth=30)),
+        ("puct:800", Puct(simulations=800), Heuristic()),
+        ("puct,evaluator=rollout,rollouts=2,solver=no", Puct(solver=False), Rollout(count=2)),
+        (
+            "gumbel:64,max_considered=8,gumbel_scale=0",
+            Gumbel(simulations=64, max_considered=8, gumbel_scale=0.0),
+            Heuristic(),
+        ),
+        ("flat:100,weighted=false", Flat(simulations=100), Rollout(weighted=False)),
+        ("greedy,evaluator=uniform", SEARCHES["greedy"], Uniform()),
+        ("random", SEARCHES["random"], Uniform()),
+        ("gobang:800", dataclasses.replace(PRESETS["gobang"].search, simulations=800), TO_THE_END),
+        ("nycu3d", Uct(c=1.414, log="decimal"), TO_THE_END),
+        ("nycu3d-puct", PRESETS["nycu3d-puct"].search, dataclasses.replace(TO_THE_END, prior="weights")),
+        ("gobang,rollouts=3,c_init=2", dataclasses.replace(PRESETS["gobang"].search, c_init=2.0), THREE_TO_THE_END),
+        ("gobang,evaluator=uniform", PRESETS["gobang"].search, Uniform()),
+    ],
+)
+def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
+    agent = load_player(spec, GAME)
+    assert agent.search == search
+    assert agent.model.evaluator == evaluator
+    assert agent.model.game is GAME
+    assert agent.params == ()
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("minimax:4", "unknown search 'minimax'; choose one of: random, greedy, flat, uct, puct, gumbel"),
+        ("uct:many", "simulations=many is not a whole number"),
+        ("uct:0", "at least 1"),
+        ("random:5", "random does not simulate; leave ':5' out"),
+        ("uct:", "has a colon and no number of simulations after it"),
+        ("uct:8@", "names no weights after its @"),
+        ("uct:8,c=inf", "c=inf is not a finite number"),
+        ('gumbel:8@"runs', "do not close"),
+        ("@connect4-cpu,c=1", "is no run folder, no file and no shipped weights"),
+        ("uct:40,d=3", "unknown option of uct with rollout 'd'; choose one of: simulations, parallel_leaves"),
+        ("uct:40,c=big", "c=big is not a number"),
+        ("uct:40,solver=perhaps", "solver=perhaps is neither yes nor no"),
+        ("uct:40,log=binary", "unknown log 'binary'; choose one of: natural, decimal"),
+        ("uct:40,c", "'c' in 'uct:40,c' is not of the form name=value"),
+        ("uct:40,c=1,c=2", "gives c twice"),
+        ("uct:40,evaluator=oracle", "unknown evaluator 'oracle'; choose one of: uniform, heuristic, rollout"),
+        ("puct:40,rollouts=4", "unknown option of puct with heuristic 'rollouts'"),
+        ("uct:40,unfinished=lost", "unknown unfinished 'lost'; choose one of: heuristic, even"),
+        ("gumbel:64@runs/nowhere", "'runs/nowhere' is no run folder, no file and no shipped weights"),
+    ],
+)
+def test_a_wrong_word_is_named(spec, said):
+    with pytest.raises(UsageError) as caught:
+        load_player(spec, GAME)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_weights_play_better_than_chance(name):
+    """They fit their game as it is, a note says how they were made, and they are small."""
+    about, _ = load_weights(name)
+    assert f"`{name}`" in (SHIPPED / "README.md").read_text()
+    assert (SHIPPED / f"{name}.npz").stat().st_size < 8e6
+    game = make(about["game"], **about["options"])
+    score = play_match(
+        load_player(f"greedy@{name}", game),
+        load_player("random", game),
+        jax.random.key(0),
+        random_openings(game).positions(range(32)),
+    )
+    assert score.mean - 2 * score.error > 0.5
+
+
+def test_a_player_plays():
+    agent = load_player("uct:30", GAME)
+    root = agent.model.start(jax.random.key(0), 2)
+    run = jax.jit(lambda key: agent.search.run(agent.model, agent.params, key, root))
+    result = run(jax.random.key(1))
+    assert np.asarray(result.visits).sum(axis=1).tolist() == [30, 30]
+
+
+# -- there and back --------------------------------------------------------------------------------------------------
+
+MAKERS = {
+    **{name: (search, EVALUATORS[search.default_evaluator]) for name, search in SEARCHES.items()},
+    **{name: (preset.search, preset.evaluator) for name, preset in PRESETS.items()},
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_search_and_preset_is_its_own_name(name):
+    player = load_player(name, GAME)
+    assert (player.search, player.model.evaluator) == (MAKERS[name][0].quiet(), MAKERS[name][1])
+    budget = player.search.budget
+    assert player.name == (f"{name}:{budget}" if budget else name)
+    assert spec(player) == player.name
+    assert str(parse(player.name)) == player.name
+
+
+def _texts(value: Any) -> st.SearchStrategy[Any]:
+    if isinstance(value, bool):
+        return st.booleans()
+    if isinstance(value, int):
+        return st.integers(0, 2**20)
+    return st.floats(0, 1e9) | st.floats(0, 1) | st.integers(0, 100).map(float)
+
+
+@st.composite
+def settings_of(draw: Any, value: Any) -> Any:
+    """The same search or evaluator with some of its settings changed to any that it takes."""
+    hints, changes = get_type_hints(type(value)), {}
+    for field in dataclasses.fields(value):
+        old, words = getattr(value, field.name), get_args(hints[field.name])
+        if isinstance(old, (bool, int, float, str)) and draw(st.booleans()):
+            changes[field.name] = draw(st.sampled_from(words) if words else _texts(old))
+    try:
+        return dataclasses.replace(value, **changes)
+    except (UsageError, TypeError):
+        return value
+
+
+@settings(max_examples=120)
+@given(st.data(), st.sampled_from(sorted(MAKERS)), st.sampled_from([None, *EVALUATORS.values()]))
+def test_the_name_of_any_player_loads_it(data, head, evaluator):
+    search, usual = MAKERS[head]
+    changed = data.draw(settings_of(search)), data.draw(settings_of(evaluator or usual))
+    player = Player(changed[0], Model(GAME, changed[1]), (), data.draw(st.sampled_from(["", head])))
+    text = spec(player)
+    again = load_player(text, GAME)
+    assert (again.search, again.model.evaluator) == changed
+    assert again == player
+    assert spec(again) == again.name == text
+    assert str(parse(text)) == text
+    if player.name and type(changed[0]) is type(search):
+        assert parse(text).head == head, "a name that was given is kept"
+
+
+WORD = st.text('ab1 ,=@:"\\/é', min_size=1)
+
+
+@given(WORD, st.lists(st.tuples(st.from_regex("[a-z]+", fullmatch=True), WORD), unique_by=lambda o: o[0]))
+def test_any_word_comes_through_quotes(place, options):
+    written = Spec("gumbel", "64", tuple(options), place)
+    assert parse(str(written)) == written
+    assert parse(f"  {written} ") == written
+
+
+def test_quiet_unless_the_noise_is_named():
+    assert load_player("gumbel:8", GAME).search.gumbel_scale == 0.0
+    assert load_player("gumbel:8", GAME, noise=True).search.gumbel_scale == 1.0
+    assert load_player("gumbel:8,gumbel_scale=0.5", GAME).name == "gumbel:8,gumbel_scale=0.5"
+    assert load_player("puct:8,noise=0.25,forced=2", GAME).search == Puct(simulations=8, noise=0.25, forced=2.0)
+    noisy = load_player("puct:8,noise=0.25,forced=2", GAME)
+    assert noisy.quiet() == load_player("puct:8", GAME)
+    assert noisy.quiet().name == "puct:8"
+    assert load_player("gumbel:8", GAME, noise=True).name == "gumbel:8,gumbel_scale=1"
+
+
+def test_a_player_without_a_name_says_so():
+    odd = Player(Uct(), Model(GAME, Rollout(advisor=Uniform())))
+    with pytest.raises(UsageError, match="no name says all of Uct"):
+        spec(odd)
+
+
+# -- with weights ----------------------------------------------------------------------------------------------------
+
+
+def test_weights_bring_the_search_that_they_were_rated_with(tmp_path):
+    game, rated = make("connect4"), PRESET.search
+    player = load_player("@connect4-cpu", game)
+    assert player.search == dataclasses.replace(rated, simulations=PRESET.judge.simulations, gumbel_scale=0.0)
+    assert player.name == "gumbel:64@connect4-cpu"
+    assert load_player(player.name, game) == player
+    fewer = load_player("gumbel:16@connect4-cpu", game)
+    assert fewer.search == dataclasses.replace(player.search, simulations=16)
+    assert fewer.name == "gumbel:16@connect4-cpu"
+    other = load_player("gumbel:64,min_value_range=0@connect4-cpu", game)
+    assert other.name == "gumbel:64,min_value_range=0@connect4-cpu"
+    assert load_player("alphazero:8@connect4-cpu", game).search == dataclasses.replace(
+        PRESETS["alphazero"].search, simulations=8
+    )
+    about, arrays = load_weights("connect4-cpu")
+    save_weights(tmp_path / "a:1.npz", arrays, about)
+    copy = load_player(f'@"{tmp_path}/a:1.npz"', game)
+    assert copy == player
+    assert load_player(copy.name, game) == player
+    about.pop("search")
+    save_weights(tmp_path / "old.npz", arrays, about)
+    with pytest.raises(UsageError, match="name no search to play with; write one, as in gumbel:64@"):
+        load_player(f"@{tmp_path}/old.npz", game)
+
+
+def test_fingerprints_tell_players_apart():
+    one = Player(SEARCHES["greedy"], Model(GAME, Uniform()), {"w": jnp.ones(3)})
+    assert one.fingerprint() == dataclasses.replace(one, params={"w": np.ones(3, np.float32)}, name="x").fingerprint()
+    others = [
+        dataclasses.replace(one, params={"w": jnp.zeros(3)}),
+        dataclasses.replace(one, params={"w": jnp.ones(3, jnp.int32)}),
+        dataclasses.replace(one, params={"v": jnp.ones(3)}),
+        dataclasses.replace(one, search=Gumbel()),
+        dataclasses.replace(one, search=Gumbel(min_value_range=1.0)),
+        dataclasses.replace(one, model=Model(GAME, Heuristic())),
+        dataclasses.replace(one, model=Model(GAME, Rollout(advisor=Uniform()))),
+        dataclasses.replace(one, model=Model(GAME, Rollout(advisor=Heuristic()))),
+    ]
+    assert len({one.fingerprint(), *(other.fingerprint() for other in others)}) == 1 + len(others)
+    assert all(other != one for other in others)

@@ -1,0 +1,73 @@
+"""The judge: its players are quiet, their names load them, and what it writes can be rated."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import jax
+import pytest
+
+from jaxgo.arena import elo, records
+from jaxgo.nets import Mlp
+from jaxgo.players import load_player, spec
+from jaxgo.search import Gumbel, Puct, Uct
+from jaxgo.system import devices
+from jaxgo.system.rundir import RunDir
+from jaxgo.training.config import JudgeConfig, TrainConfig, from_json, to_json
+from jaxgo.training.judge import Judge, rated_search
+from jaxgo.training.loop import about
+from jaxgo.training.presets import PRESETS
+from jaxgo.training.trainer import Trainer
+
+CONFIG = TrainConfig(game="tictactoe", net=Mlp(width=8, blocks=1))
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        Puct(simulations=8, noise=0.25, forced=2.0, fpu="parent", c_init=2.0, parallel_leaves=4),
+        Gumbel(simulations=8, max_considered=4, min_value_range=1.0),
+        Uct(simulations=8, c=0.5),
+    ],
+)
+@pytest.mark.parametrize("simulations", [0, 24])
+def test_the_name_that_is_written_loads_the_player_that_was_judged(search: Any, simulations: int, tmp_path: Path):
+    config = dataclasses.replace(CONFIG, search=search, judge=JudgeConfig(simulations=simulations))
+    assert from_json(to_json(config)) == config
+    trainer = Trainer(config, devices.make_mesh())
+    params = trainer.model.init(jax.random.key(1))
+    with RunDir(tmp_path / "a run, 1", to_json(config)) as run:
+        run.save_weights(7, params, about(config))
+        run.wait()
+        player = Judge(trainer, run).player(7, params)
+    game = config.make_game()
+    assert player.search == dataclasses.replace(search.quiet(), simulations=simulations or 8), "without any noise"
+    assert player.search.quiet() == player.search
+    assert spec(player) == player.name
+    for text in (player.name, f"@{run.path}", f"@{run.path}:7"):
+        loaded = load_player(text, game)
+        assert loaded == player
+        assert loaded.search == player.search
+        assert loaded.name == player.name
+        assert loaded.fingerprint() == player.fingerprint()
+
+
+def test_every_preset_is_judged_as_a_player_that_its_weights_name():
+    for preset in PRESETS.values():
+        search: Any = rated_search(preset.config)
+        assert search.quiet() == search
+        assert search.budget == (preset.config.judge.simulations or preset.config.search.budget)
+
+
+def test_two_players_of_one_name_are_rated_apart():
+    def pairs(count: int, result: float, code: str) -> list[records.PairResult]:
+        return [
+            records.PairResult("go5", "uct:8", "random", result, result, f"{code}{n}", checkpoints=(code, "r"))
+            for n in range(count)
+        ]
+
+    table = elo.fit([*pairs(20, 1.0, "first"), *pairs(20, 0.5, "second"), *pairs(20, 0.5, "")])
+    assert set(table.agents) == {"uct:8", "random", "uct:8 #first"}
+    assert table.rating("uct:8 #first").value > table.rating("uct:8").value + 50
+    assert any("uct:8 has been several players" in note for note in table.notes)
+    assert not any("several" in note for note in elo.fit(pairs(20, 1.0, "first")).notes)
