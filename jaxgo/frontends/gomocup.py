@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jaxgo
-from jaxgo.agents import load_agent
 from jaxgo.arena.engines.protocols import RULES
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
@@ -25,6 +24,7 @@ from jaxgo.frontends.lines import LONGEST
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.players import load_player
 from jaxgo.search.think import Limit
 
 Write = Callable[[str], None]
@@ -125,7 +125,7 @@ class Gomocup:
 
     def start(self, game: Gomoku) -> None:
         """A fresh board, compiled before the answer, so that no clock counts it."""
-        load_agent(self.player, game)
+        load_player(self.player, game)
         if self.session is not None and self.session.game == game:
             self._coming = None
             self.session.new_game()
@@ -146,7 +146,7 @@ class Gomocup:
         game = dataclasses.replace(self.game, rules=name)  # type: ignore[arg-type]
         if game == self.game:
             return
-        load_agent(self.player, game)
+        load_player(self.player, game)
         self.game = game
         if self.session is not None:
             self._coming = _Preparation(game, self.player) if game != self.session.game else None

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jaxgo.agents import load_agent
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -17,6 +16,7 @@ from jaxgo.frontends.gtp_text import LETTERS
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking
 from jaxgo.games.go.rules import Go
+from jaxgo.players import load_player
 from jaxgo.search.think import Limit
 
 Write = Callable[[str], None]
@@ -86,7 +86,7 @@ class GtpEngine:
     def put_board(self, board: Board) -> None:
         """Goes on with another board; a UsageError if the player cannot play that game."""
         if board.game != self.game:
-            load_agent(self.player, board.game)
+            load_player(self.player, board.game)
         self.session.restore(board, self.session.name)
 
     def take_turn(self, seat: int) -> None:

@@ -199,7 +199,7 @@ class Session:
         self._submit(thinking, work)
         return thinking
 
-    def player_of(self, seat: int) -> Agent:
+    def player_of(self, seat: int) -> Player:
         """Who thinks for a seat: its player, or the adviser, or a player like that of another seat."""
         with self._lock:
             found = self._seats[seat] or self._adviser or next((p for p in self._seats if p), None)

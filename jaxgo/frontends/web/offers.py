@@ -12,7 +12,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
-from jaxgo.system.players import load_player, player_steps, shipped
+from jaxgo.system.weights import load_weights, shipped, weight_steps
 
 USUAL = ("uct:400", "uct:100", "uct:1600", "uct:6400", "puct:400", "gumbel:64", "random")
 MOST_NUMBER = 10_000  # of an option, such as the playouts of a leaf
@@ -34,7 +34,7 @@ class Offers:
         """The spec, if all that it names is on offer; a UsageError otherwise."""
         rest = spec
         for network in sorted(self.networks, key=len, reverse=True):
-            rest = re.sub(rf"@{re.escape(network)}(:\d+)?(?=$|[\s,;|&)\]>+])", "", rest)
+            rest = re.sub(rf"@{re.escape(network)}(?:[:/]\d+)?(?=$|[\s,;|&)\]>+])", "", rest)
         if "@" in rest:
             names = ", ".join(self.networks) or "none"
             raise UsageError(f"{spec!r} names a network that is not on offer here; these are: {names}")
@@ -52,11 +52,11 @@ def find(folders: Sequence[Path]) -> Offers:
     places = [(name, name) for name in shipped()]
     for folder in folders:
         runs = [folder, *sorted(folder.iterdir())] if folder.is_dir() else []
-        places += [(str(run), str(run)) for run in runs if run.is_dir() and player_steps(run)]
+        places += [(str(run), str(run)) for run in runs if run.is_dir() and weight_steps(run)]
     networks = {}
     for name, place in places:
         try:
-            about, _ = load_player(place)
+            about, _ = load_weights(place)
         except UsageError:  # nothing to play with
             continue
         networks[name] = _called(str(about.get("game", "")), about.get("options", {}))

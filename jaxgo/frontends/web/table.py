@@ -11,7 +11,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from jaxgo.agents import load_agent
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
@@ -20,6 +19,7 @@ from jaxgo.frontends.web import drawing, protocol
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.searches import Searches
 from jaxgo.games.names import name_of, read_game
+from jaxgo.players import load_player
 from jaxgo.records import formats
 from jaxgo.search.analysis import Move
 from jaxgo.search.think import Limit
@@ -190,7 +190,7 @@ class Table:
     def _set_player(self, seat: int, spec: str) -> None:
         known = self.session.seats[seat]
         if (known.name if known else "") != spec:
-            player = load_agent(spec, self.session.game) if spec else None
+            player = load_player(spec, self.session.game) if spec else None
             if player:
                 if player.search.budget > protocol.MOST_SIMULATIONS:
                     raise UsageError(
