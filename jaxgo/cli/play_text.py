@@ -1,0 +1,64 @@
+"""`jaxgo play --text`: a game in the terminal."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from jaxgo.cli.command import reader
+from jaxgo.core.errors import UsageError
+
+
+@dataclass(frozen=True)
+class PlayText:
+    """Play in the terminal: the board drawn, moves by name, hints, undo, and an analysis beside the board."""
+
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "connect4"
+    """The game, as `jaxgo games` lists it."""
+    text: bool = True
+    """In the terminal; without it `jaxgo play` opens a page."""
+    agent: str = "uct:400"
+    """Who plays against you, such as gumbel:64@runs/go9; `none`: two people at one board."""
+    seat: int = 0
+    """Yours: seat 0 moves first."""
+    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    """An option of the game, such as komi=5.5; may be given several times."""
+    position: Annotated[str, tyro.conf.arg(metavar="TEXT")] = ""
+    """Begin here; `text` in a game prints such a text."""
+    seconds: float = 0.0
+    """Seconds for a move of the player, instead of its simulations."""
+    analysis: bool = False
+    """Show what the player thinks beside the board."""
+
+    def run(self) -> int:
+        from jaxgo.frontends.session import Session
+        from jaxgo.frontends.terminal import Terminal
+        from jaxgo.games.names import read_game
+        from jaxgo.search.think import Limit
+
+        game = read_game(self.name, self.option)
+        if not 0 <= self.seat < game.players or self.seconds < 0:
+            raise UsageError(f"--seat is one of {', '.join(map(str, range(game.players)))}, and --seconds 0 or more")
+        session = Session(game, self.name)
+        if self.position:
+            session.setup(self.position)
+        if self.agent != "none":
+            session.set_adviser(self.agent)
+            for seat in set(range(game.players)) - {self.seat}:
+                session.set_player(seat, self.agent)
+        print(f"Moves are written as {game.notation}. `help` lists what else can be typed.")
+        limit = Limit(seconds=self.seconds) if self.seconds else None
+        Terminal(session, _ask, print, limit, self.analysis).run()
+        session.close(timeout=0.5)
+        return 0
+
+
+def _ask(prompt: str) -> str | None:
+    try:
+        return input(prompt)
+    except EOFError:
+        print()
+        return None
+
+
+read = reader(PlayText)

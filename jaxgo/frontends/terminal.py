@@ -1,0 +1,186 @@
+"""A game in the terminal: the board as text with an analysis beside it, moves by name, and a few words."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.replay import some_legal
+from jaxgo.frontends.board import NOTHING
+from jaxgo.frontends.session import Session
+from jaxgo.frontends.thinking import Thought
+from jaxgo.records import formats
+from jaxgo.search.think import Limit
+from jaxgo.ui import board_view
+
+ROWS = 12  # of an analysis, at most
+LINE = 4  # moves of its variations
+GAP = "   "
+HELP = """a move by its name, such as those that `moves` lists; or
+  hint        what a player would do, and its analysis
+  analyse     show an analysis beside the board after every move, or no more
+  undo, redo  take moves back, or play them again
+  moves       the legal moves
+  text        the position as text, for --position
+  setup TEXT  another position
+  save FILE   the game so far; the name ends in .json, .sgf or .psq
+  load FILE   a game from such a file
+  swap        take the other side
+  resign, new, quit"""
+
+
+@dataclasses.dataclass
+class Terminal:
+    """A person at a session: `read` gives the next line, or None at the end; `show` prints."""
+
+    session: Session
+    read: Callable[[str], str | None]
+    show: Callable[[str], None]
+    limit: Limit | None = None  # of the players' moves; None: their own simulations
+    analysis: bool = False  # beside the board
+    _thought: Thought | None = None  # what was thought last
+
+    def run(self) -> None:
+        """Plays until the person leaves."""
+        self._draw()
+        while True:
+            view = self.session.view
+            if not self.session.board.over and self.session.seats[view.seat] is not None:
+                self._let_play()
+                continue
+            line = self.read(self._prompt())
+            if line is None or line.strip().lower() in ("quit", "exit", "q"):
+                return
+            try:
+                self._take(line.strip())
+            except UsageError as error:
+                self.show(f"{error}")
+
+    def _prompt(self) -> str:
+        result = self.session.result()
+        if result:
+            return f"{result.text}> "
+        return f"seat {self.session.view.seat}> " if self.session.game.players > 1 else "> "
+
+    def _let_play(self) -> None:
+        """The move of a player."""
+        if self.session.state == "warming up":
+            self.show("warming up ...")
+        self._thought = thought = self.session.genmove(self.limit).result()
+        sure = ", exact" if thought.solved else ""
+        self.show(
+            f"seat {thought.seat} ({thought.decided_by}) plays {thought.name}: value {thought.value:+.3f}{sure}, "
+            f"{thought.simulations:,} simulations in {thought.seconds:.1f} s"
+        )
+        self._draw()
+
+    def _take(self, line: str) -> None:
+        """A line of the person: a move first, else a word."""
+        word, _, rest = line.partition(" ")
+        command = getattr(self, f"_do_{word.lower()}", None) if word.isalpha() else None
+        try:
+            action = self.session.game.parse_action(line)
+        except UsageError:
+            if command is None:
+                raise UsageError(f"{line!r} is neither a move nor a word; `help` lists them") from None
+            command(rest.strip())
+            return
+        self.session.play(action)
+        self._thought = None
+        self._draw()
+
+    def _draw(self) -> None:
+        session = self.session
+        board = board_view.text(session.game, session.view.position.state)
+        last = session.history[-1] if session.history else NOTHING
+        self.show("")
+        if self._thought is not None and self.analysis:
+            board = beside(board, table(self._thought))
+        self.show(board)
+        if last != NOTHING:
+            self.show(f"last move: {session.game.action_name(last)}")
+
+    # -- words -------------------------------------------------------------------------------------------------
+    def _do_help(self, rest: str) -> None:
+        self.show(HELP)
+
+    def _do_hint(self, rest: str) -> None:
+        thought = self.session.think(self.limit).result()
+        self.show(f"{thought.decided_by} would play {thought.name}")
+        self.show(table(thought))
+
+    def _do_analyse(self, rest: str) -> None:
+        self.analysis = not self.analysis
+        self.show(f"analysis {'beside the board' if self.analysis else 'off'}")
+
+    def _do_undo(self, rest: str) -> None:
+        """Back to the last position in which a person was to move."""
+        board = self.session.board
+        for count in range(1, len(board.actions) + 1):
+            if self.session.seats[board.views[-1 - count].seat] is None:
+                self.session.undo(count)
+                self._draw()
+                return
+        raise UsageError("there is no move of yours to take back")
+
+    def _do_redo(self, rest: str) -> None:
+        self.session.redo()
+        while self.session.board.undone and self.session.seats[self.session.view.seat] is not None:
+            self.session.redo()
+        self._draw()
+
+    def _do_moves(self, rest: str) -> None:
+        names = [name for _, name in self.session.legal()]
+        self.show(" ".join(names) or some_legal(self.session.game, self.session.view.legal))
+
+    def _do_text(self, rest: str) -> None:
+        self.show(self.session.text)
+
+    def _do_setup(self, rest: str) -> None:
+        self.session.setup(rest)
+        self._draw()
+
+    def _do_save(self, rest: str) -> None:
+        formats.save(Path(rest), self.session.record())
+        self.show(f"saved in {rest}")
+
+    def _do_load(self, rest: str) -> None:
+        record = formats.load(Path(rest), self.session.game)
+        self.session.load(formats.write(record, "json"))
+        self._draw()
+
+    def _do_swap(self, rest: str) -> None:
+        seats = self.session.seats
+        if len(seats) < 2 or seats[0] is seats[1]:
+            raise UsageError("there are no two sides to change")
+        for seat, player in enumerate(seats[::-1]):
+            self.session.set_player(seat, player)
+
+    def _do_resign(self, rest: str) -> None:
+        self.session.resign(self.session.view.seat)
+
+    def _do_new(self, rest: str) -> None:
+        self.session.new_game()
+        self._draw()
+
+
+def table(thought: Thought) -> str:
+    """The moves of a search, the best first."""
+    rows = [("move", "visits", "value", "line")]
+    for move in thought.moves[:ROWS]:
+        value = f"{move.value:+.3f}" if move.visits or move.proven else ""
+        rows.append((move.name, f"{move.visits:,}", value, " ".join(move.variation[1 : LINE + 1])))
+    wide = [max(len(row[column]) for row in rows) for column in range(3)]
+    return "\n".join(
+        f"{name:<{wide[0]}}  {visits:>{wide[1]}}  {value:>{wide[2]}}  {line}".rstrip()
+        for name, visits, value, line in rows
+    )
+
+
+def beside(left: str, right: str) -> str:
+    """Two texts side by side."""
+    lines, others = left.split("\n"), right.split("\n")
+    wide, high = max(map(len, lines)), max(len(lines), len(others))
+    lines += [""] * (high - len(lines))
+    others += [""] * (high - len(others))
+    return "\n".join(f"{a:<{wide}}{GAP}{b}".rstrip() for a, b in zip(lines, others, strict=True))

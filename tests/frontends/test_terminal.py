@@ -1,0 +1,70 @@
+"""A game in the terminal, as a transcript."""
+
+import re
+
+import pytest
+
+from jaxgo.frontends.session import Session
+from jaxgo.frontends.terminal import Terminal, beside
+from jaxgo.games import make
+
+
+def talk(session, *lines, **more):
+    """What the terminal shows for these lines."""
+    rest, shown = list(lines), []
+
+    def read(prompt):
+        shown.append(prompt)
+        return rest.pop(0) if rest else None
+
+    Terminal(session, read, shown.append, **more).run()
+    return "\n".join(shown)
+
+
+@pytest.fixture(scope="module")
+def session():
+    opened = Session(make("tictactoe"), "tictactoe")
+    opened.set_player(1, "uct:30,evaluator=uniform")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(autouse=True)
+def _fresh(session):
+    session.new_game()
+
+
+def test_a_game_by_names(session):
+    shown = talk(session, "b2", "quit", analysis=True)
+    assert shown.startswith("\n3 . . .\n2 . . .\n1 . . .\n  a b c\nseat 0> \n")
+    assert "2 . X .\n" in shown
+    assert "seat 1 (uct:30,evaluator=uniform) plays " in shown
+    assert re.search(r"\n(3 . . .)?\s+move +visits +value +line\n", shown)
+    assert len(session.history) == 2
+
+
+def test_words(session, tmp_path):
+    file = tmp_path / "a.json"
+    shown = talk(session, "b2", "hint", f"save {file}", "undo", "text", "redo", "moves", "undo", f"load {file}")
+    assert "would play" in shown
+    assert f"saved in {file}" in shown
+    assert ".../.../... 0" in shown
+    assert len(session.history) == 2
+    assert "> " in shown.splitlines()[-1]
+    shown = talk(
+        session, "new", "setup XX./OO./... 0", "c3", "b1", "dance", "save x.doc", "load /nowhere", "undo", "resign"
+    )
+    assert "seat 0 wins: by the rules> " in shown
+    assert "'dance' is neither a move nor a word" in shown
+    assert "cannot read /nowhere" in shown
+    assert "unknown format" in shown or "format of games" in shown
+    assert shown.splitlines()[-1] == "seat 1 wins: seat 0 resigned> "
+
+
+def test_nothing_to_take_back_is_said(session):
+    assert "there is no move of yours to take back" in talk(session, "undo")
+    assert "0 moves can be" in talk(session, "redo")
+
+
+def test_texts_side_by_side():
+    assert beside("a\nbcd", "1\n2\n3") == "a     1\nbcd   2\n      3"
