@@ -31,6 +31,8 @@ class Analyse:
     """Who searches, such as puct:800 or uct:6400,rollouts=4."""
     seconds: float = 0.0
     """Search for so long, instead of as many simulations as the agent has."""
+    position: Annotated[str, tyro.conf.arg(metavar="TEXT")] = ""
+    """Where the moves begin, as `jaxgo show` prints it: the rows from the top and the seat that moves."""
     option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
     """An option of the game, such as komi=5.5; may be given several times."""
     rows: int = 20
@@ -60,7 +62,7 @@ class Analyse:
             raise UsageError("--json and --dagaz are two ways to print the same; choose one")
         game = read_game(self.name, self.option)
         agent = players.load_player(self.agent, game, noise=self.noise)
-        position, _ = replay(game, split_moves(self.moves))
+        position, _ = replay(game, split_moves(self.moves), self.position)
         if bool(play.over(game, position)):
             raise UsageError(f"the game is over after --moves {self.moves}; leave the last move out")
         thinker = Thinker(agent.search, agent.model, agent.params, jax.random.key(self.seed))

@@ -17,7 +17,7 @@ COMMANDS = {  # the file, and what it is for
     "train": ("train_job", "learn a game by self-play, and end in a table of ratings"),
     "eval": ("eval", "let players meet and rate them, with error bars; also `eval sprt` and `eval ratings`"),
     "analyse": ("analyse", "search a position: visits, values, priors, proofs, lines"),
-    "play": ("play", "open a page to play any game on, against a player or a friend"),
+    "play": ("play", "open a page to play any game on, against a player or a friend; --text: in the terminal"),
     "show": ("show", "draw a position in the terminal and as a picture"),
     "runs": ("runs", "list runs of training, and check what they saved"),
     "gtp": ("gtp", "be an engine for GUIs and referees that speak GTP"),

@@ -1,12 +1,14 @@
 """`jaxgo play`: a page to play on, in the browser."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli import play_text
+from jaxgo.cli.command import Command, reader
 from jaxgo.core.errors import UsageError
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
@@ -14,7 +16,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 @dataclass(frozen=True)
 class Play:
-    """Open a page to play any game: against a player, two at one board, or to watch two players."""
+    """Open a page to play any game: against a player, two at one board, or to watch two players.
+
+    With --text the game is in the terminal instead; `jaxgo play --text --help` tells its flags.
+    """
 
     name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "connect4"
     """The game to begin with, as `jaxgo games` lists it; others can be chosen on the page."""
@@ -45,4 +50,6 @@ class Play:
         return listen.serve(app, self.host, self.port, self.browser)
 
 
-read = reader(Play)
+def read(program: str, words: Sequence[str]) -> Command:
+    """The page, or the terminal."""
+    return (play_text.read if "--text" in words else reader(Play))(program, words)

@@ -42,8 +42,8 @@ def drawing(game: Game[Any], state: Any) -> str:
     return f"{'/'.join(rows)} {int(state.to_play)}"
 
 
-def write(game: Game[Any], state: Any, moves: Sequence[str]) -> str:
-    """The text of a position that these moves from the start led to: a drawing, if it tells everything."""
+def write(game: Game[Any], state: Any, moves: Sequence[str], start: str = "") -> str:
+    """The text of a position that these moves led to, from the start or from a text: a drawing, if it tells all."""
     drawn = drawing(game, state)
     try:
         again = read(game, drawn)[0].state
@@ -51,7 +51,7 @@ def write(game: Game[Any], state: Any, moves: Sequence[str]) -> str:
             return drawn
     except UsageError:  # this game cannot start from a drawing, or not from this one
         pass
-    return " ".join([START, *moves])
+    return " ".join([start or START, *moves])
 
 
 def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]]:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgo.core import play
+from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
@@ -20,9 +20,13 @@ def split_moves(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def replay(game: Game[Any], moves: Sequence[str]) -> tuple[Position, int | None]:
-    """The position after these moves, and the last of them; a UsageError names the first that is not legal."""
-    position, last = play.start(game, jax.random.key(0)), None
+def replay(game: Game[Any], moves: Sequence[str], start: str = "") -> tuple[Position, int | None]:
+    """The position after these moves, and the last of them; a UsageError names the first that is not legal.
+
+    They begin at the start of the game, or at a position as text (see `position_text`).
+    """
+    position, before = position_text.read(game, start or position_text.START)
+    moves, last = [*before, *moves], None
     legal = jax.jit(lambda p: play.legal(game, p))
     step = jax.jit(lambda p, a: play.play(game, p, a)[0])
     for number, text in enumerate(moves, 1):

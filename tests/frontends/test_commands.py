@@ -1,0 +1,54 @@
+"""The commands of the front ends: what the program's words lead to."""
+
+import subprocess
+import sys
+
+import pytest
+
+from jaxgo.cli.main import main, parse
+from jaxgo.cli.play import Play
+from jaxgo.cli.play_text import PlayText
+from jaxgo.core import position_text
+from jaxgo.core.replay import replay
+from jaxgo.games import make
+
+
+def test_play_opens_the_page_or_the_terminal():
+    assert isinstance(parse(["play", "go9"]), Play)
+    assert isinstance(parse(["play", "--text", "go9"]), PlayText)
+
+
+def test_a_position_is_shown_and_analysed(capsys):
+    assert main(["show", "tictactoe", "--position", "XX./OO./... 0", "--moves", "a1"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 X . .\n" in shown
+    assert "--position 'XX./OO./X.. 1'\n" in shown
+    assert main(["analyse", "tictactoe", "--position", "XX./OO./... 0", "--agent", "uct:30,evaluator=uniform"]) == 0
+    assert capsys.readouterr().out.splitlines()[2].startswith("c3 ")
+    assert main(["show", "tictactoe", "--position", "XX. 0"]) == 2
+    assert "this board has 3" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_positions_go_on_from_a_text():
+    game = make("kamisado")
+    position, _ = replay(game, [], "start orange-ahead-3")
+    text = position_text.write(game, position.state, ["orange-ahead-3"])
+    again, _ = replay(game, [], text)
+    assert (game.cells(again.state) == game.cells(position.state)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "said", "heard"),
+    [
+        (["gtp", "tictactoe", "--agent", "random"], "1 name\n", "=1 jaxgo\n\n"),
+        (["gomocup", "--agent", "random"], "ABOUT\nNONSENSE\nEND\n", "UNKNOWN command 'NONSENSE'\n"),
+        (["play", "--text", "tictactoe", "--agent", "none"], "b2\nquit\n", "2 . X .\n"),
+    ],
+)
+def test_the_program_talks_on_its_streams_and_ends_with_them(command, said, heard):
+    words = [sys.executable, "-m", "jaxgo", *command]
+    done = subprocess.run(words, input=said, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert heard in done.stdout
