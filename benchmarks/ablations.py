@@ -26,7 +26,7 @@ from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.players import Player
 from jaxgo.training.config import TrainConfig
-from jaxgo.training.presets import PRESETS
+from jaxgo.training.presets import preset
 
 # what is changed, as it is written after `train.py`
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -102,13 +102,11 @@ def compare(options: Ablations, ours: list[Player], plain: list[Player]) -> dict
 def main() -> None:
     options = tyro.cli(Ablations)
     try:
-        if options.preset not in PRESETS:
-            raise unknown_name("preset", options.preset, PRESETS)
         names = [word.strip() for word in options.only.split(",") if word.strip()] or list(VARIANTS)
         for name in names:
             if name not in VARIANTS:
                 raise unknown_name("variant", name, VARIANTS)
-        config = PRESETS[options.preset].config
+        config = preset(options.preset).config
         plain = players(options, config, "plain")
         harness.report("ablation/plain", **compare(options, plain[:1], plain[1:] or plain))
         for name in names:

@@ -41,7 +41,7 @@ from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir, load_weights
 from jaxgo.training.config import Budget, TrainConfig, to_json
 from jaxgo.training.loop import Loop, train
-from jaxgo.training.presets import PRESETS
+from jaxgo.training.presets import preset
 from jaxgo.training.trainer import Trainer
 
 NET = ResNet(channels=32, blocks=2)
@@ -163,7 +163,7 @@ def bar_selfplay(options: Training, name: str, peer: bool) -> None:
 
 def bar_overhead(options: Training) -> None:
     """What the loop adds to its two programs: iterations of the loop against the same calls by hand."""
-    config = dataclasses.replace(PRESETS["connect4-cpu"].config, save_every=0.0, budget=Budget(iterations=10**9))
+    config = dataclasses.replace(preset("connect4-cpu").config, save_every=0.0, budget=Budget(iterations=10**9))
     config = dataclasses.replace(config, judge=dataclasses.replace(config.judge, every=0.0))
     trainer = Trainer(config, devices.make_mesh())
     with tempfile.TemporaryDirectory() as folder, RunDir(Path(folder) / "run", to_json(config)) as run:
@@ -207,7 +207,7 @@ def train_ours(config: TrainConfig, minutes: float, folder: Path) -> tuple[Any, 
 
 def bar_smoke(options: Training) -> None:
     """Tic-tac-toe from nothing: how long, and does it ever lose to perfect play from either seat?"""
-    config = PRESETS["tictactoe-smoke"].config
+    config = preset("tictactoe-smoke").config
     with tempfile.TemporaryDirectory() as folder:
         params, seconds = train_ours(config, config.budget.seconds / 60, Path(folder) / "run")
     game = GAMES["tictactoe"]
@@ -222,7 +222,7 @@ def bar_strength(options: Training) -> None:
     peer = peers_alphazero.Peer()
     loop = peers_alphazero.PeerLoop(peer)
     theirs_s = loop.run(60 * options.minutes_theirs)
-    config = PRESETS["connect4-cpu"].config
+    config = preset("connect4-cpu").config
     with tempfile.TemporaryDirectory() as folder:
         params, ours_s = train_ours(config, options.minutes_ours, Path(folder) / "run")
     game = GAMES["connect4"]

@@ -11,9 +11,10 @@ __version__ = "0.1.0"
 HOMES = {
     "GAMES": "jaxgo.games",
     "make": "jaxgo.games",
+    "register": "jaxgo.games",
     "UsageError": "jaxgo.core.errors",
 }
-__all__ = ["GAMES", "UsageError", "__version__", "make"]
+__all__ = ["GAMES", "UsageError", "__version__", "make", "register"]
 
 
 def __getattr__(name: str) -> Any:

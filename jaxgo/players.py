@@ -27,11 +27,14 @@ import numpy as np
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
+from jaxgo.core.names import place_of
 from jaxgo.evaluators import EVALUATORS, Network, Rollout
+from jaxgo.evaluators import find as find_evaluator
 from jaxgo.evaluators.base import Evaluator, Params
 from jaxgo.games import make
 from jaxgo.nets import from_json as net_from_json
-from jaxgo.search import PRESETS, SEARCHES
+from jaxgo.search import PRESETS, SEARCHES, name_of, split_name
+from jaxgo.search import find as find_search
 from jaxgo.search import from_json as search_from_json
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
@@ -115,7 +118,7 @@ def parse(text: str) -> Spec:
     """The words of a spec; `str` writes them again."""
     plain, *places = _split(text, "@", 1)
     head, *texts = _split(plain, ",")
-    name, colon, budget = (part.strip() for part in head.partition(":"))
+    name, colon, budget = split_name(head)
     options: dict[str, str] = {}
     for word in texts:
         option, equals, value = (part.strip() for part in word.partition("="))
@@ -203,9 +206,8 @@ def _base(head: str, rated: Search | None) -> tuple[Search, Evaluator | None]:
         return rated, None
     if head in PRESETS:
         return PRESETS[head].search, PRESETS[head].evaluator
-    if head not in SEARCHES:
-        raise unknown_name("search", head, (*SEARCHES, *PRESETS))
-    return SEARCHES[head], EVALUATORS[SEARCHES[head].default_evaluator]
+    search = find_search(head)
+    return search, find_evaluator(search.default_evaluator)
 
 
 def _settled(words: Spec, base: Search, usual: Evaluator | None) -> tuple[Search, Evaluator | None]:
@@ -217,9 +219,7 @@ def _settled(words: Spec, base: Search, usual: Evaluator | None) -> tuple[Search
         options = {"simulations": words.budget, **options}
     evaluator, asked = usual, options.pop("evaluator", None)
     if asked is not None:
-        if asked not in EVALUATORS:
-            raise unknown_name("evaluator", asked, EVALUATORS)
-        evaluator = EVALUATORS[asked]
+        evaluator = find_evaluator(asked)
     ours, theirs = _fields(base), _options_of(evaluator, base)
     for option in options:
         if option not in ours and option not in theirs:
@@ -320,7 +320,8 @@ def spec(player: Player) -> str:
     """
     wanted = parse(player.name).head if player.name else ""
     found: list[tuple[bool, int, Spec]] = []
-    for head in (*SEARCHES, *PRESETS):
+    own = _kind(player.search)
+    for head in dict.fromkeys([*SEARCHES, *PRESETS, *([own] if own else [])]):
         words = _described(head, player)
         if words is not None:
             found.append((head != wanted, len(words.options), words))
@@ -343,10 +344,10 @@ def _described(head: str, player: Player) -> Spec | None:
     if player.weights:
         return None if options is None else Spec(head, budget, options, player.weights)
     if type(usual) is not type(evaluator):
-        kind = next((name for name, known in EVALUATORS.items() if type(known) is type(evaluator)), None)
-        if kind is None or options is None:
+        kind = _kind_of(evaluator)
+        if not kind or options is None:
             return None
-        usual, options = EVALUATORS[kind], (*options, ("evaluator", kind))
+        usual, options = find_evaluator(kind), (*options, ("evaluator", kind))
     names: dict[str, str] = {}
     for name, field in _options_of(usual, search).items():
         names.setdefault(field, name)
@@ -375,8 +376,22 @@ def _text(value: bool | int | float | str) -> str:
 
 
 def _kind(search: Search) -> str:
-    """The name of a search among SEARCHES, "" if it has none."""
-    return next((name for name, known in SEARCHES.items() if type(known) is type(search)), "")
+    """The name of a search by its kind, "" if it has none."""
+    try:
+        return name_of(search)
+    except UsageError:
+        return ""
+
+
+def _kind_of(evaluator: Evaluator) -> str:
+    """The name of an evaluator by its kind, "" if it has none."""
+    known = next((name for name, one in EVALUATORS.items() if type(one) is type(evaluator)), "")
+    if known or isinstance(evaluator, Network):
+        return known
+    try:
+        return place_of(type(evaluator))
+    except UsageError:
+        return ""
 
 
 def must_differ(names: Sequence[str]) -> None:

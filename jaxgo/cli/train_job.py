@@ -142,9 +142,8 @@ def _greet(console: Console, job: Job, resumed: bool) -> None:
     minutes = f", {budget.seconds / 60:.3g} minutes" if budget.seconds else ""
     if not (budget.seconds or budget.iterations):
         minutes = ", without an end until Ctrl-C"
-    words = (
-        f"{job.preset}: {job.config.game} on {devices.describe()}{minutes}, {begun} {job.run} (jax {jax.__version__})"
-    )
+    where = f"{begun} {job.run} (jax {jax.__version__})"
+    words = f"{job.preset}: {job.config.game_name} on {devices.describe()}{minutes}, {where}"
     console.print(words, soft_wrap=True, highlight=False)
 
 
@@ -165,7 +164,7 @@ def _finish(console: Console, job: Job) -> None:
     _table(console, job)
     for sentence in reports.write(Path(job.run)):
         console.print(sentence, soft_wrap=True, highlight=False)
-    game = job.config.game
+    game = job.config.game_name
     options = "".join(f" --option {name}={value}" for name, value in job.config.options)
     further = round(2 * job.config.budget.seconds) or 600
     for what, words in (

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 
 import tyro
 
+from jaxgo import nets
+from jaxgo import search as searches
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.nets import NETS
-from jaxgo.search import SEARCHES
+from jaxgo.nets import Net, Outside, ResNet
+from jaxgo.training import presets
 from jaxgo.training.config import TrainConfig
-from jaxgo.training.presets import PRESETS, default_preset
 
 ABOUT = """Train a player by self-play: `jaxgo train` for what suits this machine, `jaxgo train PRESET`, or a preset
 with other settings: `jaxgo train go9 --search.simulations 64`. Ctrl-C saves; the same command goes on.
@@ -27,6 +28,21 @@ class Log:
 
     tensorboard: bool = False  # event files in the run folder: uv run --extra tensorboard
     wandb: str = ""  # a project of Weights & Biases: uv run --extra wandb
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings(TrainConfig):
+    """A run by words: the game by its name, and a net with settings of its own."""
+
+    game: str = "connect4"  # by name, or package.module:Object
+    net: Net = ResNet()  # what learns
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnNet(Settings):
+    """A run by words whose net is somebody's module, which has no settings that can be typed."""
+
+    net: tyro.conf.Suppress[tyro.conf.Fixed[Any]] = ResNet()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,15 +64,18 @@ class Job:
 def parse(argv: Sequence[str]) -> Job:
     """The job of a command line; help exits 0, a mistake is a UsageError."""
     words = list(argv)
-    preset = words.pop(0) if words and not words[0].startswith("-") else default_preset()
-    if preset not in PRESETS:
-        raise unknown_name("preset", preset, PRESETS)
-    config, words = _replaced(PRESETS[preset].config, words)
-    job = Job(config, run=f"runs/{preset}", preset=preset)
+    preset = words.pop(0) if words and not words[0].startswith("-") else presets.default_preset()
+    config, words = _replaced(presets.preset(preset).config, words)
+    kind = OwnNet if isinstance(config.net, Outside) else Settings
+    job = Job(kind(**_fields(config)), run=f"runs/{preset.rpartition(':')[2]}", preset=preset)
     job, unknown = _tyro(job, words)
     if unknown:
         raise _unknown(unknown[0], job)
-    return job
+    return dataclasses.replace(job, config=TrainConfig(**_fields(job.config)))
+
+
+def _fields(config: TrainConfig) -> dict[str, Any]:
+    return {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
 
 
 def _replaced(config: TrainConfig, words: list[str]) -> tuple[TrainConfig, list[str]]:
@@ -76,16 +95,10 @@ def _replaced(config: TrainConfig, words: list[str]) -> tuple[TrainConfig, list[
                 raise UsageError(f"--option {value} is not of the form NAME=VALUE, such as --option komi=5.5")
             options[key] = _read(text)
         elif name == "--net":
-            config = dataclasses.replace(config, net=_named("net", value, NETS))
+            config = dataclasses.replace(config, net=nets.find(value))
         else:
-            config = dataclasses.replace(config, search=_named("search", value, SEARCHES))
+            config = dataclasses.replace(config, search=searches.find(value))
     return dataclasses.replace(config, options=tuple(options.items())), rest
-
-
-def _named(kind: str, name: str, valid: dict[str, Any]) -> Any:
-    if name not in valid:
-        raise unknown_name(kind, name, valid)
-    return valid[name]
 
 
 def _read(text: str) -> Any:
@@ -145,9 +158,10 @@ def _unknown(word: str, job: Job) -> UsageError:
 def list_presets() -> str:
     """The presets as a table."""
     rows = [("preset", "game", "trains for", "hardware", "measured")]
-    for name, preset in PRESETS.items():
+    for name in presets.names():
+        preset = presets.preset(name)
         minutes = f"{preset.minutes:g} min" if preset.minutes < 120 else f"{preset.minutes / 60:g} h"
-        rows.append((name, preset.config.game, minutes, preset.hardware, preset.reached or "-"))
+        rows.append((name, preset.config.game_name, minutes, preset.hardware, preset.reached or "-"))
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     return "\n".join(
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows

@@ -3,6 +3,8 @@
 `Network` and `Mix` are made of parts (a module, two judges), so they have no entry.
 """
 
+from jaxgo.core import names
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params
 from jaxgo.evaluators.heuristic import Heuristic
 from jaxgo.evaluators.mix import Mix
@@ -16,4 +18,29 @@ EVALUATORS: dict[str, Evaluator] = {
     "rollout": Rollout(),
 }
 
-__all__ = ["EVALUATORS", "Evaluation", "Evaluator", "Heuristic", "Mix", "Network", "Params", "Rollout", "Uniform"]
+
+def find(name: str) -> Evaluator:
+    """The evaluator of this name: registered, or at `package.module:Object`."""
+    if name in EVALUATORS:
+        return EVALUATORS[name]
+    if not names.is_place(name):
+        raise unknown_name("evaluator", name, EVALUATORS)
+    found = names.resolve(name, "evaluator")
+    found = found() if isinstance(found, type) and issubclass(found, Evaluator) else found
+    if not isinstance(found, Evaluator):
+        raise UsageError(f"evaluator {name!r} is no evaluator: let it inherit jaxgo.evaluators.Evaluator")
+    return found
+
+
+__all__ = [
+    "EVALUATORS",
+    "Evaluation",
+    "Evaluator",
+    "Heuristic",
+    "Mix",
+    "Network",
+    "Params",
+    "Rollout",
+    "Uniform",
+    "find",
+]

@@ -1,10 +1,11 @@
 """The games by name. A new game is one file in this folder and one line in `GAMES`."""
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
+from jaxgo.core.names import is_place, resolve
 from jaxgo.games.archimedes import Archimedes
 from jaxgo.games.connect3d import Connect3D
 from jaxgo.games.connect4 import ConnectFour
@@ -54,11 +55,41 @@ GAMES: dict[str, Game[Any]] = {
 }
 
 
+def register(name: str, game: Any) -> None:
+    """Makes a game of your own known by a short name, in this process: `make(name)`, and all commands run from it."""
+    if not _is_game(game):
+        raise UsageError(f"{game!r} is no game: make it a frozen dataclass that inherits jaxgo.core.game.Game")
+    if not name or ":" in name or any(letter.isspace() for letter in name):
+        raise UsageError(f"{name!r} cannot be the name of a game; take one word without a colon")
+    if GAMES.get(name, game) != game:
+        raise UsageError(f"{name!r} is a registered game already; take another name")
+    GAMES[name] = game
+
+
+def _is_game(value: Any) -> bool:
+    return isinstance(value, Game) and dataclasses.is_dataclass(value)
+
+
+def find(name: str) -> Game[Any]:
+    """The game of this name, registered or at `package.module:Object`, with its usual options."""
+    if name in GAMES:
+        return GAMES[name]
+    if not is_place(name):
+        raise unknown_name("game", name, [*GAMES, "package.module:Object"])
+    found: Any = resolve(name, "game")
+    if isinstance(found, type) and issubclass(found, Game):
+        try:
+            found = found()
+        except TypeError as error:
+            raise UsageError(f"game {name!r} cannot be made without options ({error}); give them defaults") from None
+    if not _is_game(found):
+        raise UsageError(f"game {name!r} is no game: make it a frozen dataclass that inherits jaxgo.core.game.Game")
+    return cast("Game[Any]", found)
+
+
 def make(name: str, **options: Any) -> Game[Any]:
-    """The registered game `name`, with some of its options changed: `make("go9", komi=5.5)`."""
-    if name not in GAMES:
-        raise unknown_name("game", name, GAMES)
-    game = GAMES[name]
+    """The game `name`, with some of its options changed: `make("go9", komi=5.5)`."""
+    game = find(name)
     valid = {field.name: field for field in dataclasses.fields(game)}  # type: ignore[arg-type]
     for option, value in options.items():
         if option not in valid:

@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.games import GAMES, make
+from jaxgo.core.names import place_of
+from jaxgo.games import GAMES, find, make
 
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -26,14 +27,12 @@ def _value(text: str, like: object) -> Any:
 
 def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
     """The game `name` with `options` such as "komi=5.5"; a UsageError on anything unknown."""
-    if name not in GAMES:
-        raise unknown_name("game", name, GAMES)
-    values = {}
+    usual, values = find(name), {}
     for option in options:
         key, equals, text = option.partition("=")
         if not equals:
             raise UsageError(f"option {option!r} is not of the form name=value, such as max_plies=100")
-        values[key.strip()] = _value(text.strip(), getattr(GAMES[name], key.strip(), None))
+        values[key.strip()] = _value(text.strip(), getattr(usual, key.strip(), None))
     return make(name, **values)
 
 
@@ -44,7 +43,8 @@ def describe_options(game: Game[Any]) -> str:
 
 
 def name_of(game: Game[Any]) -> tuple[str, dict[str, Any]]:
-    """The registered game that is most like this one, and the options in which they differ."""
+    """A name that `make` reads, and the options in which the game differs from it: the registered game that is most
+    like it, or the place where its class is written."""
     fields = [field.name for field in dataclasses.fields(game)]  # type: ignore[arg-type]
     best: tuple[str, dict[str, Any]] | None = None
     for name, known in GAMES.items():
@@ -53,5 +53,7 @@ def name_of(game: Game[Any]) -> tuple[str, dict[str, Any]]:
             if best is None or len(differ) < len(best[1]):
                 best = name, differ
     if best is None:
-        raise UsageError(f"{type(game).__name__} is not among the registered games")
+        place = place_of(type(game))
+        known = find(place)
+        best = place, {field: getattr(game, field) for field in fields if getattr(game, field) != getattr(known, field)}
     return best

@@ -4,8 +4,10 @@ import dataclasses
 from typing import Any
 
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.names import is_place, place_of
 from jaxgo.nets.base import Head, Net
 from jaxgo.nets.mlp import Mlp
+from jaxgo.nets.outside import Outside, Source, as_net, from_place
 from jaxgo.nets.resnet import ResNet
 
 NETS: dict[str, Net] = {
@@ -14,9 +16,15 @@ NETS: dict[str, Net] = {
 }
 
 
+def find(name: str) -> Net:
+    """The net of this name, registered or at `package.module:Object`."""
+    return from_json({"kind": name})
+
+
 def to_json(net: Net) -> dict[str, Any]:
     """A net as plain data, its name first."""
-    return {"kind": net.kind, **dataclasses.asdict(net)}
+    own = net.kind in NETS and type(NETS[net.kind]) is type(net)
+    return net.to_json() if own or isinstance(net, Outside) else {**net.to_json(), "kind": place_of(type(net))}
 
 
 def from_json(data: dict[str, Any]) -> Net:
@@ -24,11 +32,13 @@ def from_json(data: dict[str, Any]) -> Net:
     fields = dict(data)
     kind = fields.pop("kind", None)
     if kind not in NETS:
-        raise unknown_name("net", kind, NETS)
+        if not is_place(str(kind)):
+            raise unknown_name("net", kind, NETS)
+        return from_place(str(kind), {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()})
     valid = {field.name for field in dataclasses.fields(NETS[kind])}
     if unknown := fields.keys() - valid:
         raise UsageError(f"a net of kind {kind} has no setting {min(unknown)!r}; it has: {', '.join(sorted(valid))}")
     return dataclasses.replace(NETS[kind], **fields)
 
 
-__all__ = ["NETS", "Head", "Mlp", "Net", "ResNet", "from_json", "to_json"]
+__all__ = ["NETS", "Head", "Mlp", "Net", "Outside", "ResNet", "Source", "as_net", "find", "from_json", "to_json"]

@@ -63,8 +63,16 @@ class Net(abc.ABC):
     kind: ClassVar[str]  # its name in `NETS`
 
     @abc.abstractmethod
-    def module(self, game: Game[Any], heads: tuple[Head, ...] = ()) -> nn.Module:
+    def module(self, game: Game[Any], heads: tuple[Head, ...] = ()) -> Any:
         """The module for a game; equal nets, games and heads give equal modules."""
+
+    def heads(self, game: Game[Any], wanted: tuple[Head, ...]) -> tuple[Head, ...]:
+        """Which of these heads it has; jaxgo's own have all."""
+        return wanted
+
+    def to_json(self) -> dict[str, Any]:
+        """The net as plain data, its name first."""
+        return {"kind": self.kind, **dataclasses.asdict(self)}
 
 
 class Judge(nn.Module):

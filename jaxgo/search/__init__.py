@@ -6,6 +6,7 @@ Settings of programs that people know are in `presets.py`.
 import dataclasses
 from typing import Any
 
+from jaxgo.core import names
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.attack import Attack
@@ -31,24 +32,60 @@ SEARCHES: dict[str, Search] = {
 }
 
 
+def find(name: str) -> Search:
+    """The search of this name: registered, of a program that people know, or at `package.module:Object`."""
+    if name in SEARCHES:
+        return SEARCHES[name]
+    if name in PRESETS:
+        return PRESETS[name].search
+    if not names.is_place(name):
+        raise unknown_name("search", name, (*SEARCHES, *PRESETS))
+    found = names.resolve(name, "search")
+    found = found() if isinstance(found, type) and issubclass(found, Search) else found
+    if not isinstance(found, Search):
+        raise UsageError(f"search {name!r} is no search: let it inherit jaxgo.search.Search")
+    return found
+
+
+def split_name(text: str) -> tuple[str, str, str]:
+    """The name of a search, the colon and the budget: `uct:400`, `package.module:Object:400`."""
+    name, colon, rest = (part.strip() for part in text.partition(":"))
+    path, more, budget = (part.strip() for part in rest.partition(":"))
+    if name not in SEARCHES and name not in PRESETS and names.is_place(f"{name}:{path}"):
+        return f"{name}:{path}", more, budget
+    return name, colon, rest
+
+
+def name_of(search: Search) -> str:
+    """The name of a search's kind, as `find` reads it."""
+    known = next((name for name, value in SEARCHES.items() if type(value) is type(search)), None)
+    if known is not None:
+        return known
+    try:
+        return names.place_of(type(search))
+    except UsageError:
+        raise UsageError(
+            f"{type(search).__name__} is not among the SEARCHES, so no file can name it; put it there, or define it at "
+            "the top of a module"
+        ) from None
+
+
 def to_json(search: Search) -> dict[str, Any]:
     """A search as plain data, its name first; a UsageError for one that has none."""
-    kind = next((name for name, known in SEARCHES.items() if type(known) is type(search)), None)
-    if kind is None:
-        raise UsageError(f"{type(search).__name__} is not among the SEARCHES, so no file can name it; put it there")
-    return {"kind": kind, **dataclasses.asdict(search)}  # type: ignore[call-overload]
+    return {"kind": name_of(search), **dataclasses.asdict(search)}  # type: ignore[call-overload]
 
 
 def from_json(data: dict[str, Any]) -> Search:
     """The search that `to_json` wrote."""
     fields = dict(data)
-    kind = fields.pop("kind", None)
-    if kind not in SEARCHES:
+    kind = str(fields.pop("kind", None))
+    if kind not in SEARCHES and not names.is_place(kind):
         raise unknown_name("search", kind, SEARCHES)
-    valid = {field.name for field in dataclasses.fields(SEARCHES[kind])}  # type: ignore[arg-type]
+    known = find(kind)
+    valid = {field.name for field in dataclasses.fields(known)}  # type: ignore[arg-type]
     if unknown := fields.keys() - valid:
         raise UsageError(f"a search of kind {kind} has no setting {min(unknown)!r}; it has: {', '.join(sorted(valid))}")
-    made: Search = dataclasses.replace(SEARCHES[kind], **fields)  # type: ignore[type-var]
+    made: Search = dataclasses.replace(known, **fields)  # type: ignore[type-var]
     return made
 
 
@@ -67,6 +104,9 @@ __all__ = [
     "SearchResult",
     "SearchState",
     "Uct",
+    "find",
     "from_json",
+    "name_of",
+    "split_name",
     "to_json",
 ]

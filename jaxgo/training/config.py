@@ -2,12 +2,13 @@
 
 import dataclasses
 import typing
-from typing import Any
+from typing import Any, cast
 
 from jaxgo.core.errors import UsageError, check_finite, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.games import make
-from jaxgo.nets import Head, Net, ResNet
+from jaxgo.games.names import name_of
+from jaxgo.nets import Head, Net, ResNet, Source, as_net
 from jaxgo.nets import from_json as net_from_json
 from jaxgo.nets import to_json as net_to_json
 from jaxgo.search import Gumbel, Search
@@ -161,9 +162,9 @@ class Budget:
 class TrainConfig:
     """A run."""
 
-    game: str = "connect4"  # by name
+    game: str | Game[Any] = "connect4"  # by name, or itself
     options: tuple[tuple[str, Any], ...] = ()  # of the game, such as (("komi", 5.5),)
-    net: Net = ResNet()  # what learns
+    net: Net | Source = ResNet()  # what learns: a net, or a module of Flax (see jaxgo.nets.outside)
     search: Search = Gumbel(simulations=32)  # what plays
     selfplay: SelfplayConfig = SelfplayConfig()
     targets: TargetsConfig = TargetsConfig()
@@ -176,6 +177,11 @@ class TrainConfig:
     seed: int = 0  # the same config and seed are the same run
 
     def __post_init__(self) -> None:
+        if isinstance(self.game, Game):  # by its name from here on, so that a run can be resumed
+            name, options = name_of(self.game)
+            object.__setattr__(self, "game", name)
+            object.__setattr__(self, "options", tuple(options.items()))
+        object.__setattr__(self, "net", as_net(self.net))
         check_finite("", self)
         if not 0 <= self.seed < MOST_SEEDS:
             raise UsageError(f"seed={self.seed} is not from 0 to {MOST_SEEDS - 1}")
@@ -189,7 +195,23 @@ class TrainConfig:
 
     def make_game(self) -> Game[Any]:
         """The game of the run."""
-        return make(self.game, **dict(self.options))
+        return make(self.game_name, **dict(self.options))
+
+    @property
+    def game_name(self) -> str:
+        """The name of the game."""
+        return cast(str, self.game)
+
+    @property
+    def network(self) -> Net:
+        """The net."""
+        return cast(Net, self.net)
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """What the net learns besides policy and value."""
+        game = self.make_game()
+        return self.network.heads(game, self.targets.make_heads(game))
 
     @property
     def horizon(self) -> int:
@@ -205,9 +227,10 @@ class TrainConfig:
 
 def to_json(config: TrainConfig) -> dict[str, Any]:
     """A config as plain data, readable and complete."""
-    parts = {field.name: _plain(getattr(config, field.name)) for field in dataclasses.fields(config)}
+    names = [field.name for field in dataclasses.fields(config) if field.name not in ("net", "search")]
+    parts = {name: _plain(getattr(config, name)) for name in names}
     parts["options"] = dict(config.options)
-    parts["net"] = net_to_json(config.net)
+    parts["net"] = net_to_json(config.network)
     parts["search"] = search_to_json(config.search)
     return parts
 
@@ -216,11 +239,15 @@ def from_json(data: dict[str, Any]) -> TrainConfig:
     """The config that `to_json` wrote."""
     data = dict(data)
     return TrainConfig(
-        options=tuple(dict(data.pop("options")).items()),
+        options=tuple((name, _tuples(value)) for name, value in dict(data.pop("options")).items()),
         net=net_from_json(data.pop("net")),
         search=search_from_json(data.pop("search")),
         **{name: _made(typing.get_type_hints(TrainConfig)[name], value) for name, value in data.items()},
     )
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:
@@ -233,4 +260,4 @@ def _made(kind: Any, value: Any) -> Any:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         hints = typing.get_type_hints(kind)
         return kind(**{name: _made(hints[name], item) for name, item in value.items()})
-    return tuple(value) if isinstance(value, list) else value
+    return _tuples(value)

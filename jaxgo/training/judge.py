@@ -92,7 +92,7 @@ class Judge:
         spare = [players[0]] * (own - mine) + [player for player in plain if player.name not in names]
         options = tuple(f"{name}={value}" for name, value in config.options)
         play = Tournament(
-            Contest(config.game, self.game, tuple(players), options, config.seed + seed),
+            Contest(config.game_name, self.game, tuple(players), options, config.seed + seed),
             plan,
             openings,
             self.folder / file,

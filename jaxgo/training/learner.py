@@ -4,7 +4,6 @@ import dataclasses
 import functools
 from typing import Any, NamedTuple
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import optax
@@ -101,7 +100,7 @@ class LearnerState(NamedTuple):
 class Learner:
     """A network and how it learns."""
 
-    module: nn.Module
+    module: Any  # of `Net.module`
     heads: tuple[Head, ...]
     config: LearnerConfig
 

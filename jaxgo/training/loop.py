@@ -51,7 +51,7 @@ class DivergedError(UsageError):
 def train(
     config: TrainConfig,
     run: RunDir,
-    watch: Watch,
+    watch: Watch = lambda report: None,
     *,
     mesh: Mesh | None = None,
     stop: Callable[[], bool] = lambda: False,
@@ -221,8 +221,12 @@ class Loop:
 
 def about(config: TrainConfig) -> dict[str, Any]:
     """What must be known of weights to play with them."""
-    search = search_to_json(rated_search(config))
-    return {"game": config.game, "options": dict(config.options), "net": net_to_json(config.net), "search": search}
+    return {
+        "game": config.game_name,
+        "options": dict(config.options),
+        "net": net_to_json(config.network),
+        "search": search_to_json(rated_search(config)),
+    }
 
 
 def _rates(tally: dict[str, float], play: float, whole: float) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def _compare(parts: dict[str, int], what: str, wanted: int, there: int, movable:
 def measure_evaluations(config: TrainConfig, games: int = 0, seconds: float = 0.5) -> float:
     """Evaluations a second of the config's network alone, at the batch of self-play and on the devices of a run."""
     game = config.make_game()
-    module: Any = config.net.module(game)
+    module: Any = config.network.module(game)
     model = Model(game, Network(module))
     batch, mesh = games or config.selfplay.games, devices.make_mesh()
     states = jax.jit(functools.partial(model.start, games=batch))(jax.random.key(0)).state

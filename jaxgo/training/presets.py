@@ -1,7 +1,8 @@
 """Presets as runnable notes: the command is `train.py NAME`, and each says for which machine and how long it is.
 
 A preset that was not trained to its end says so by an empty `reached`; figures come from docs/results.md only. Every
-registered game has one under its own name, sized by its board, for an accelerator.
+registered game has one under its own name, sized by its board, for an accelerator; a game at `package.module:Object`
+has one for the machine that asks. They are made when they are asked for, so a game may be registered at any time.
 """
 
 import dataclasses
@@ -10,7 +11,9 @@ from types import MappingProxyType
 
 import jax
 
-from jaxgo.games import GAMES
+from jaxgo.core.errors import unknown_name
+from jaxgo.core.names import is_place
+from jaxgo.games import GAMES, find
 from jaxgo.nets import Mlp, ResNet
 from jaxgo.search import Gumbel
 from jaxgo.selfplay import SelfplayConfig
@@ -48,9 +51,9 @@ class Preset:
         object.__setattr__(self, "config", limited)
 
 
-def _heads(game: str) -> tuple[str, ...]:
+def _heads(name: str) -> tuple[str, ...]:
     """What there is to learn besides policy and value: values of the next plies, and the game's auxiliary targets."""
-    return ("short", *(target.name for target in GAMES[game].aux_targets()))
+    return ("short", *(target.name for target in find(name).aux_targets()))
 
 
 TICTACTOE = Preset(
@@ -121,7 +124,7 @@ GO5 = Preset(
 
 def working(config: TrainConfig) -> int:
     """Bytes that the programs of a residual net take while they run: one plays, then one learns."""
-    game, net = GAMES[config.game], config.net
+    game, net = config.make_game(), config.network
     if not isinstance(net, ResNet):
         return 0
     layer = game.shape[0] * game.shape[1] * net.channels
@@ -138,7 +141,7 @@ def _halved(count: int, size: int, most: int) -> int:
 
 def _sized(name: str, minutes: float = 60.0) -> Preset:
     """What a game needs by the size of its board and the number of its moves, for an accelerator."""
-    game = GAMES[name]
+    game = find(name)
     cells = game.shape[0] * game.shape[1]
     # most cells, channels, blocks, simulations, games, samples remembered
     sizes = ((16, 32, 2, 16, 2048, 2**18), (64, 64, 4, 32, 2048, 2**20), (121, 96, 6, 48, 1024, 2**20))
@@ -164,19 +167,46 @@ def _sized(name: str, minutes: float = 60.0) -> Preset:
     )
 
 
-PRESETS: Mapping[str, Preset] = MappingProxyType(
-    {
-        "tictactoe-smoke": TICTACTOE,
-        "connect4-cpu": CONNECT4,
-        "gomoku9-cpu": GOMOKU9,
-        "go5-cpu": GO5,
-        "connect3d": _sized("connect3d", minutes=120.0),
-        "gomoku15": _sized("gomoku15", minutes=480.0),
-        "go9": _sized("go9", minutes=240.0),
-        "go19": _sized("go19", minutes=4320.0),
-        **{game: _sized(game) for game in GAMES if game not in ("connect3d", "gomoku15", "go9", "go19")},
-    }
+def _small(name: str) -> Preset:
+    """What a small game can be learnt with on a CPU, by dense layers, which judge fastest there."""
+    game = find(name)
+    return Preset(
+        TrainConfig(
+            game=name,
+            net=Mlp(width=64, blocks=2),
+            search=Gumbel(simulations=16, min_value_range=1.0),
+            selfplay=SelfplayConfig(games=128, steps=8, opening_plies=min(4, max(1, game.max_plies // 3))),
+            targets=TargetsConfig(heads=()),
+            replay=ReplayConfig(capacity=2**15, start=2**11),
+            learner=LearnerConfig(batch=256, warmup=20, ema=0.98),
+            judge=JudgeConfig(every=120.0, pairs=16, final=("random", "uct:100"), final_pairs=32),
+        ),
+        hardware=CPU,
+        memory=4,
+        minutes=10.0,
+    )
+
+
+NAMED: Mapping[str, Preset] = MappingProxyType(
+    {"tictactoe-smoke": TICTACTOE, "connect4-cpu": CONNECT4, "gomoku9-cpu": GOMOKU9, "go5-cpu": GO5}
 )
+MINUTES = {"connect3d": 120.0, "gomoku15": 480.0, "go9": 240.0, "go19": 4320.0}  # the others: an hour
+
+
+def names() -> list[str]:
+    """Every preset that can be listed: the named ones, and each registered game by its own name."""
+    return [*NAMED, *MINUTES, *(game for game in GAMES if game not in MINUTES)]
+
+
+def preset(name: str) -> Preset:
+    """The preset of this name, made when it is asked for; `package.module:Object` is a game of somebody's own."""
+    if name in NAMED:
+        return NAMED[name]
+    if name in GAMES:
+        return _sized(name, MINUTES.get(name, 60.0))
+    if not is_place(name):
+        raise unknown_name("preset", name, [*names(), "package.module:Object"])
+    return _small(name) if jax.default_backend() == "cpu" else _sized(name)
 
 
 def default_preset() -> str:

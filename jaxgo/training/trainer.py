@@ -103,7 +103,7 @@ class Trainer:
             devices.check_divides(name, count, self.mesh)
         if config.gate.every and self.game.players != 2:
             raise UsageError(
-                f"gate.every={config.gate.every}: {config.game} has one player, so there is no test; say 0"
+                f"gate.every={config.gate.every}: {config.game_name} has one player, so there is no test; say 0"
             )
         most = 2 * config.selfplay.games * config.selfplay.steps
         if config.replay.capacity < most:
@@ -119,11 +119,11 @@ class Trainer:
 
     @functools.cached_property
     def heads(self) -> tuple[Head, ...]:
-        return self.config.targets.make_heads(self.game)
+        return self.config.heads
 
     @functools.cached_property
     def learner(self) -> Learner:
-        module = on_platform(self.config.net.module(self.game, self.heads), devices.platform(self.mesh))
+        module = on_platform(self.config.network.module(self.game, self.heads), devices.platform(self.mesh))
         return Learner(module, self.heads, self.config.learner)
 
     @functools.cached_property

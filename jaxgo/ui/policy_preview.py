@@ -63,7 +63,7 @@ class _Played(NamedTuple):
 def read(config: TrainConfig, params: Params) -> PolicyPreview:
     """Lets a network play some games by its first thought."""
     game = config.make_game()
-    module: Any = config.net.module(game)
+    module: Any = config.network.module(game)
     model = Model(game, Network(module))
     params = jax.tree.map(jnp.asarray, params)
     plies = min(game.max_plies, LONGEST)

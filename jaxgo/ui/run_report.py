@@ -114,7 +114,8 @@ def _page(
     curves: str,
 ) -> str:
     seconds = max((row.get("seconds", 0.0) for row in rows), default=0.0)
-    head = f"{config.game}: {seconds / 60:.1f} minutes, {max((row['iteration'] for row in rows), default=0)} iterations"
+    iterations = max((row["iteration"] for row in rows), default=0)
+    head = f"{config.game_name}: {seconds / 60:.1f} minutes, {iterations} iterations"
     parts = [f"<h1>{escape(head)}</h1>", _ratings(rows)]
     judged = judged_games(run, config, rows)
     if curves:

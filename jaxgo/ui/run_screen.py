@@ -165,7 +165,7 @@ class Screen:
             body.append(self._ladder())
         body += [Text(note, style="yellow") for note in self._notes]
         config = self._config
-        title = f"jaxgo · {self._name} · {config.game} · {type(config.search).__name__.lower()}"
+        title = f"jaxgo · {self._name} · {config.game_name} · {type(config.search).__name__.lower()}"
         panel = Panel(Group(*body), title=escape(title), title_align="left", border_style="dim")
         # the cursor rests on an empty line: a ^C that the terminal writes at the end of a full one moves the page
         return Group(panel, Text(""))

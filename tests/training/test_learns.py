@@ -7,13 +7,13 @@ import pytest
 from training import Walk, quiet
 
 from jaxgo.system import devices
-from jaxgo.training.presets import PRESETS
+from jaxgo.training.presets import preset
 from jaxgo.training.trainer import Trainer
 
 
 @pytest.mark.slow  # half a minute of compilation, some seconds of learning
 def test_tic_tac_toe_is_learnt_from_nothing():
-    config = dataclasses.replace(PRESETS["tictactoe-smoke"].config, seed=1)
+    config = dataclasses.replace(preset("tictactoe-smoke").config, seed=1)
     trainer = Trainer(config, devices.make_mesh())
     state = trainer.begin()
     for _ in range(40):

@@ -14,26 +14,26 @@ from jaxgo.games import GAMES
 from jaxgo.nets import NETS, Mlp, ResNet
 from jaxgo.search import Greedy
 from jaxgo.system import devices
-from jaxgo.training import machine
+from jaxgo.training import machine, presets
 from jaxgo.training.config import from_json, to_json
-from jaxgo.training.presets import LEARNING, PRESETS, default_preset, working
+from jaxgo.training.presets import LEARNING, default_preset, preset, working
 from jaxgo.training.trainer import Trainer
 
 NAMED = {"tictactoe-smoke", "connect4-cpu", "gomoku9-cpu", "go5-cpu", "connect3d", "gomoku15", "go9", "go19"}
 
 
 def test_every_game_has_a_preset_and_the_named_ones_exist():
-    assert set(PRESETS) >= NAMED
-    assert {preset.config.game for preset in PRESETS.values()} == set(GAMES)
-    assert all(PRESETS[game].config.game == game for game in GAMES)
+    assert set(presets.names()) >= NAMED
+    assert {preset(name).config.game for name in presets.names()} == set(GAMES)
+    assert all(preset(game).config.game == game for game in GAMES)
+    assert len(set(presets.names())) == len(presets.names())
     assert default_preset() == "connect4-cpu"  # no accelerator here
 
 
-@pytest.mark.parametrize("name", sorted(PRESETS))
+@pytest.mark.parametrize("name", sorted(presets.names()))
 def test_a_preset_could_run(name):
-    preset = PRESETS[name]
-    config = preset.config
-    assert config.budget.seconds == 60 * preset.minutes > 0
+    config = preset(name).config
+    assert config.budget.seconds == 60 * preset(name).minutes > 0
     assert from_json(to_json(config)) == config
     hash(config)
     samples = config.selfplay.games * config.selfplay.steps
@@ -46,18 +46,18 @@ def test_a_preset_could_run(name):
     assert dataclasses.replace(config, seed=1) != config
 
 
-@pytest.mark.parametrize("name", sorted(PRESETS))
+@pytest.mark.parametrize("name", sorted(presets.names()))
 def test_a_preset_fits_the_machine_that_it_names(name):
-    preset = PRESETS[name]
-    needed = machine.needs(Trainer(preset.config, devices.make_mesh()))
+    found = preset(name)
+    needed = machine.needs(Trainer(found.config, devices.make_mesh()))
     # JAX takes three quarters of a GPU unless it is told otherwise
-    assert needed.samples + needed.at_once + working(preset.config) < 0.75e9 * preset.memory
-    assert f"{preset.memory} GB" in preset.hardware
+    assert needed.samples + needed.at_once + working(found.config) < 0.75e9 * found.memory
+    assert f"{found.memory} GB" in found.hardware
 
 
 def test_memory_is_told_to_the_byte():
     """Against the arrays of a run that teaches all there is to learn."""
-    config = PRESETS["go5-cpu"].config
+    config = preset("go5-cpu").config
     targets = dataclasses.replace(config.targets, heads=("short", "reply", "ownership", "score"))
     config = dataclasses.replace(config, net=Mlp(width=8, blocks=1), search=Greedy(), targets=targets)
     trainer = Trainer(config, devices.make_mesh())
@@ -68,8 +68,8 @@ def test_memory_is_told_to_the_byte():
 
 def test_a_step_of_the_largest_preset_keeps_no_more_than_is_counted():
     """What `jax.vjp` keeps of the loss for the way back, before a compiler sees it."""
-    preset = max(PRESETS.values(), key=lambda preset: working(preset.config))
-    config, net = preset.config, preset.config.net
+    config = max((preset(name).config for name in presets.names()), key=working)
+    net = config.net
     assert isinstance(net, ResNet)
     trainer, count = Trainer(config, devices.make_mesh()), config.learner.batch
     batch = machine.blank_batch(trainer)
@@ -81,7 +81,7 @@ def test_a_step_of_the_largest_preset_keeps_no_more_than_is_counted():
 
 
 def test_a_run_that_does_not_fit_is_refused_in_one_sentence(monkeypatch):
-    trainer = Trainer(PRESETS["go5-cpu"].config, devices.make_mesh())
+    trainer = Trainer(preset("go5-cpu").config, devices.make_mesh())
     needed = machine.needs(trainer)
     whole = needed.samples + needed.at_once + sum(machine.network(trainer))
     monkeypatch.setattr(devices, "memory", lambda: whole)
@@ -97,7 +97,14 @@ def _nbytes(tree: Any) -> int:
 
 def test_every_setting_is_explained():
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
-    configs = (dataclasses.replace(PRESETS["go9"].config, net=net) for net in NETS.values())
+    configs = (dataclasses.replace(preset("go9").config, net=net) for net in NETS.values())
     for config in configs:
         missing = [name for name in settings(config) if f"`{name}`" not in page]
         assert missing == [], "docs/training.md does not explain them"
+
+
+def test_a_game_that_is_registered_late_has_a_preset(monkeypatch):
+    monkeypatch.setattr("jaxgo.games.GAMES", GAMES | {"tiny": GAMES["tictactoe"]})
+    monkeypatch.setattr(presets, "GAMES", GAMES | {"tiny": GAMES["tictactoe"]})
+    assert "tiny" in presets.names()
+    assert preset("tiny").config.make_game() == GAMES["tictactoe"]

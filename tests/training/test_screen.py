@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from jaxgo.training.loop import Report
-from jaxgo.training.presets import PRESETS
+from jaxgo.training.presets import preset
 from jaxgo.ui.run_screen import Screen
 
-CONFIG = PRESETS["connect4-cpu"].config
+CONFIG = preset("connect4-cpu").config
 PLAY = {
     "games_s": 3.25,
     "moves_s": 1234.4,

@@ -23,7 +23,7 @@ from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import load_weights, read_config
-from jaxgo.training.presets import PRESETS
+from jaxgo.training import presets
 from jaxgo.ui import run_report
 
 ROOT = Path(__file__).parents[2]
@@ -146,7 +146,7 @@ def test_a_preset_and_its_settings_are_read():
     assert job.config.search.simulations == 64
     assert job.config.options == (("komi", 5.5),)
     assert job.config.make_game().komi == 5.5
-    assert job.config.net == PRESETS["go9"].config.net
+    assert job.config.net == presets.preset("go9").config.net
     assert command.parse([]).preset == "connect4-cpu"
     assert command.parse(["connect4-cpu"]).again == "uv run train.py connect4-cpu"
 
@@ -241,7 +241,7 @@ def test_a_run_is_not_resumed_with_other_settings(whole, capsys):
 def test_the_presets_are_listed(capsys):
     assert main(["train", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == list(PRESETS)
+    assert [line.split()[0] for line in lines[1:]] == presets.names()
 
 
 def test_metrics_are_json_lines(whole):

@@ -1,0 +1,66 @@
+"""Things by the place where they are written, `package.module:Object`: how people outside the package name theirs."""
+
+import importlib
+import sys
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from jaxgo.core.errors import UsageError
+
+MAIN = "__main__"
+
+
+def is_place(name: str) -> bool:
+    """Whether this is meant as `package.module:Object`, and not as a registered name."""
+    module, colon, path = name.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *path.split(".")))
+
+
+def resolve(place: str, what: str = "object") -> Any:
+    """What stands at `package.module:Object`; modules of the folder that one is in are found, too."""
+    name, _, path = place.partition(":")
+    found: Any = sys.modules[MAIN] if name in (MAIN, _main()) else _module(name, place, what)
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise UsageError(f"{what} {place!r}: {name} has no {path}") from None
+    return found
+
+
+def place_of(value: Any) -> str:
+    """The `package.module:Object` of a class, a function or an object at the top of a module, as `resolve` reads it."""
+    kind = value if isinstance(value, type | FunctionType) else type(value)
+    module = str(kind.__module__)
+    if kind is value:
+        path: str | None = kind.__qualname__
+    else:
+        tops = [(name, vars(sys.modules[name])) for name in (module, MAIN) if name in sys.modules]
+        module, path = next(
+            ((name, top) for name, names in tops for top, other in names.items() if other is value), (module, None)
+        )
+    place = f"{(_main() or MAIN) if module == MAIN else module}:{path}"
+    if path is None or "<" in path or resolve(place) is not value:
+        raise UsageError(f"{value} cannot be found again by a name; define it at the top of a module")
+    return place
+
+
+def _module(name: str, place: str, what: str) -> Any:
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UsageError(f"{what} {place!r}: {name} cannot be imported ({error})") from None
+
+
+def _main() -> str | None:
+    """The name by which the program that runs could be imported from this folder."""
+    main = sys.modules[MAIN]
+    if getattr(main, "__spec__", None) is not None:
+        return str(main.__spec__.name)  # type: ignore[union-attr]
+    file = getattr(main, "__file__", None)
+    if file is None or not Path(file).resolve().is_relative_to(Path.cwd()):
+        return None
+    return ".".join(Path(file).resolve().relative_to(Path.cwd()).with_suffix("").parts)

@@ -1,0 +1,200 @@
+"""Networks of people outside the package: any Flax module, linen or nnx, as a `Net`.
+
+It maps planes `[B, H, W, C]` to logits `[B, A]` and the value for the side to move `[B]`, in [-1, 1]; a third result
+may be a dict of further heads by name, which are learnt where `targets.heads` has them, too.
+"""
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jaxtyping import Array
+
+from jaxgo.core import names
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.nets.base import Head, Net, Outputs
+
+Source = nn.Module | nnx.Module | Callable[..., Any]
+NEARLY = 1.0 - 1e-6  # the largest value that has a logit
+
+
+@dataclasses.dataclass(frozen=True)
+class Outside(Net):
+    """A module, or a function that makes one for a game: `build(game)` of linen, `build(game, rngs)` of nnx."""
+
+    source: Source
+
+    kind: ClassVar[str] = "package.module:Object"
+
+    def module(self, game: Game[Any], heads: tuple[Head, ...] = ()) -> Any:
+        return _adapted(self.source, game, tuple(head.name for head in heads))
+
+    def heads(self, game: Game[Any], wanted: tuple[Head, ...]) -> tuple[Head, ...]:
+        module = _adapted(self.source, game, ())
+        planes = jax.ShapeDtypeStruct((2, *_planes(game)), jnp.float32)
+        params = jax.eval_shape(module.init, jax.random.key(0), planes)
+        found = _read(jax.eval_shape(module.raw, params, planes))
+        for what, array, shape in (("logits", found[0], (2, game.num_actions)), ("values", found[1], (2,))):
+            if array.shape != shape:
+                raise UsageError(f"the net gives {what} of shape {array.shape} for 2 positions; they must be {shape}")
+        for head in wanted:
+            if head.name in found[2] and found[2][head.name].shape != (2, *head.shape(game)):
+                shape = found[2][head.name].shape
+                raise UsageError(
+                    f"the net's head {head.name!r} is of shape {shape} for 2 positions; it must be "
+                    f"{(2, *head.shape(game))}"
+                )
+        return tuple(head for head in wanted if head.name in found[2])
+
+    def to_json(self) -> dict[str, Any]:
+        if not isinstance(self.source, nn.Module):
+            return {"kind": names.place_of(self.source)}
+        settings = {}
+        for field in dataclasses.fields(self.source):
+            value = getattr(self.source, field.name)
+            if field.name in ("parent", "name") or value is field.default:
+                continue
+            if not isinstance(value, bool | int | float | str | tuple):
+                raise UsageError(
+                    f"{field.name}={value} of the net cannot be written down; make it a function of the game"
+                )
+            settings[field.name] = value
+        return {"kind": names.place_of(type(self.source)), **settings}
+
+
+def from_place(place: str, settings: dict[str, Any]) -> Net:
+    """The net at `package.module:Object`: a `Net`, a module, or a function that makes one."""
+    found = names.resolve(place, "net")
+    if isinstance(found, type) and issubclass(found, Net | nn.Module):
+        try:
+            found = found(**settings)
+        except TypeError as error:
+            raise UsageError(f"net {place!r} cannot be made of {settings or 'nothing'} ({error})") from None
+    elif settings:
+        raise UsageError(f"net {place!r} takes no settings; it was given {', '.join(settings)}")
+    return as_net(found)
+
+
+def as_net(source: Any) -> Net:
+    """A net as it is, a module of Flax as a net."""
+    if isinstance(source, Net):
+        return source
+    if isinstance(source, type) and issubclass(source, nn.Module):
+        source = source()
+    if not (isinstance(source, nn.Module | nnx.Module) or callable(source)):
+        raise UsageError(f"{source!r} is no net: give a Net, a Flax module, or a function of the game that makes one")
+    return Outside(source)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Linen:
+    """A linen module with the methods of jaxgo's own."""
+
+    inner: nn.Module
+    heads: tuple[str, ...]
+
+    def init(self, key: Array, planes: Any) -> Any:
+        variables = self.inner.init(key, planes)
+        if set(variables) != {"params"}:
+            raise _stateful(sorted(set(variables) - {"params"}))
+        return variables
+
+    def raw(self, params: Any, planes: Any) -> Any:
+        return self.inner.apply(params, planes)
+
+    def apply(self, params: Any, planes: Any, method: str = "") -> Any:
+        return _said(self.raw(params, planes), self.heads, method)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Nnx:
+    """An nnx module with the methods of jaxgo's own. Its parameters are a flat dict by path."""
+
+    source: Any
+    game: Game[Any]
+    heads: tuple[str, ...]
+
+    def init(self, key: Array, planes: Any) -> Any:
+        _, state = _split(self._make(nnx.Rngs(key)))
+        return {"params": dict(zip(_paths(state), jax.tree.leaves(state), strict=True))}
+
+    def _make(self, rngs: nnx.Rngs) -> Any:
+        return self.source if isinstance(self.source, nnx.Module) else self.source(self.game, rngs=rngs)
+
+    def raw(self, params: Any, planes: Any) -> Any:
+        graph, state = _graph(self.source, self.game)
+        order = [params["params"][path] for path in _paths(state)]
+        return nnx.merge(graph, jax.tree.unflatten(jax.tree.structure(state), order))(planes)
+
+    def apply(self, params: Any, planes: Any, method: str = "") -> Any:
+        return _said(self.raw(params, planes), self.heads, method)
+
+
+@functools.cache
+def _graph(source: Any, game: Game[Any]) -> Any:
+    """How the module is built, and what it knows as shapes."""
+    if isinstance(source, nnx.Module):
+        return _split(source)
+    return _split(nnx.eval_shape(lambda: source(game, rngs=nnx.Rngs(0))))
+
+
+def _split(module: Any) -> Any:
+    split: Any = nnx.split
+    graph, params, rest = split(module, nnx.Param, ...)
+    if jax.tree.leaves(rest):
+        raise _stateful(sorted({str(path[-1]) for path, _ in nnx.to_flat_state(rest)}))
+    return graph, params
+
+
+def _paths(state: Any) -> list[str]:
+    return [
+        jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in jax.tree_util.tree_leaves_with_path(state)
+    ]
+
+
+def _stateful(parts: list[str]) -> UsageError:
+    return UsageError(
+        f"the net has a state besides its parameters ({', '.join(parts)}), which training does not keep; "
+        "take LayerNorm in the place of BatchNorm, and leave dropout out"
+    )
+
+
+@functools.cache
+def _adapted(source: Any, game: Game[Any], heads: tuple[str, ...]) -> Any:
+    if isinstance(source, nn.Module):
+        return _Linen(source, heads)
+    of_nnx = isinstance(source, nnx.Module) or (isinstance(source, type) and issubclass(source, nnx.Module))
+    if of_nnx or "rngs" in inspect.signature(source).parameters:
+        return _Nnx(source, game, heads)
+    made = source(game)
+    if not isinstance(made, nn.Module):
+        raise UsageError(f"{source} made {type(made).__name__}, not a module of flax.linen; one of nnx takes `rngs`")
+    return _Linen(made, heads)
+
+
+def _planes(game: Game[Any]) -> tuple[int, ...]:
+    return tuple(jax.eval_shape(lambda key: game.observe(game.init(key)), jax.random.key(0)).shape)
+
+
+def _read(said: Any) -> tuple[Any, Any, dict[str, Any]]:
+    if not isinstance(said, tuple) or len(said) not in (2, 3):
+        raise UsageError("a net gives (logits, value), or (logits, value, heads) with a dict of further heads")
+    return said[0], said[1], said[2] if len(said) == 3 else {}
+
+
+def _said(said: Any, heads: tuple[str, ...], method: str) -> Any:
+    """What a search asks for, or all that the learner does."""
+    logits, value, more = _read(said)
+    if method != "learn":
+        return logits, value
+    value = jnp.clip(value.astype(jnp.float32), -NEARLY, NEARLY)
+    return Outputs(
+        logits.astype(jnp.float32), 2.0 * jnp.arctanh(value), {name: more[name].astype(jnp.float32) for name in heads}
+    )

@@ -1,0 +1,203 @@
+"""Games, nets, searches and evaluators of people outside the package, by the place where they are written."""
+
+import dataclasses
+import json
+import sys
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+
+import jaxgo
+from jaxgo import evaluators, games, nets, search
+from jaxgo.cli import train_words
+from jaxgo.core.errors import UsageError
+from jaxgo.core.names import place_of, resolve
+from jaxgo.evaluators import Heuristic
+from jaxgo.games.mnk import Mnk
+from jaxgo.games.names import name_of, read_game
+from jaxgo.nets import Head, Mlp
+from jaxgo.players import load_player
+from jaxgo.search import Greedy, Gumbel
+from jaxgo.training.config import TargetsConfig, TrainConfig, from_json, to_json
+
+HERE = __name__
+GAME = games.make("tictactoe")
+HEADS = (Head("short", "values", 2), Head("reply", "policy"))
+PLANES = jnp.zeros((5, 3, 3, 2))
+
+
+@dataclasses.dataclass(frozen=True)
+class Wide(Mnk):
+    """A game of somebody's own."""
+
+    width: int = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Lazy(Greedy):
+    """A search of somebody's own."""
+
+    naps: int = 2
+
+
+class Sunny(Heuristic):
+    """An evaluator of somebody's own."""
+
+
+class Linen(nn.Module):
+    """Knows of a further head, and of one that nobody asks for."""
+
+    actions: int = 9
+    width: int = 8
+
+    @nn.compact
+    def __call__(self, planes: Any) -> Any:
+        x = nn.relu(nn.Dense(self.width)(planes.reshape(planes.shape[0], -1)))
+        value = nn.tanh(nn.Dense(1)(x)[:, 0])
+        return nn.Dense(self.actions)(x), value, {"reply": nn.Dense(self.actions)(x), "mood": value}
+
+
+class Nnx(nnx.Module):
+    def __init__(self, game: Any, rngs: nnx.Rngs) -> None:
+        layers = [nnx.Linear(18, 8, rngs=rngs), nnx.Linear(8, game.num_actions + 1, rngs=rngs)]
+        self.inner = nnx.List(layers)
+
+    def __call__(self, planes: Any) -> Any:
+        x = self.inner[1](nnx.relu(self.inner[0](planes.reshape(planes.shape[0], -1))))
+        return x[:, :-1], jnp.tanh(x[:, -1])
+
+
+def built(game: Any) -> nn.Module:
+    return Linen(actions=game.num_actions)
+
+
+def stateful(game: Any, rngs: nnx.Rngs) -> nnx.Module:
+    module = Nnx(game, rngs)
+    module.norm = nnx.BatchNorm(3, rngs=rngs)
+    return module
+
+
+made = Nnx(GAME, nnx.Rngs(3))
+
+
+def test_a_place_and_what_stands_there_name_each_other():
+    for value in (Wide, built, made, TrainConfig):
+        assert resolve(place_of(value)) is value
+    assert place_of(Wide) == f"{HERE}:Wide"
+    with pytest.raises(UsageError, match="cannot be found again by a name; define it at the top of a module"):
+        place_of(lambda: 0)
+    with pytest.raises(UsageError, match=r"game 'nowhere\.at:All': nowhere\.at cannot be imported"):
+        games.make("nowhere.at:All")
+    with pytest.raises(UsageError, match=rf"game '{HERE}:Nothing': {HERE} has no Nothing"):
+        games.make(f"{HERE}:Nothing")
+
+
+def test_a_program_that_runs_is_found_by_the_name_it_would_be_imported_by(tmp_path, monkeypatch):
+    """Its classes are those that it made itself, and not those of a second import."""
+    (tmp_path / "own.py").write_text(
+        "import sys\nfrom jaxgo.core.names import place_of, resolve\nclass Thing: pass\n"
+        "print(place_of(Thing), resolve('own:Thing') is Thing, 'own' in sys.modules)\n"
+    )
+    import subprocess
+
+    out = subprocess.run([sys.executable, "own.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert out.stdout == "own:Thing True False\n"
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="own has no Other"):
+        resolve("own:Other")
+
+
+def test_games_by_place_and_by_registration(monkeypatch):
+    assert games.make(f"{HERE}:Wide", k=2) == Wide(k=2)
+    assert read_game(f"{HERE}:Wide", ["k=2"]) == Wide(k=2)
+    assert name_of(Wide(k=2)) == (f"{HERE}:Wide", {"k": 2})
+    with pytest.raises(UsageError, match="is no game: make it a frozen dataclass that inherits"):
+        games.make(f"{HERE}:Sunny")
+    monkeypatch.setattr(games, "GAMES", dict(games.GAMES))
+    jaxgo.register("wide", Wide())
+    assert games.make("wide", k=2) == Wide(k=2)
+    with pytest.raises(UsageError, match="'go9' is a registered game already"):
+        jaxgo.register("go9", Wide())
+    with pytest.raises(UsageError, match="cannot be the name of a game; take one word"):
+        jaxgo.register("my:game", Wide())
+    with pytest.raises(UsageError, match="is no game"):
+        jaxgo.register("x", Sunny())
+
+
+def test_searches_and_evaluators_by_place():
+    assert search.find(f"{HERE}:Lazy") == Lazy()
+    assert search.name_of(Lazy()) == f"{HERE}:Lazy"
+    assert isinstance(evaluators.find(f"{HERE}:Sunny"), Sunny)
+    for wrong in (search.find, evaluators.find):
+        with pytest.raises(UsageError, match="let it inherit"):
+            wrong(f"{HERE}:Wide")
+        with pytest.raises(UsageError, match=r"unknown (search|evaluator) 'chess'; choose one of"):
+            wrong("chess")
+    lazy = load_player(f"{HERE}:Lazy,naps=5", GAME)
+    assert (lazy.search, lazy.name) == (Lazy(naps=5), f"{HERE}:Lazy,naps=5")
+    player = load_player(f"gumbel:8,evaluator={HERE}:Sunny", GAME)
+    assert (player.search, type(player.model.evaluator)) == (Gumbel(simulations=8).quiet(), Sunny)
+    assert load_player(player.name, GAME) == player
+    assert search.split_name("uct:400") == ("uct", ":", "400")
+    assert search.split_name("a.b:C:400") == ("a.b:C", ":", "400")
+
+
+@pytest.mark.parametrize("source", [Linen(width=4), Linen, built, Nnx, made, Mlp(width=4)])
+def test_a_net_of_ones_own_goes_through_json_and_says_what_it_says(source):
+    config = TrainConfig(game=Wide(width=3), net=source, search=Lazy(), targets=TargetsConfig(heads=("short", "reply")))
+    assert config.make_game() == Wide(width=3)
+    again = from_json(json.loads(json.dumps(to_json(config))))
+    assert again == config
+    heads = config.heads
+    assert heads == {Linen: HEADS[1:], type(built): HEADS[1:], Mlp: HEADS}.get(
+        type(source) if not isinstance(source, type) else source, ()
+    )
+    module = again.network.module(config.make_game(), heads)
+    params = jax.jit(module.init)(jax.random.key(0), PLANES)
+    assert all("/" not in name for name in params["params"])
+    logits, value = jax.jit(module.apply)(params, PLANES + 1)
+    said = module.apply(params, PLANES + 1, method="learn")
+    np.testing.assert_allclose(said.logits, logits, rtol=1e-5)
+    np.testing.assert_allclose(np.tanh(said.value / 2), value, atol=1e-5)
+    assert set(said.heads) == {head.name for head in heads}
+
+
+def test_a_module_that_is_there_already_keeps_its_weights():
+    module = nets.as_net(made).module(GAME)
+    params = module.init(jax.random.key(9), PLANES)
+    for one, other in zip(module.apply(params, PLANES + 1), made(PLANES + 1), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (stateful, "state besides its parameters .*take LayerNorm in the place of BatchNorm"),
+        (Linen(actions=3), r"logits of shape \(2, 3\) for 2 positions; they must be \(2, 9\)"),
+    ],
+)
+def test_a_net_that_cannot_learn_is_refused_in_one_sentence(source, said):
+    with pytest.raises(UsageError, match=said):
+        TrainConfig(game="tictactoe", net=source, targets=TargetsConfig(heads=())).heads  # noqa: B018
+
+
+def test_what_is_no_net_is_refused():
+    with pytest.raises(UsageError, match="is no net: give a Net, a Flax module, or a function of the game"):
+        nets.find(f"{HERE}:GAME")
+    with pytest.raises(UsageError, match="unknown net 'transformer'; choose one of: mlp, resnet"):
+        nets.find("transformer")
+
+
+def test_the_command_line_takes_places():
+    job = train_words.parse([f"{HERE}:Wide", "--net", f"{HERE}:Linen", "--search", "puct", "--search.simulations", "9"])
+    assert (job.run, job.config.make_game()) == ("runs/Wide", Wide())
+    assert job.config.net == nets.as_net(Linen())
+    assert job.config.search.budget == 9
+    assert job.config.network.heads(GAME, HEADS) == HEADS[1:]
+    job = train_words.parse(["tictactoe-smoke", "--game", f"{HERE}:Wide", "--net.width", "4"])
+    assert (job.config.make_game(), job.config.net) == (Wide(), Mlp(width=4, blocks=2))
