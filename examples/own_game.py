@@ -4,12 +4,12 @@
     jaxgo train examples.own_game:Nim --budget.seconds 60
     jaxgo eval examples.own_game:Nim --agents gumbel:64@runs/Nim uct:100 random
 
-`package.module:Object` stands wherever a game is named. Run as it is, this file trains a little and plays a move.
+Run as it is, this file trains a little and plays a move.
 """
 
 import dataclasses
 import tempfile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ from jaxgo.players import load_player
 from jaxgo.search import Gumbel
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.system.rundir import RunDir
-from jaxgo.training.config import Budget, JudgeConfig, TrainConfig, to_json
+from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TrainConfig, to_json
 from jaxgo.training.loop import train
 
 
@@ -50,9 +50,7 @@ class Nim(Game[NimState]):
     def num_actions(self) -> int:
         return len(self.heaps) * self.most
 
-    @property
-    def max_plies(self) -> int:
-        return sum(self.heaps)
+    max_plies = property(lambda self: sum(self.heaps))
 
     def init(self, key: Array) -> NimState:
         return NimState(jnp.asarray(self.heaps, jnp.int8), jnp.int8(0), jnp.int16(0))
@@ -84,9 +82,9 @@ class Nim(Game[NimState]):
 
 
 def main() -> None:
-    judge = JudgeConfig(final=("random",), final_pairs=4)
-    played = SelfplayConfig(games=16, steps=4)
-    config = TrainConfig(Nim(), net=Mlp(16, 1), search=Gumbel(4), selfplay=played, judge=judge, budget=Budget(4))
+    sizes: Any = {"replay": ReplayConfig(1024, 64), "learner": LearnerConfig(64), "budget": Budget(iterations=4)}
+    sizes |= {"judge": JudgeConfig(final=("random",), final_pairs=4), "selfplay": SelfplayConfig(16, 4)}
+    config = TrainConfig(Nim(), net=Mlp(16, 1), search=Gumbel(4), **sizes)
     with tempfile.TemporaryDirectory() as folder:
         with RunDir(f"{folder}/nim", to_json(config)) as run:
             train(config, run)

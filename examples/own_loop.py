@@ -32,9 +32,9 @@ PLAYER = Selfplay(Gumbel(simulations=4, max_considered=4), MODEL, SelfplayConfig
 @jax.jit
 def play(params: Any, games: Any, window: Any, ring: Any, key: Any) -> Any:
     """Some plies of every game; the samples that are ready go into the ring."""
-    games, plies, tally = PLAYER.collect(params, games, key)
+    games, plies, _ = PLAYER.collect(params, games, key)
     window, samples, present = targets.make_samples(LABELS, (), window, plies)
-    return games, window, replay.add(ring, replay.NewSamples(samples, present)), tally
+    return games, window, replay.add(ring, replay.NewSamples(samples, present))
 
 
 @jax.jit
@@ -66,7 +66,7 @@ def main() -> None:
     games, window, ring, learner = jax.jit(begin)(key)
     for iteration in range(ITERATIONS):
         now = jax.random.fold_in(key, iteration)
-        games, window, ring, tally = play(learner.average, games, window, ring, now)
+        games, window, ring = play(learner.average, games, window, ring, now)
         if int(ring.seen[0]) >= RING.start:
             learner, told = learn(learner, ring, jax.random.fold_in(now, 1))
             print(f"iteration {iteration}: {int(ring.seen[0])} samples, loss {float(told['loss'].mean()):.3f}")
