@@ -65,6 +65,17 @@ def test_the_last_move_is_ringed():
     assert "<circle" not in nothing
 
 
+@pytest.mark.parametrize(("point", "column", "row"), [("A9", 0, 0), ("A1", 0, 8), ("J9", 8, 0), ("C7", 2, 2)])
+def test_rows_are_numbered_from_below(point, column, row):
+    """The first cell is the left upper one, as in the text; a picture's y grows downwards."""
+    game = jaxgo.make("go9")
+    state = jax.jit(game.step)(start("go9"), jnp.int32(game.parse_action(point)))
+    (stone,) = ElementTree.fromstring(board_view.svg(game, state)).iter(f"{SVG}circle")
+    place = [(float(stone.get(axis)) - board_shape.EDGE) / board_shape.CELL - 0.5 for axis in ("cx", "cy")]
+    assert place == [column, row]
+    assert board_view.text(game, state).splitlines()[row].split()[1 + column] == "X"
+
+
 def test_a_block_is_one_piece():
     """The donkey of Klotski is four cells; the part that starts at its first cell covers all of them."""
     picture = ElementTree.fromstring(board_view.svg(GAMES["klotski"], start("klotski")))

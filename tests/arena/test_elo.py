@@ -193,6 +193,23 @@ def test_pools_that_never_met_are_not_compared():
     assert table.rating("a").value == pytest.approx(-table.rating("b").value)
 
 
+def test_the_rating_of_an_anchor_moves_its_own_pool_and_no_other():
+    results = [pair(a, b, 1, n % 2, n) for a, b in (("a", "b"), ("c", "d")) for n in range(6)]
+    plain, held = fit(results), fit(results, anchor=("b", 1500.0))
+    assert held.rating("b").value == 1500
+    assert held.difference("a", "b").value == pytest.approx(plain.difference("a", "b").value)
+    for agent in ("c", "d"):
+        assert held.rating(agent).value == pytest.approx(plain.rating(agent).value)
+
+
+def test_seats_are_those_of_the_first_mover():
+    """The second game of a pair begins with the other agent, whoever of the two is named first."""
+    assert tally([pair("a", "b", 1, 1)]).seats().tolist() == [1, 0, 1]
+    assert tally([pair("a", "b", 1, 0)]).seats().tolist() == [0, 0, 2]
+    assert tally([pair("a", "b", 0.5, 1)]).seats().tolist() == [1, 1, 0]
+    assert tally([pair("b", "a", 0, 1)], agents=("a", "b")).seats().tolist() == [2, 0, 0]
+
+
 def test_who_won_everything_stays_finite_and_is_named():
     results = [pair("a", "b", 1, 1, i) for i in range(50)] + [pair("b", "c", i % 2, i % 2, i) for i in range(50)]
     table = fit(results)
