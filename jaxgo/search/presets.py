@@ -1,7 +1,7 @@
 """Programs that people know, as settings: a search and the evaluator that it implies. Any option can be changed.
 
-Each has the formula and the playouts of the program that it is named after; what else there is to such a program (move
-filters, threat searches, opening tables) is not here.
+Each has the formula, the playouts and the move filters of the program that it is named after; opening tables are not
+here.
 """
 
 import dataclasses
@@ -34,13 +34,15 @@ PRESETS: dict[str, Preset] = {
         Puct(simulations=6400, c_init=5.0, c_base=1e9, fpu="even", parallel_leaves=8, virtual_loss=0.0, alpha=0.03),
         PLAIN,
     ),
-    # Zero+ (gomokuzero): UCB1 with sqrt 2, playouts of ten weighted moves that are then judged
-    "zeroplus": Preset(Uct(c=1.4142135), Rollout(depth=10, prior="weights")),
+    # Zero+ (gomokuzero): UCB1 with sqrt 2 over the forced moves or the twelve likeliest, playouts of ten weighted moves
+    # that are then judged, and threats beyond the horizon
+    "zeroplus": Preset(Uct(c=1.4142135, breadth=12, threats=True), Rollout(depth=10, prior="weights")),
     # Dagaz: a flat bandit with sqrt 2, the final choice 0.7 results and 0.3 move weights
     "dagaz": Preset(Flat(c=1.4142135, weight=0.7), Rollout()),
-    # Connect Four 3D of NYCU: UCB1 with 1.414 and a decimal logarithm; and PUCT with its connect-and-block prior
+    # Connect Four 3D of NYCU: UCB1 with 1.414 and a decimal logarithm; and PUCT with its connect-and-block prior and
+    # dominant pruning
     "nycu3d": Preset(Uct(c=1.414, log="decimal"), PLAIN),
-    "nycu3d-puct": Preset(Puct(c_init=1.414, c_base=1e9, fpu="even"), dataclasses.replace(PLAIN, prior="weights")),
+    "nycu3d-puct": Preset(Puct(c_init=1.414, c_base=1e9, fpu="even", prune=True), dataclasses.replace(PLAIN, prior="weights")),
     # wgomoku: UCB1 with 1.4, playouts only after half of the simulations
     "wgomoku": Preset(Uct(simulations=10_000, c=1.4, delay=5_000), Rollout()),
 }

@@ -167,3 +167,33 @@ def test_wrong_options_are_told(options, monkeypatch):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(UsageError, match=str(next(iter(options.values())))):
         make("connect3d", **options)
+
+
+def dominant(game, state):
+    """The moves that make a line; else those after which the other seat makes none; else all."""
+
+    def makes(state, action):
+        seat = game.to_move(state)
+        return game.step(state, action)[2][seat] > state[2][seat]
+
+    legal = game.legal(state)
+    lines = [a for a in legal if makes(state, a)]
+    after = {a: game.step(state, a) for a in legal}
+    safe = [a for a in legal if not any(makes(after[a], reply) for reply in game.legal(after[a]))]
+    return lines or safe or legal
+
+
+def test_dominant_pruning_is_what_play_shows():
+    game, rng = reference.Connect3D(), np.random.default_rng(3)
+    host, state, kinds = Host(GAME), game.initial(), set()
+    prune = jax.jit(lambda state: GAME.prune(state, GAME.legal(state)))
+    for _ in range(63):
+        kept = np.flatnonzero(np.asarray(prune(host.state))).tolist()
+        expected = dominant(game, state)
+        assert kept == expected
+        kinds.add((len(expected) == len(game.legal(state)), game.step(state, expected[0])[2] != state[2]))
+        # half of the time a move that the rule leaves out, so that threats stay on the board
+        action = int(rng.choice(game.legal(state) if rng.random() < 0.5 else expected))
+        host.play(action)
+        state = game.step(state, action)
+    assert len(kinds) >= 3  # quiet positions, lines to make, lines to deny
