@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int, Int8, Int16, Num, UInt32
 
-from jaxgo.core import board
+from jaxgo.core import board, lookahead
 from jaxgo.core.board import Symmetries
 from jaxgo.core.errors import UsageError
 
@@ -153,6 +153,10 @@ class Game(abc.ABC, Generic[S]):
     def threats(self, state: S) -> Threats:
         """Moves that win or force a reply, for searches that prove wins by them; legality for the mover included."""
         raise UsageError(f"{type(self).__name__} knows no threats; use a search that does not need them")
+
+    def safe(self, state: S, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
+        """The legal moves that do not lose the game at once, nor by one reply. The default plays them all."""
+        return legal & ~lookahead.look(self, state, legal).loses
 
     def prune(self, state: S, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
         """The legal moves worth a look, by a rule of thumb of this game; all, where it knows none."""

@@ -11,6 +11,7 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.attack import Attack
 from jaxgo.search.base import Search, SearchResult, SearchState
+from jaxgo.search.chain import Chain
 from jaxgo.search.flat import Flat
 from jaxgo.search.greedy import Greedy
 from jaxgo.search.gumbel import Gumbel
@@ -29,6 +30,10 @@ SEARCHES: dict[str, Search] = {
     "gumbel": Gumbel(),
     "alphabeta": AlphaBeta(),
     "threats": Attack(),
+    "chain": Chain(),
+    # bots of Dagaz: careful for Three Musketeers; instinct for Maharajah and Archimedes
+    "careful": Chain("careful+random"),
+    "instinct": Chain("win+take+safe+random"),
 }
 
 
@@ -94,6 +99,7 @@ __all__ = [
     "SEARCHES",
     "AlphaBeta",
     "Attack",
+    "Chain",
     "Flat",
     "Greedy",
     "Gumbel",

@@ -79,6 +79,7 @@ class SearchResult(NamedTuple):
     proven: Bool[Array, "B A"]  # q is the exact value of the move
     solved: Bool[Array, " B"]  # value is exact
     healthy: Bool[Array, " B"]  # the evaluator gave nothing but finite numbers
+    by: Int32[Array, " B"] | None = None  # who decided, of searches that are made of several (see `chain`)
 
 
 class Search(abc.ABC, Generic[S]):

@@ -42,7 +42,9 @@ PRESETS: dict[str, Preset] = {
     # Connect Four 3D of NYCU: UCB1 with 1.414 and a decimal logarithm; and PUCT with its connect-and-block prior and
     # dominant pruning
     "nycu3d": Preset(Uct(c=1.414, log="decimal"), PLAIN),
-    "nycu3d-puct": Preset(Puct(c_init=1.414, c_base=1e9, fpu="even", prune=True), dataclasses.replace(PLAIN, prior="weights")),
+    "nycu3d-puct": Preset(
+        Puct(c_init=1.414, c_base=1e9, fpu="even", prune=True), dataclasses.replace(PLAIN, prior="weights")
+    ),
     # wgomoku: UCB1 with 1.4, playouts only after half of the simulations
     "wgomoku": Preset(Uct(simulations=10_000, c=1.4, delay=5_000), Rollout()),
 }

@@ -245,6 +245,14 @@ class Gomoku(Game[GomokuState]):
         of = cells[:8].reshape(2, 4, -1)
         return Threats(of[:, 0], of[:, 1], of[:, 2], of[:, 3], cells[8])
 
+    def safe(self, state: GomokuState, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
+        """By threats, and not by trying every reply; a stone that stops one of two fours is not safe."""
+        threats = self.threats(state)
+        wins, stops = threats.win[0] & legal, threats.block & legal
+        alone = threats.win[1].sum(dtype=jnp.int32) <= 1
+        quiet = jnp.where(threats.win[1].any(), stops & alone, legal)
+        return wins | quiet
+
     def _threats_of(
         self, colour: int, looks: list[lines.Look], free_look: lines.Look, free: Rows, state: GomokuState
     ) -> UInt32[Array, "4 n"]:

@@ -1,0 +1,223 @@
+"""Bots by rules, after Dagaz: a chain of links, of which the first that has something to say decides.
+
+A link is a rule that names moves, of which any is played, and the last link is a search:
+
+win      a move that wins at once
+book     the moves of a book of openings
+take     what takes most and cannot be taken back
+careful  whatever does not lose at once or by one reply; a pass is no candidate
+safe     the same, and no reply takes a piece
+"""
+
+import dataclasses
+import functools
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int32
+
+from jaxgo.core import keys, lookahead, play
+from jaxgo.core.choice import first_max
+from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.game import Game
+from jaxgo.core.lookahead import Outlook
+from jaxgo.core.play import Position
+from jaxgo.core.replay import split_moves
+from jaxgo.evaluators.base import Params
+from jaxgo.search import forcing
+from jaxgo.search.alphabeta import AlphaBeta
+from jaxgo.search.attack import Attack
+from jaxgo.search.base import Budget, Search, SearchResult, Temperature, per_game
+from jaxgo.search.flat import Flat
+from jaxgo.search.greedy import Greedy
+from jaxgo.search.gumbel import Gumbel
+from jaxgo.search.model import Model
+from jaxgo.search.presets import PRESETS
+from jaxgo.search.puct import Puct
+from jaxgo.search.random import Random
+from jaxgo.search.uct import Uct
+
+RULES = ("win", "book", "take", "careful", "safe")
+LAST: dict[str, Search] = {
+    "random": Random(),
+    "greedy": Greedy(),
+    "flat": Flat(),
+    "uct": Uct(),
+    "puct": Puct(),
+    "gumbel": Gumbel(),
+    "alphabeta": AlphaBeta(),
+    "threats": Attack(),
+}
+
+
+class ChainState(NamedTuple):
+    root: Position
+    among: Bool[Array, "B A"]  # the moves that the deciding rule names
+    by: Int32[Array, " B"]  # which link decides
+    luck: Float32[Array, "B A"]
+    last: Any  # the state of the last link's search
+
+    @property
+    def prior(self) -> Float32[Array, "B A"]:
+        return self.last.prior
+
+    @property
+    def tree(self) -> Any:
+        return self.last.tree
+
+    @property
+    def done(self) -> Int32[Array, " B"]:
+        return self.last.done
+
+    @property
+    def calls(self) -> Int32[Array, ""]:
+        return self.last.calls
+
+
+@dataclasses.dataclass(frozen=True)
+class Chain(Search[ChainState]):
+    """`chain:win+careful+uct:400`. `SearchResult.by` numbers the link that decided; `links` has their names.
+
+    Nothing is kept between moves.
+    """
+
+    simulations: str = "win+careful+random"  # the links
+    book: str = ""  # a file with an opening in each line: the names of its moves
+
+    default_evaluator: ClassVar[str] = "rollout"
+
+    def __post_init__(self) -> None:
+        for link in self.links[:-1]:
+            if link not in RULES:
+                raise unknown_name("rule of a chain", link, RULES)
+        if ("book" in self.links) != bool(self.book):
+            raise UsageError("a chain with the rule book needs book=FILE, and only such a chain does")
+        _search(self.links[-1])
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The names of the rules, and the search that is asked last."""
+        return tuple(link.strip() for link in self.simulations.split("+"))
+
+    @property
+    def search(self) -> Search:
+        """The last link."""
+        return _search(self.links[-1])
+
+    @property
+    def budget(self) -> int:
+        return self.search.budget
+
+    def begin(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> ChainState:
+        luck, inner = keys.split(key)
+        legal = model.legal(root)
+        named = self._named(model.game, root.state, legal)
+        by = jnp.full(legal.shape[0], len(named), jnp.int32)
+        among = jnp.zeros_like(legal)
+        for number, moves in reversed(list(enumerate(named))):
+            some = moves.any(axis=-1)
+            by, among = jnp.where(some, number, by), jnp.where(some[:, None], moves, among)
+        return ChainState(
+            root=root,
+            among=among,
+            by=by.astype(jnp.int32),
+            luck=keys.sample(jax.random.uniform, luck, legal.shape),
+            last=self.search.begin(model, params, inner, root, plan),
+        )
+
+    def extend(self, model: Model, params: Params, key: Array, state: ChainState, budget: Budget) -> ChainState:
+        """Where a rule decided, nothing is searched."""
+        asked = state.by == len(self.links) - 1
+        left = jnp.where(asked, per_game(budget, state.by.shape[0], jnp.int32), 0)
+        if self.search.resumable:
+            budget = left
+        return state._replace(last=self.search.extend(model, params, key, state.last, budget))
+
+    def result(self, key: Array, state: ChainState, temperature: Temperature = 0.0) -> SearchResult:
+        """A rule draws its move whatever the temperature."""
+        found = self.search.result(key, state.last, temperature)
+        ruled = state.by < len(self.links) - 1
+        drawn = first_max(jnp.where(state.among, state.luck, -1.0))
+        even = state.among / jnp.maximum(state.among.sum(axis=-1, keepdims=True), 1)
+        return found._replace(
+            action=jnp.where(ruled, drawn, found.action).astype(jnp.int32),
+            policy=jnp.where(ruled[:, None], even, found.policy),
+            by=state.by,
+        )
+
+    def _named(self, game: Game[Any], states: Any, legal: Bool[Array, "B A"]) -> list[Bool[Array, "B A"]]:
+        rules = self.links[:-1]
+        outlook = None
+        if {"take", "safe"} & set(rules) or ("win" in rules and not forcing.knows_threats(game)):
+            outlook = jax.vmap(functools.partial(lookahead.look, game))(states, legal)
+        return [self._rule(rule, game, states, legal, outlook) for rule in rules]
+
+    def _rule(
+        self, rule: str, game: Game[Any], states: Any, legal: Bool[Array, "B A"], outlook: Outlook | None
+    ) -> Bool[Array, "B A"]:
+        if rule == "book":
+            return legal & _in_book(game, states, self.book)
+        if rule == "careful":
+            return jax.vmap(game.safe)(states, legal) & ~jax.vmap(functools.partial(lookahead.passes, game))(
+                states, legal
+            )
+        if outlook is None:
+            return legal & jax.vmap(game.threats)(states).win[:, 0]
+        if rule == "win":
+            return legal & outlook.wins
+        safe = legal & ~outlook.loses & ~outlook.exposes
+        if rule == "safe":
+            return safe & ~outlook.idle
+        takes = jnp.where(safe, outlook.takes, 0)
+        return (takes > 0) & (takes == takes.max(axis=-1, keepdims=True))
+
+
+@functools.cache
+def _search(text: str) -> Search:
+    name, colon, simulations = text.partition(":")
+    known: dict[str, Search] = {**LAST, **{name: preset.search for name, preset in PRESETS.items()}}
+    if name not in known:
+        raise unknown_name("search at the end of a chain", name, known)
+    if not colon:
+        return known[name]
+    if not simulations.isdigit() or known[name].budget == 0:
+        raise UsageError(f"{text!r} at the end of a chain is no search with a number of simulations, such as uct:400")
+    return dataclasses.replace(known[name], simulations=int(simulations))  # type: ignore[type-var]
+
+
+@functools.cache
+def read_book(game: Game[Any], path: str) -> tuple[np.ndarray, np.ndarray]:
+    """The keys `uint32[n, 2]` of the positions of a book, and the move `int32[n]` that follows each."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError as error:
+        raise UsageError(f"the book {path} cannot be read: {error.strerror}") from None
+    position = jax.jit(lambda: play.start(game, jax.random.key(0)))
+    step = jax.jit(lambda p, a: play.play(game, p, a)[0])
+    ask = jax.jit(lambda p: (play.legal(game, p), game.hash(p.state)))
+    found: list[tuple[np.ndarray, int]] = []
+    for number, line in enumerate(lines, 1):
+        at = position()
+        for name in split_moves(line.partition("#")[0]):
+            action = game.parse_action(name)
+            legal, key = (np.asarray(x) for x in ask(at))
+            if not legal[action]:
+                raise UsageError(f"{name!r} in line {number} of the book {path} is not legal there")
+            found.append((key, action))
+            at = step(at, jnp.int32(action))
+    if not found:
+        raise UsageError(f"the book {path} has no moves")
+    return np.stack([key for key, _ in found]), np.array([action for _, action in found], np.int32)
+
+
+def _in_book(game: Game[Any], states: Any, path: str) -> Bool[Array, "B A"]:
+    # the book is data, also while a program is traced; a thread of its own traces nothing
+    with ThreadPoolExecutor(1) as reader:
+        positions, actions = reader.submit(read_book, game, path).result()
+    same = (jax.vmap(game.hash)(states)[:, None] == jnp.asarray(positions)[None]).all(axis=-1)
+    moves = jnp.asarray(actions)[:, None] == jnp.arange(game.num_actions)[None]
+    return (same[:, :, None] & moves[None]).any(axis=1)

@@ -1,0 +1,109 @@
+"""Bots by rules: what each link names, who decides, and a look ahead by playing."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.core import lookahead, play
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import Uniform
+from jaxgo.games import make
+from jaxgo.search import Chain, Model
+
+GAME = make("tictactoe")
+# X to move: 2 wins at once, 5 stops O; X must stop 5; nothing hangs on it; lost whatever he does
+BOARDS = [
+    [1, 1, 0, 2, 2, 0, 0, 0, 0],
+    [1, 0, 0, 2, 2, 0, 1, 0, 0],
+    [0, 0, 0, 0, 1, 0, 0, 0, 2],
+    [1, 0, 2, 0, 2, 0, 0, 1, 0],
+]
+LANES = 64
+
+
+@functools.cache
+def roots() -> Any:
+    placed = [play.resume(GAME, GAME.place(np.array(board, np.int8), 0)) for board in BOARDS]
+    return jax.tree.map(lambda *x: jnp.repeat(jnp.stack(x), LANES, axis=0), *placed)
+
+
+def played(chain: Chain) -> tuple[list[set[int]], list[set[int]]]:
+    """The moves of every board over many lanes, and which links decided."""
+    model = Model(GAME, Uniform())
+    result = jax.jit(lambda key, root: chain.run(model, (), key, root))(jax.random.key(0), roots())
+    moves, by = (np.asarray(x).reshape(len(BOARDS), LANES) for x in (result.action, result.by))
+    return [set(row.tolist()) for row in moves], [set(row.tolist()) for row in by]
+
+
+def plain_safe(board: list[int]) -> set[int]:
+    """Moves of X after which O does not win at once, by hand."""
+    lines = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
+
+    def won(cells: list[int], code: int) -> bool:
+        return any(all(cells[i] == code for i in line) for line in lines)
+
+    def put(cells: list[int], cell: int, code: int) -> list[int]:
+        return [code if i == cell else c for i, c in enumerate(cells)]
+
+    free = {i for i, c in enumerate(board) if c == 0}
+    return {
+        m for m in free if won(put(board, m, 1), 1) or not any(won(put(put(board, m, 1), r, 2), 2) for r in free - {m})
+    }
+
+
+def test_careful_plays_every_safe_move_and_nothing_else():
+    moves, by = played(Chain("careful+random"))
+    for board, found, decided in zip(BOARDS, moves, by, strict=True):
+        safe = plain_safe(board)
+        free = {i for i, c in enumerate(board) if c == 0}
+        assert found == (safe or free)
+        assert decided == {0 if safe else 1}
+    assert {len(found) > 1 for found in moves} == {True, False}
+
+
+def test_the_first_link_with_something_to_say_decides(tmp_path):
+    book = tmp_path / "openings.book"
+    book.write_text("b2 a1  # the centre, then a corner\n\n")
+    chain = Chain("win+book+careful+uct:16", book=str(book))
+    moves, by = played(chain)
+    assert moves[0] == {2}
+    assert by == [{0}, {2}, {2}, {2} if plain_safe(BOARDS[3]) else {3}]
+    assert chain.links == ("win", "book", "careful", "uct:16")
+    start = Model(GAME, Uniform()).start(jax.random.key(0), 8)
+    result = jax.jit(lambda key, root: chain.run(Model(GAME, Uniform()), (), key, root))(jax.random.key(0), start)
+    assert result.action.tolist() == [GAME.parse_action("b2")] * 8
+    assert result.by.tolist() == [1] * 8
+    assert (result.visits == 0).all()  # where the book knows a move, nothing is searched
+
+
+def test_captures_that_cannot_be_taken_back():
+    """Kono: a jump takes; the look ahead says what it takes and what the reply takes back."""
+    game = make("kono")
+    position = jax.jit(lambda key: play.start(game, key))(jax.random.key(0))
+    legal = np.asarray(play.legal(game, position))
+    found = jax.device_get(jax.jit(lambda s, m: lookahead.look(game, s, m))(position.state, legal))
+    step = jax.jit(lambda s, a: game.step(s, a))
+    for action in np.flatnonzero(legal).tolist():
+        after = step(position.state, action)
+        taken = 8 - int((np.asarray(game.cells(after)) == 2).sum())
+        replies = np.flatnonzero(np.asarray(game.legal(after))).tolist()
+        hurt = any((np.asarray(game.cells(step(after, r))) == 1).sum() < 8 for r in replies)
+        assert found.takes[action] == taken
+        assert found.exposes[action] == hurt
+    assert found.takes.max() == 1
+    assert not found.wins.any()
+
+
+def test_wrong_chains():
+    for links, message in (
+        ("lucky+random", "rule of a chain"),
+        ("win+guess:4", "search at the end"),
+        ("win+uct:many", "no search with a number"),
+        ("win+book+random", "needs book=FILE"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            Chain(links)
