@@ -214,7 +214,7 @@ def _settled(words: Spec, base: Search, usual: Evaluator | None) -> tuple[Search
     """The search and the evaluator with the options of a spec; without a usual one there is a network."""
     options = dict(words.options)
     if words.budget:
-        if base.budget == 0:
+        if not _amount(base):
             raise UsageError(f"{words.head} does not simulate; leave ':{words.budget}' out")
         options = {"simulations": words.budget, **options}
     evaluator, asked = usual, options.pop("evaluator", None)
@@ -334,12 +334,15 @@ def _described(head: str, player: Player) -> Spec | None:
     """The spec that begins with this name; None where none of these can mean the player."""
     base, usual = _base(head, player.rated if player.weights else None)
     search, evaluator = player.search, player.model.evaluator
-    budget = str(search.budget) if search.budget else ""
+    budget = _amount(search)
     base = base.quiet()
     if type(base) is not type(search):
         return None
     if budget:
-        base = dataclasses.replace(base, simulations=search.budget)  # type: ignore[type-var]
+        usually = _amount(base)
+        base = dataclasses.replace(base, simulations=getattr(search, "simulations"))  # type: ignore[type-var]  # noqa: B009
+        if search.budget == 0 or not budget.isdigit():
+            budget = budget if budget != usually else ""
     options = _differences(base, search, {name: name for name in _fields(base)})
     if player.weights:
         return None if options is None else Spec(head, budget, options, player.weights)
@@ -373,6 +376,12 @@ def _text(value: bool | int | float | str) -> str:
         short = f"{value:g}"
         return short if float(short) == value else repr(value)
     return str(value)
+
+
+def _amount(search: Search) -> str:
+    """What stands after the colon: simulations, or the links of a chain; nothing, for searches without either."""
+    said = getattr(search, "simulations", 0)
+    return said if isinstance(said, str) else str(search.budget or "")
 
 
 def _kind(search: Search) -> str:

@@ -16,7 +16,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS, Heuristic, Rollout, Uniform
 from jaxgo.games import make
 from jaxgo.players import Player, Spec, load_player, parse, spec
-from jaxgo.search import PRESETS, SEARCHES, Flat, Gumbel, Model, Puct, Uct
+from jaxgo.search import PRESETS, SEARCHES, Chain, Flat, Gumbel, Model, Puct, Uct
 from jaxgo.system.weights import SHIPPED, load_weights, save_weights, shipped
 from jaxgo.training import presets as training
 
@@ -128,6 +128,14 @@ def test_every_search_and_preset_is_its_own_name(name):
     assert player.name == (f"{name}:{budget}" if budget else name)
     assert spec(player) == player.name
     assert str(parse(player.name)) == player.name
+
+
+def test_a_chain_is_named_by_its_links():
+    player = load_player("chain:win+careful+uct:40,rollouts=2", GAME)
+    assert player.search == Chain("win+careful+uct:40")
+    assert player.search.budget == 40
+    assert load_player(player.name, GAME) == player
+    assert player.name == "chain:win+careful+uct:40,rollouts=2"
 
 
 def _texts(value: Any) -> st.SearchStrategy[Any]:

@@ -91,6 +91,8 @@ class Chain(Search[ChainState]):
     default_evaluator: ClassVar[str] = "rollout"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.simulations, str):
+            raise UsageError("a chain is made of links, such as win+careful+uct:400")
         for link in self.links[:-1]:
             if link not in RULES:
                 raise unknown_name("rule of a chain", link, RULES)
@@ -111,6 +113,10 @@ class Chain(Search[ChainState]):
     @property
     def budget(self) -> int:
         return self.search.budget
+
+    @property
+    def lucky(self) -> bool:
+        return True
 
     def begin(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> ChainState:
         luck, inner = keys.split(key)

@@ -12,6 +12,7 @@ from jaxgo.core import play
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.search.forcing import knows_threats
 from jaxgo.search.narrow import NOTHING, Narrowing
 
 # the logit of an illegal action: finite, so that a softmax over a position without legal actions is no NaN
@@ -56,7 +57,10 @@ class Model:
 
     def seen_by(self, search: Narrowing) -> "Model":
         """The same model, with the options of a search."""
-        return dataclasses.replace(self, narrowing=search.narrowing)
+        options = search.narrowing
+        if options.vcf and not knows_threats(self.game):
+            options = dataclasses.replace(options, vcf=0)
+        return dataclasses.replace(self, narrowing=options)
 
     def init(self, key: Array) -> Params:
         """Fresh parameters of the evaluator."""

@@ -25,7 +25,7 @@ class Narrowing:
     breadth: int = 0  # candidates of a position: its likeliest moves; 0: all
     threats: bool = False  # where a game names threats: take a win, else stop the other seat's, before all else
     prune: bool = False  # the game's own pruning tells candidates from the rest
-    vcf: int = 0  # nodes of a proof by forcing moves at every position that is judged; 0: none
+    vcf: int = 0  # where a game names threats: nodes of a proof by them at every position that is judged; 0: none
 
     def __post_init__(self) -> None:
         if self.breadth < 0 or self.vcf < 0:

@@ -34,9 +34,9 @@ PRESETS: dict[str, Preset] = {
         Puct(simulations=6400, c_init=5.0, c_base=1e9, fpu="even", parallel_leaves=8, virtual_loss=0.0, alpha=0.03),
         PLAIN,
     ),
-    # Zero+ (gomokuzero): UCB1 with sqrt 2 over the forced moves or the twelve likeliest, playouts of ten weighted moves
-    # that are then judged, and threats beyond the horizon
-    "zeroplus": Preset(Uct(c=1.4142135, breadth=12, threats=True), Rollout(depth=10, prior="weights")),
+    # Zero+ (gomokuzero): UCB1 with sqrt 2 over the forced moves or the likeliest, playouts of ten weighted moves that
+    # are then judged, and threats beyond the horizon
+    "zeroplus": Preset(Uct(c=1.4142135, breadth=5, threats=True, vcf=40), Rollout(depth=10, prior="weights")),
     # Dagaz: a flat bandit with sqrt 2, the final choice 0.7 results and 0.3 move weights
     "dagaz": Preset(Flat(c=1.4142135, weight=0.7), Rollout()),
     # Connect Four 3D of NYCU: UCB1 with 1.414 and a decimal logarithm; and PUCT with its connect-and-block prior and

@@ -157,7 +157,8 @@ def test_resumed_is_one_shot_for_flat():
     assert extend(start, jnp.array([0, 7, 20])).done.tolist() == [0, 7, 20]
 
 
-KNOWN = SEARCHES | {name: preset.search for name, preset in PRESETS.items()}
+KNOWN = {name: known for name, known in SEARCHES.items() if name != "threats"}  # that needs a game which has some
+KNOWN |= {name: preset.search for name, preset in PRESETS.items()}
 
 
 @pytest.mark.parametrize("name", mostly_slow(KNOWN, ("random", "greedy", "flat", "gobang", "wgomoku", "nycu3d")))
