@@ -21,7 +21,7 @@ from jaxgo.system.weights import SHIPPED, load_weights, save_weights, shipped
 from jaxgo.training import presets as training
 
 GAME = make("tictactoe")
-PRESET = training.PRESETS["connect4-cpu"].config
+PRESET = training.preset("connect4-cpu").config
 TO_THE_END = Rollout(weighted=False, depth=100_000)
 THREE_TO_THE_END = dataclasses.replace(TO_THE_END, count=3)
 

@@ -13,10 +13,10 @@ from jaxgo.players import load_player, spec
 from jaxgo.search import Gumbel, Puct, Uct
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
+from jaxgo.training import presets
 from jaxgo.training.config import JudgeConfig, TrainConfig, from_json, to_json
 from jaxgo.training.judge import Judge, rated_search
 from jaxgo.training.loop import about
-from jaxgo.training.presets import PRESETS
 from jaxgo.training.trainer import Trainer
 
 CONFIG = TrainConfig(game="tictactoe", net=Mlp(width=8, blocks=1))
@@ -53,7 +53,7 @@ def test_the_name_that_is_written_loads_the_player_that_was_judged(search: Any, 
 
 
 def test_every_preset_is_judged_as_a_player_that_its_weights_name():
-    for preset in PRESETS.values():
+    for preset in map(presets.preset, presets.names()):
         search: Any = rated_search(preset.config)
         assert search.quiet() == search
         assert search.budget == (preset.config.judge.simulations or preset.config.search.budget)
