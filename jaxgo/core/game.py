@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVa
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float32, Int, Int8, Int16, Num, UInt32
+from jaxtyping import Array, Bool, Float32, Int, Int8, Int16, Int32, Num, UInt32
 
 from jaxgo.core import board, lookahead
 from jaxgo.core.board import Symmetries
@@ -137,6 +137,24 @@ class Game(abc.ABC, Generic[S]):
     def move_weights(self, state: S) -> Float32[Array, " A"]:
         """Positive weights of actions in random playouts and in move ordering; legality is not looked at."""
         return jnp.ones(self.num_actions, jnp.float32)
+
+    def least_moves(self, state: S) -> Int32[Array, ""]:
+        """A lower bound of the moves that a puzzle still needs; a move lowers it by one at most."""
+        return jnp.int32(0)
+
+    def class_key(self, state: S) -> UInt32[Array, "2"]:
+        """Positions with equal keys are worth the same to their movers and equally far from the end, though they may
+        not look the same: symmetric ones, or with equal blocks exchanged. Solvers look at one of each class."""
+        return self.hash(state)
+
+    def next_class_key(self, state: S, action: Action) -> UInt32[Array, "2"]:
+        """The class key after an action."""
+        return self.class_key(self.step(state, action))
+
+    def backwards(self) -> "Game[S] | None":
+        """A puzzle played from its end to its start, an action taking back the move of the same number; None: this
+        game is not known backwards."""
+        return None
 
     def symmetries(self) -> Symmetries:
         """The symmetries of the rules, as numpy tables over the planes and the actions."""

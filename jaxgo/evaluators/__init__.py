@@ -10,12 +10,14 @@ from jaxgo.evaluators.heuristic import Heuristic
 from jaxgo.evaluators.mix import Mix
 from jaxgo.evaluators.network import Network
 from jaxgo.evaluators.rollout import Rollout
+from jaxgo.evaluators.solved import Solved
 from jaxgo.evaluators.uniform import Uniform
 
 EVALUATORS: dict[str, Evaluator] = {
     "uniform": Uniform(),
     "heuristic": Heuristic(),
     "rollout": Rollout(),
+    "solved": Solved(),
 }
 
 
@@ -41,6 +43,7 @@ __all__ = [
     "Network",
     "Params",
     "Rollout",
+    "Solved",
     "Uniform",
     "find",
 ]

@@ -34,6 +34,16 @@ def _targets() -> np.ndarray:
     return board.rays(SIDE, SIDE)[:, :4, :2].transpose(0, 2, 1).reshape(-1)
 
 
+@functools.cache
+def _turned() -> np.ndarray:
+    """`uint32[2**16, 8]`: every set of points under the symmetries of the square."""
+    sets = np.arange(2**CELLS, dtype=np.uint32)[:, None] >> np.arange(CELLS, dtype=np.uint32) & 1
+    cells = board.symmetries(SIDE, SIDE)
+    return np.stack(
+        [(sets[:, turn] << np.arange(CELLS, dtype=np.uint32)).sum(axis=1) for turn in cells], axis=1
+    ).astype(np.uint32)
+
+
 @dataclasses.dataclass(frozen=True)
 class Kono(Game[KonoState]):
     """Who has fewer than `alive_min` pieces has lost; with `compulsory`, who can capture must capture."""
@@ -127,6 +137,13 @@ class Kono(Game[KonoState]):
     def hash(self, state: KonoState) -> UInt32[Array, "2"]:
         black, white = state.stones
         return zobrist.of_words(jnp.stack([black | white << 16, state.to_play.astype(jnp.uint32)]))
+
+    def class_key(self, state: KonoState) -> UInt32[Array, "2"]:
+        """The least of the eight symmetric boards as the mover sees them; both players move alike."""
+        own, enemy = self._sides(state)
+        turned = jnp.asarray(_turned())
+        boards = turned[own] | turned[enemy] << jnp.uint32(CELLS)
+        return zobrist.of_words(boards.min()[None])
 
     def heuristic(self, state: KonoState) -> Float32[Array, ""]:
         """The lead in pieces."""

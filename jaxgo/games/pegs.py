@@ -12,7 +12,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
+from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.board import Symmetries
@@ -179,6 +179,24 @@ class Pegs(Game[PegsState]):
     def hash(self, state: PegsState) -> UInt32[Array, "2"]:
         return zobrist.of_words(state.pegs)
 
+    def class_key(self, state: PegsState) -> UInt32[Array, "2"]:
+        """The least of the symmetric boards, as one number of two words."""
+        rows = (self._pegs(state).reshape(SIDE, SIDE) * jnp.asarray(1 << np.arange(SIDE, dtype=np.int32))[None]).sum(
+            axis=1
+        )
+        turned = jnp.asarray(_turned_rows(self))[jnp.arange(SIDE), rows].sum(axis=0, dtype=jnp.uint32)
+        least = turned[:, 1].min()
+        low = jnp.where(turned[:, 1] == least, turned[:, 0], jnp.uint32(2**WORD - 1)).min()
+        return zobrist.of_words(jnp.stack([low, least]))
+
+    def least_moves(self, state: PegsState) -> Int32[Array, ""]:
+        """Exactly so many: every jump changes the number of pegs by one."""
+        pegs = jax.lax.population_count(state.pegs).sum(dtype=jnp.uint32).astype(jnp.int32)
+        return jnp.abs(int(self._goal.sum()) - pegs)
+
+    def backwards(self) -> "Pegs":
+        return dataclasses.replace(self, backward=not self.backward)
+
     def symmetries(self) -> Symmetries:
         """All eight forward; backward those that keep the figure."""
         cells, turns = board.symmetries(SIDE, SIDE), board.direction_symmetries(SIDE, SIDE)
@@ -198,6 +216,19 @@ class Pegs(Game[PegsState]):
         target = int(board.rays(SIDE, SIDE)[start, direction, 1])
         name = board.square_name(start, SIDE, SIDE)
         return f"{name}-{'nesw'[direction] if target == CELLS else board.square_name(target, SIDE, SIDE)}"
+
+
+@functools.cache
+def _turned_rows(game: Pegs) -> np.ndarray:
+    """`uint32[7, 128, G, 2]`: where the pegs of each row, in any pattern, come to under the symmetries."""
+    cells = game.symmetries().cells
+    grid = np.zeros((SIDE, 2**SIDE, SIDE, SIDE), bool)
+    patterns = np.arange(2**SIDE)[:, None] >> np.arange(SIDE) & 1
+    grid[np.arange(SIDE), :, np.arange(SIDE)] = patterns
+    bits = np.zeros((SIDE, 2**SIDE, len(cells), WORDS * WORD), np.uint32)
+    bits[..., :CELLS] = grid.reshape(SIDE, 2**SIDE, CELLS)[:, :, cells]
+    words = bits.reshape(*bits.shape[:3], WORDS, WORD) << np.arange(WORD, dtype=np.uint32)
+    return words.sum(axis=-1, dtype=np.uint32)
 
 
 def _last_peg() -> np.ndarray:

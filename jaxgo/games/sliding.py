@@ -12,7 +12,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
+from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
@@ -166,15 +166,30 @@ class SlidingBlocks(Game[SlidingState]):
         places = jnp.arange(words.shape[1])[None] == first[:, None]
         return zobrist.xor_where(words.reshape(-1, 2), places.reshape(-1))
 
-    def heuristic(self, state: SlidingState) -> Float32[Array, ""]:
-        """1 / (1 + d): d is the sum of the steps that the blocks of the goal would need on an empty board."""
+    def class_key(self, state: SlidingState) -> UInt32[Array, "2"]:
+        return self.repetition_key(state)
+
+    def next_class_key(self, state: SlidingState, action: Action) -> UInt32[Array, "2"]:
+        """Only the place of the moved block changes."""
+        block, direction = action // 4, action % 4
+        words = jnp.asarray(self._words("kinds")[_kinds(self.rows, self.goal)])[block]
+        first = jnp.argmax(state.blocks == (block + 1).astype(jnp.int8))
+        ahead = jnp.asarray(np.array([row * self.shape[1] + column for row, column in board.STEPS[:4]]))[direction]
+        return self.class_key(state) ^ words[first] ^ words[first + ahead]
+
+    def least_moves(self, state: SlidingState) -> Int32[Array, ""]:
+        """The sum of the steps that the blocks of the goal would need on an empty board."""
         goal, width = _codes(self.goal, self.rows), self.shape[1]
         asked = np.unique(goal[goal > 0])
         targets = np.array([np.argmax(goal == code) for code in asked])
         places = (state.blocks[None] == jnp.asarray(asked)[:, None]).argmax(axis=1)
         rows = jnp.abs(places // width - jnp.asarray(targets // width))
         columns = jnp.abs(places % width - jnp.asarray(targets % width))
-        return 1 / (1 + (rows + columns).sum().astype(jnp.float32))
+        return (rows + columns).sum().astype(jnp.int32)
+
+    def heuristic(self, state: SlidingState) -> Float32[Array, ""]:
+        """1 / (1 + d): d is what `least_moves` counts."""
+        return 1 / (1 + self.least_moves(state).astype(jnp.float32))
 
     def place(self, cells: np.ndarray, to_play: int) -> SlidingState:
         drawn = "".join((".", *self.letters)[code] for code in np.asarray(cells).tolist())

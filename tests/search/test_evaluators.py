@@ -292,7 +292,7 @@ def test_settings_that_make_no_sense_are_refused():
         Mix(Uniform(), Uniform(), 1.5)
 
 
-@pytest.mark.parametrize("name", EVALUATORS)
+@pytest.mark.parametrize("name", sorted(EVALUATORS.keys() - {"solved"}))  # which needs a file: tests/solvers
 def test_every_registered_evaluator_judges_a_batch(name):
     game = make("connect4")
     logits, value = judge(game, EVALUATORS[name])(

@@ -1,0 +1,124 @@
+"""`jaxgo solve`: the shortest solution of a puzzle, or the truth about a small game of two."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from jaxgo.cli.command import reader
+from jaxgo.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from jaxgo.core.game import Game
+    from jaxgo.core.play import Position
+    from jaxgo.solvers.explore import Room
+
+WORDS = {1: "won", 0: "drawn", -1: "lost"}
+
+
+@dataclass(frozen=True)
+class Solve:
+    """Find the shortest solution of a puzzle, or work a small game of two out to the end."""
+
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    """The game, as `jaxgo games` lists it."""
+    moves: str = ""
+    """Moves from the start, parted by commas, after which to begin."""
+    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    """An option of the game, such as figure=greek_cross; may be given several times."""
+    method: Literal["astar", "breadth"] = "astar"
+    """Puzzles: by the least number of moves that a position needs, or breadth-first."""
+    backward: bool = False
+    """Puzzles: search from the end, where the rules say how."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Games of two: write the table of all positions here, for evaluator=solved,file=FILE."""
+    batch: int = 0
+    """Positions expanded at once; 0: 256 for a puzzle, 4096 for a game of two."""
+    most: int = 100_000_000
+    """Give up beyond so many positions."""
+    seed: int = 0
+    """Of a start that is drawn, such as the scrambled slide15."""
+
+    def run(self) -> int:
+        import jax
+
+        from jaxgo.core import play
+        from jaxgo.core.replay import replay, split_moves
+        from jaxgo.games.names import read_game
+        from jaxgo.solvers.explore import Room
+
+        game = read_game(self.name, self.option)
+        if self.batch < 0 or self.most < 1:
+            raise UsageError("--batch is at least 0 and --most at least 1")
+        if self.out is not None and game.players == 1:
+            raise UsageError("--out is for tables of games of two; the solution of a puzzle is printed")
+        if game.players == 2 and (self.backward or self.method != "astar"):
+            raise UsageError("--backward and --method are for puzzles; a game of two is worked out in one way")
+        batch = self.batch or (256 if game.players == 1 else 4096)
+        room = Room(batch, slots=max(1 << 18, 16 * batch), places=max(1 << 20, _power(64 * batch)), most=self.most)
+        if self.moves:
+            position, _ = replay(game, split_moves(self.moves))
+        else:
+            position = play.start(game, jax.random.key(self.seed))
+        if bool(play.over(game, position)):
+            raise UsageError(f"the game is over after --moves {self.moves}; leave the last move out")
+        return self._puzzle(game, position, room) if game.players == 1 else self._game(game, position, room)
+
+    def _puzzle(self, game: "Game[Any]", position: "Position", room: "Room") -> int:
+        from jaxgo.solvers.puzzles import solve_puzzle
+        from jaxgo.ui import board_view
+
+        if self.backward and self.moves:
+            raise UsageError("--backward begins at the end and leads to the start; leave --moves out")
+        began = time.perf_counter()
+        found = solve_puzzle(game, None if self.backward else position.state, self.method, self.backward, room)
+        seconds = time.perf_counter() - began
+        print(board_view.text(game, position.state))
+        if found.moves is None:
+            print("no solution")
+        else:
+            print(f"{len(found.moves)} moves, none shorter:")
+            print(",".join(game.action_name(action) for action in found.moves))
+        waited = f", {found.spilled:,} of them waited on the host" if found.spilled else ""
+        print(f"{found.expanded:,} positions expanded, {found.seen:,} seen in {seconds:.1f} s{waited}")
+        return 0 if found.moves is not None else 1
+
+    def _game(self, game: "Game[Any]", position: "Position", room: "Room") -> int:
+        import jax
+        import numpy as np
+
+        from jaxgo.evaluators import solved
+        from jaxgo.solvers.retrograde import solve_game
+        from jaxgo.ui import board_view
+
+        if self.out is not None and not self.out.parent.is_dir():
+            raise UsageError(f"there is no folder {self.out.parent} for the table; make it first")
+        began = time.perf_counter()
+        root = jax.tree.map(lambda x: x[None], position.state)
+        table = solve_game(game, root, room)
+        seconds = time.perf_counter() - began
+        here, below = solved.judge(game, solved.on_device(table), root)
+        print(board_view.text(game, position.state))
+        print(f"{_verdict(int(here.value[0]), int(here.distance[0]))} for who is to move")
+        legal = np.flatnonzero(np.asarray(game.legal(position.state)))
+        moves = [(int(below.value[0, a]), int(below.distance[0, a]), game.action_name(a)) for a in legal.tolist()]
+        for value, distance, name in sorted(moves, key=lambda move: (-move[0], move[0] * move[1])):
+            print(f"  {name}  {_verdict(value, distance + 1)}")
+        won, drawn, lost = table.counts()
+        print(f"{len(table.keys):,} positions: {won:,} won, {drawn:,} drawn, {lost:,} lost ({seconds:.1f} s)")
+        if self.out is not None:
+            table.save(self.out, solved.describe(game))
+        return 0
+
+
+def _verdict(value: int, distance: int) -> str:
+    return WORDS[value] + (f" in {distance}" if value else "")
+
+
+def _power(least: int) -> int:
+    return 1 << (least - 1).bit_length()
+
+
+read = reader(Solve)

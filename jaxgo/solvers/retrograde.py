@@ -1,0 +1,110 @@
+"""Games of two worked out to the end: every position's value and how many moves the end is away.
+
+All positions that play can reach are walked once on the device, each class of equals once. Then the ends are followed
+backward on the host: a position is won as soon as a move leads to a lost one, lost when all moves lead to won ones.
+The winner hurries and the loser holds out. What is never decided is a draw: nobody can force anything there, so play
+may go round for ever.
+"""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.evaluators.solved import Table, as_numbers
+from jaxgo.solvers.explore import Explorer, Made, Room
+
+ENDLESS = 10_000  # stands for no ply limit, in games that have one as an option
+WINS = (-1.0, 0.0, 1.0)
+
+
+def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> Table:
+    """The table of all positions that play can reach from a batch of roots, or from the start."""
+    if game.players != 2:
+        raise UsageError("a table is for games of two; a puzzle has a solution instead")
+    if game.repetition not in ("none", "draw"):
+        raise UsageError(f'repetition="{game.repetition}" makes values depend on the way; solve with "none" or "draw"')
+    game = without_limit(game)
+    if roots is None:
+        roots = jax.tree.map(lambda x: jnp.asarray(x)[None], game.init(jax.random.key(0)))
+    walk = Explorer(game, roots, room or Room())
+    value = _Ends()
+    value.read(walk.roots)
+    parents: list[np.ndarray] = []
+    children: list[np.ndarray] = []
+    walk.wait_roots()
+    while walk.next_priority is not None:
+        for made in walk.expand():
+            value.read(made)
+            parents.append(made.parent)
+            children.append(made.number * 2 + made.same)
+            walk.wait(made, made.better & ~made.over, walk.depths[made.number])
+    edges = np.concatenate(parents or [np.zeros(0, np.int32)]), np.concatenate(children or [np.zeros(0, np.int32)])
+    values, distances = work_back(value.values[: walk.count], *edges)
+    return Table(_keys_by_number(walk), values, distances).ordered()
+
+
+def without_limit(game: Game[Any]) -> Game[Any]:
+    """The same rules without their ply limit, where that is an option; elsewhere the end comes by itself."""
+    fields = {field.name for field in dataclasses.fields(game)}  # type: ignore[arg-type]
+    return dataclasses.replace(game, max_plies=ENDLESS) if "max_plies" in fields else game  # type: ignore[type-var]
+
+
+class _Ends:
+    """The results of finished positions, by number."""
+
+    def __init__(self) -> None:
+        self.values = np.zeros(1 << 16, np.int8)
+
+    def read(self, made: Made) -> None:
+        while len(made.number) and made.number.max() >= len(self.values):
+            self.values = np.concatenate([self.values, np.zeros_like(self.values)])
+        ended = made.better & made.over
+        if not np.isin(made.value[ended], WINS).all():
+            raise UsageError("only games that end in a win, a loss or a draw can be solved; this one counts points")
+        self.values[made.number[ended]] = made.value[ended]
+
+
+def _keys_by_number(walk: Explorer) -> np.ndarray:
+    numbers, keys = np.asarray(walk.visited.numbers), np.asarray(walk.visited.keys)
+    filled = numbers >= 0
+    out = np.zeros(walk.count, np.uint64)
+    out[numbers[filled]] = as_numbers(keys[filled])
+    return out
+
+
+def work_back(ends: np.ndarray, parent: np.ndarray, child: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values for the mover and moves to the end, from the ends and all moves.
+
+    `child` is twice the number of the position after the move, plus 1 where the same seat moves again.
+    """
+    count = len(ends)
+    order = np.argsort(child >> 1, kind="stable")
+    begins = np.concatenate([[0], np.cumsum(np.bincount(child >> 1, minlength=count))])
+    parent, again = parent[order], (child[order] & 1).astype(np.int8)
+    open_moves = np.bincount(parent, minlength=count).astype(np.int32)
+    values, decided = ends.astype(np.int8), ends != 0
+    distances = np.zeros(count, np.uint16)
+    news, moves = np.flatnonzero(decided), 0
+    while len(news):
+        moves += 1
+        lengths = begins[news + 1] - begins[news]
+        edges = np.repeat(begins[news] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+        edges += np.arange(len(edges))
+        before = parent[edges]
+        worth = np.repeat(values[news], lengths) * np.where(again[edges], 1, -1)
+        undecided = ~decided[before]
+        won = np.unique(before[undecided & (worth > 0)])
+        decided[won] = True
+        worse, times = np.unique(before[undecided & (worth < 0)], return_counts=True)
+        open_moves[worse] -= times.astype(np.int32)
+        lost = worse[(open_moves[worse] == 0) & ~decided[worse]]
+        decided[lost] = True
+        values[won], values[lost] = 1, -1
+        distances[won], distances[lost] = moves, moves
+        news = np.concatenate([won, lost])
+    return values, distances

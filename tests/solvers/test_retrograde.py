@@ -1,0 +1,160 @@
+"""Tables of small games: position by position what plain Python works out, and what is published."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from reference.dodgem import Dodgem as PlainDodgem
+from reference.mnk import Mnk as PlainMnk
+from reference.solve import solve
+from support import Host, codes
+
+from jaxgo import players
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import solved
+from jaxgo.games import make
+from jaxgo.games.dodgem import Dodgem
+from jaxgo.solvers.explore import Room
+from jaxgo.solvers.retrograde import solve_game, work_back
+
+SMALL = Room(batch=256, slots=1 << 13, places=1 << 16)
+
+
+def answers(game, table, *states):
+    """What a table says of positions: values, distances, and the same of every move."""
+    batch = jax.tree.map(lambda *x: jnp.stack([jnp.asarray(y) for y in x]), *states)
+    return jax.device_get(solved.judge(game, solved.on_device(table), batch))
+
+
+@pytest.fixture(scope="module")
+def dodgem3():
+    game = make("dodgem3")
+    return game, solve_game(game, room=SMALL)
+
+
+def test_dodgem_is_what_is_published_and_what_plain_python_finds(dodgem3):
+    game, table = dodgem3
+    assert len(table.keys) == 1963
+    assert table.counts() == (1123, 0, 840)
+    plain = PlainDodgem(3)
+    truth = solve(plain, plain.initial())
+    known = [state for state in truth.values if plain.result(state) is None]
+    states = [game.place(np.array([".BR".index(c) for c in plain.cells(state)]), state[2]) for state in known]
+    here, below = answers(game, table, *states)
+    assert here.known.all()
+    assert here.value.tolist() == [truth.values[state] for state in known]
+    assert here.distance.tolist() == [truth.distances[state] for state in known]
+    start = known.index(plain.initial())
+    assert (here.value[start], here.distance[start]) == (1, 19)
+    assert {a: (int(below.value[start, a]), int(below.distance[start, a])) for a in (21, 22, 24)} == {
+        21: (-1, 17),
+        22: (-1, 15),
+        24: (1, 18),
+    }
+
+
+def test_tic_tac_toe_counts_and_values():
+    game = make("tictactoe")
+    table = solve_game(game, room=SMALL)
+    plain = PlainMnk(3, 3, 3)
+    truth = solve(plain, plain.initial())
+    assert len(table.keys) == len(truth.values) == 5478
+    values = list(truth.values.values())
+    assert table.counts() == tuple(values.count(value) for value in (1, 0, -1))
+
+
+def test_the_mine_race_is_won_by_leaving_multiples_of_five():
+    game = make("minerace")
+    table = solve_game(game, room=SMALL)
+    here, below = answers(game, table, game.init(jax.random.key(0)))
+    assert here.value.tolist() == [1]
+    assert np.flatnonzero(below.value[0] > 0).tolist() == [3]  # 4 cells ahead
+
+
+def test_going_round_for_ever_is_a_draw_and_the_same_seat_may_move_twice():
+    # 0 -> 1, 2; 1 -> 0; 2 -> 3 (won by its mover) where the same seat moves again
+    parent, child = np.array([0, 0, 1, 2]), np.array([2, 4, 0, 7])
+    values, distances = work_back(np.array([0, 0, 0, 1], np.int8), parent, child)
+    assert values.tolist() == [0, 0, 1, 1]
+    assert distances.tolist() == [0, 0, 1, 0]
+    values, _ = work_back(np.array([0, 0, 0, 1], np.int8), parent, np.array([2, 4, 0, 6]))
+    assert values.tolist() == [1, -1, -1, 1]
+
+
+def test_a_table_is_saved_loaded_and_plays_perfectly(dodgem3, tmp_path):
+    game, table = dodgem3
+    path = tmp_path / "dodgem3.npz"
+    table.save(path, solved.describe(game))
+    again, about = solved.load(path)
+    assert about == solved.describe(game)
+    assert all((a == b).all() for a, b in zip(table, again, strict=True))
+    player = players.load_player(f"greedy,evaluator=solved,file={path}", game)
+    host = Host(game)
+    root = jax.tree.map(lambda x: x[None], host.position)
+    chosen = player.search.run(player.model, player.params, jax.random.key(0), root)
+    assert int(chosen.action[0]) == 24
+    with pytest.raises(UsageError, match="is about Dodgem size=3"):
+        players.load_player(f"greedy,evaluator=solved,file={path}", Dodgem(3, blocked_wins=False))
+    with pytest.raises(UsageError, match="needs file=TABLE"):
+        players.load_player("greedy,evaluator=solved", game)
+    path.write_text("nothing")
+    with pytest.raises(UsageError, match="cannot read a solved table"):
+        solved.load(path)
+
+
+def test_what_cannot_be_solved_is_refused():
+    with pytest.raises(UsageError, match="a puzzle has a solution"):
+        solve_game(make("hughe"))
+    with pytest.raises(UsageError, match="depend on the way"):
+        solve_game(make("kono", repetition="loss"))
+    with pytest.raises(UsageError, match="more than 1,000 positions"):
+        solve_game(make("dodgem3"), room=Room(256, 4, 1 << 13, 1 << 16, 1000))
+
+
+@pytest.mark.slow
+def test_dodgem_4_is_a_draw():
+    game = make("dodgem4")
+    table = solve_game(game)
+    assert len(table.keys) == 393_900
+    here, below = answers(game, table, game.init(jax.random.key(0)))
+    assert here.value.tolist() == [0]
+    assert [int(below.value[0, a]) for a in (39, 40, 42, 45)] == [0, -1, 0, 0]
+    assert int(below.distance[0, 40]) == 37
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rows", "winning"),
+    [
+        ("eeee./M..M./e.e.e/...e./...M.", {92}),
+        ("ee.e./.Mee./M..M./....e/..eee", {15, 33}),
+        (".Me.e/.Me.e/....M/...e./e.eee", {39}),
+    ],
+)
+def test_endings_of_the_three_musketeers(rows, winning):
+    game = make("musketeers")
+    seat = 0 if winning == {92} else 1
+    state = game.place(codes(game, rows), seat)
+    table = solve_game(game, jax.tree.map(lambda x: jnp.asarray(x)[None], state))
+    _, below = answers(game, table, state)
+    legal = np.flatnonzero(np.asarray(game.legal(state)))
+    assert {a for a in legal.tolist() if below.value[0, a] > 0} == winning
+
+
+@pytest.mark.slow
+def test_kono_is_a_draw_and_its_published_positions_are_as_published():
+    game = make("kono")
+    drawn = ["WWWW/WWWB/BBBB/BBB.", "WWWW/..../..../BBBB", "WW.W/..../..../B.BB"]
+    seats = [1, 0, 0]
+    published = [game.place(codes(game, rows), seat) for rows, seat in zip(drawn, seats, strict=True)]
+    won = game.place(codes(game, "WW.W/W.W./.B.B/BB.B"), 0)
+    start = game.init(jax.random.key(0))
+    roots = [start, *published, won]
+    batch = jax.tree.map(lambda *x: jnp.stack([jnp.asarray(y) for y in x]), *roots)
+    table = solve_game(game, batch, Room(batch=8192, slots=1 << 18, places=1 << 24))
+    here, below = answers(game, table, *roots)
+    assert here.known.all()
+    assert here.value.tolist() == [0, 0, 0, 0, 1]
+    assert int(here.distance[-1]) == 61
+    assert [int(below.value[0, a]) for a in (100, 108, 116, 124)] == [0, 0, 0, 0]
+    assert int(table.distances.max()) == 114
