@@ -62,7 +62,7 @@ class Page:
 
 @pytest.fixture(scope="module")
 def client():
-    app = server.create(Shared(Offers({})), "tictactoe")
+    app = server.create(Shared(Offers({}, ("random",))), "tictactoe")
     with TestClient(app, base_url=HOME) as client:
         yield client
 

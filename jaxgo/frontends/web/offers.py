@@ -24,11 +24,12 @@ class Offers:
     """The networks that may be named, and the game of each."""
 
     networks: dict[str, str]
+    usual: tuple[str, ...] = USUAL
 
     def players(self, name: str) -> list[str]:
         """Specs to choose from; the first one is who sits there if nobody says otherwise."""
         own = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name]
-        return [*own, *USUAL]
+        return [*own, *self.usual]
 
     def check(self, spec: str) -> str:
         """The spec, if all that it names is on offer; a UsageError otherwise."""

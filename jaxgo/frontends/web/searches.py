@@ -17,9 +17,10 @@ class Searches:
 
     def __init__(self, most: int = 0) -> None:
         self.most = most or max(1, (os.cpu_count() or 2) // 2)
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._waiting: OrderedDict[Hashable, Begin] = OrderedDict()
-        self._running: dict[Hashable, tuple[Thinking, float]] = {}
+        self._running: dict[Hashable, tuple[Thinking | None, float]] = {}  # None: it is about to begin
+        self._unwanted: set[Hashable] = set()  # those that were forgotten while they were about to begin
 
     def ask(self, who: Hashable, begin: Begin) -> None:
         """Begins a search as soon as there is room. Another one that this visitor waits for is forgotten."""
@@ -31,20 +32,23 @@ class Searches:
         """Ends what a visitor waits for or runs."""
         with self._lock:
             self._waiting.pop(who, None)
-            if who in self._running:
-                self._running[who][0].stop()
+            running = self._running.get(who)
+            if running is not None and running[0] is not None:
+                running[0].stop()
+            elif running is not None:
+                self._unwanted.add(who)
 
     def waits(self, who: Hashable) -> bool:
-        with self._lock:
-            return who in self._waiting
+        """Whether a visitor's search has to wait for another one."""
+        return who in self._waiting
 
     def tick(self) -> None:
         """Ends searches that have had their time while others wait; called now and then."""
+        late = time.monotonic() - SLICE
         with self._lock:
-            if self._waiting:
-                late = time.monotonic() - SLICE
+            if any(who not in self._running for who in self._waiting):
                 for thinking, began in self._running.values():
-                    if began < late:
+                    if thinking is not None and began < late:
                         thinking.stop()
 
     def _advance(self) -> None:
@@ -55,10 +59,16 @@ class Searches:
                     return
                 who = free[0]
                 begin = self._waiting.pop(who)
-                thinking = begin()
+                self._running[who] = None, time.monotonic()
+                self._unwanted.discard(who)
+            thinking = begin()  # without the lock: it may have to wait for the visitor's session
+            with self._lock:
                 if thinking is None:
+                    del self._running[who]
                     continue
                 self._running[who] = thinking, time.monotonic()
+                if who in self._unwanted:
+                    thinking.stop()
             thinking.future.add_done_callback(lambda _, who=who: self._ended(who))  # type: ignore[misc]
 
     def _ended(self, who: Hashable) -> None:

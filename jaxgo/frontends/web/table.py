@@ -64,6 +64,7 @@ class Table:
         self._kept: list[dict[str, Any]] = []
         self._pause: threading.Timer | None = None
         self._said = ""
+        self._looked: tuple[str, int, bool] | None = None
         self._closed = False
 
     # -- requests ----------------------------------------------------------------------------------------------
@@ -89,10 +90,12 @@ class Table:
 
     def tick(self) -> None:
         """Looks whether the state of the search has another name by now."""
-        said = self._status()
-        if said != self._said:
-            self._said = said
-            self._tell({"tell": "status", "text": said})
+        now = (self.session.state, self.session.number, self.shared.searches.waits(self))
+        if now != self._looked:  # nothing here may wait for a lock: the server's loop calls it
+            self._looked, said = now, self._status()
+            if said != self._said:
+                self._said = said
+                self._tell({"tell": "status", "text": said})
 
     # -- the game ----------------------------------------------------------------------------------------------
     def _do_new(self, request: protocol.New) -> None:
@@ -168,7 +171,7 @@ class Table:
         for action in request.actions:
             board = board.play(board.read(action))
         self.session.restore(board, self.name)
-        self._fresh()
+        self._fresh(paused=bool(request.text or request.actions))
 
     # -- who plays ---------------------------------------------------------------------------------------------
     def _do_seats(self, request: protocol.Seats) -> None:
@@ -391,16 +394,16 @@ class Table:
         if result:
             return f"Game over: {result.text}"
         machine = self._machine()
-        name = machine or "the adviser"
         if self.shared.searches.waits(self):
-            return f"{name} waits until another search has ended"
-        if state != "idle":
-            return f"{name} is {state}"
+            return f"{machine or 'the analysis'} waits until another search has ended"
+        if machine and state != "idle":
+            return f"{machine} is {state}"
         if machine:
             return f"{machine} is to move; the game is paused" if self._paused else f"{machine} is to move"
-        if shown.game.players == 1:
-            return "Your move"
-        return f"Your move: you are {('first', 'second')[shown.now.seat]}"
+        yours = "Your move" if shown.game.players == 1 else f"Your move: you are {('first', 'second')[shown.now.seat]}"
+        if state == "idle":
+            return yours
+        return f"{yours} ({'analysing' if state == 'thinking' else 'players are warming up'})"
 
     def _tell_thought(self, thought: Thought, hint: bool = False) -> None:
         shown = self.session.board

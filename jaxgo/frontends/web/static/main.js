@@ -32,6 +32,7 @@ const told = {
     shape = message;
     position = null;
     status(`setting up ${message.game}`);
+    put(find("moves-now"));
     find("game").value = message.game;
     document.title = `jaxgo: ${message.game}`;
     find("spatial").hidden = find("levels").hidden = message.levels === 1;

@@ -19,7 +19,7 @@ export class Space {
     this.state = null;
     const apart = Math.hypot(this.rows, this.columns);
     this.rise = Math.min(1, (1.25 * apart) / shape.levels);
-    this.unit = (SIZE * 0.86) / (apart + 0.6 * this.rise * shape.levels);
+    this.unit = (SIZE * 0.94) / (apart + 0.45 * this.rise * shape.levels);
   }
 
   place(cell) {
@@ -74,7 +74,7 @@ export class Space {
       if (piece.there) {
         parts.push([spot.far, this.ball(spot, radius, ["zero", "one"][piece.seat] ?? "none", cell, dim, last.includes(cell))]);
       } else if (slots.has(cell)) {
-        parts.push([spot.far, this.slot(spot, radius, cell, dim, heat.get(cell), ghosts.get(cell))]);
+        parts.push([spot.far, this.slot(spot, radius * 0.6, cell, dim, heat.get(cell), ghosts.get(cell))]);
       } else if (ghosts.has(cell)) {
         parts.push([spot.far, this.ghost(spot, radius, ghosts.get(cell))]);
       }
