@@ -1,7 +1,10 @@
 """The commands of the front ends: what the program's words lead to."""
 
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +55,24 @@ def test_the_program_talks_on_its_streams_and_ends_with_them(command, said, hear
     done = subprocess.run(words, input=said, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert heard in done.stdout
+
+
+def test_the_code_of_the_page_of_protocols_runs(capsys):
+    text = (Path(__file__).parents[2] / "docs" / "protocols.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    for code in blocks:
+        exec(compile(code, "protocols.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert "go9 ['E5', 'C7']" in said
+    assert "['b2', '" in said
+
+
+@pytest.mark.slow
+def test_the_one_file_for_managers_starts():
+    script = Path(__file__).parents[2] / "tools" / "pbrain-jaxgo"
+    places = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "JAXGO_AGENT": "random"}
+    said = "START 7\nBEGIN\nEND\n"
+    words = {"input": said, "capture_output": True, "text": True, "timeout": 240, "env": os.environ | places}
+    done = subprocess.run([str(script)], **words)
+    assert re.fullmatch(r"OK\n\d,\d\n", done.stdout), done.stderr
