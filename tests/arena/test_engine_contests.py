@@ -80,7 +80,7 @@ def test_one_engine_in_two_spellings_is_one_agent(openings):
 
 
 def test_outside_the_arena():
-    with pytest.raises(UsageError, match=r"only eval\.py can play"):
+    with pytest.raises(UsageError, match="only jaxgo eval can play"):
         load_player("gtp:gnugo --mode gtp", GO)
 
 
