@@ -211,7 +211,7 @@ def bar_smoke(options: Training) -> None:
     with tempfile.TemporaryDirectory() as folder:
         params, seconds = train_ours(config, config.budget.seconds / 60, Path(folder) / "run")
     game = GAMES["tictactoe"]
-    model = Model(game, Network(config.net.module(game)))
+    model = Model(game, Network(config.network.module(game)))
     walk = Walk(model, params, quiet(config))
     losses = [walk.lost(seat) for seat in (0, 1)]
     harness.report("smoke", seconds=seconds, lost_as_first=losses[0], lost_as_second=losses[1])
@@ -228,7 +228,7 @@ def bar_strength(options: Training) -> None:
     game = GAMES["connect4"]
     ours = player("jaxgo", config, params, 64)
     variables = jax.device_get(loop.learnt.variables)  # learnt on one device, and the match is played on all
-    theirs = Player("pgx + mctx", Gumbel(simulations=64, gumbel_scale=0.0), Model(game, Network(loop.net)), variables)
+    theirs = Player(Gumbel(simulations=64, gumbel_scale=0.0), Model(game, Network(loop.net)), variables, "pgx + mctx")
     openings = random_openings(game, seed=1).positions(range(options.pairs))
     score = play_match(ours, theirs, jax.random.key(3), openings)
     low, high = elo(score.mean - 1.96 * score.error), elo(score.mean + 1.96 * score.error)
@@ -248,14 +248,16 @@ def bar_strength(options: Training) -> None:
 
 def quiet(config: TrainConfig, **changes: Any) -> Search:
     """The search of a run as it plays to win: without noise."""
-    search: Any = config.search
-    return dataclasses.replace(search, gumbel_scale=0.0, **changes)
+    search: Any = config.search.quiet()
+    return dataclasses.replace(search, **changes)
 
 
 def player(name: str, config: TrainConfig, params: Any, simulations: int) -> Player:
     """The player of a run as it plays to win, with these weights."""
     game = config.make_game()
-    return Player(name, quiet(config, simulations=simulations), Model(game, Network(config.net.module(game))), params)
+    return Player(
+        quiet(config, simulations=simulations), Model(game, Network(config.network.module(game))), params, name
+    )
 
 
 def elo(share: float) -> float:

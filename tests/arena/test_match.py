@@ -104,6 +104,16 @@ def crowd():
     return game, four, Pool(four, capacity=5, slots=2)
 
 
+def test_both_games_of_an_opening_have_luck_of_their_own(crowd):
+    """Two agents alike would play the same game twice otherwise."""
+    game, _, pool = crowd
+    keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(7), jnp.arange(5))
+    pool.begin([(0, 2)], [starts(game, 5)], [keys])
+    assert not pool.advance()
+    moves = pool.score(0).moves
+    assert sum(not np.array_equal(*moves[pair]) for pair in range(5)) >= 4
+
+
 def test_several_matches_at_once_are_those_played_alone(crowd):
     game, _, pool = crowd
     luck = [jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(s), jnp.arange(5)) for s in range(2)]

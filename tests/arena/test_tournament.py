@@ -56,6 +56,11 @@ def test_every_match_is_played_in_full(whole):
     assert last.games == 2 * len(pairs)
     assert last.seconds > 0
     assert tuple(pairs) == last.results
+    codes = {player.name: player.fingerprint() for player in contest().players}
+    assert len(set(codes.values())) == 3
+    assert {(pair.a, pair.b): pair.checkpoints for pair in pairs} == {
+        (pair.a, pair.b): (codes[pair.a], codes[pair.b]) for pair in pairs
+    }
     for pair in pairs:
         assert pair.a < pair.b
         assert pair.opening == OPENINGS.names(pair.number)

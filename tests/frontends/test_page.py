@@ -252,7 +252,7 @@ def test_nobody_moves_for_the_machine(client):
 
 def test_names_of_networks_are_those_on_offer():
     offers = Offers({"net": "tictactoe", "runs/a b": "go9"})
-    for spec in ("uct:8", "gumbel:64@net", "gumbel:64@net:120", "gumbel:8,considered=4@runs/a b"):
+    for spec in ("uct:8", "gumbel:64@net", "gumbel:64@net:120", "gumbel:64@net/120", "gumbel:8,considered=4@runs/a b"):
         assert offers.check(spec) == spec
     for spec in (
         "gumbel:64@other",
@@ -261,6 +261,8 @@ def test_names_of_networks_are_those_on_offer():
         "uct:8,book=../x",
         "uct:8,book=/etc/passwd",
         "gtp:x",
+        "os:system",
+        "uct:8,evaluator=os:system",
     ):
         with pytest.raises(UsageError):
             offers.check(spec)

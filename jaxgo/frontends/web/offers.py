@@ -39,7 +39,7 @@ class Offers:
         if "@" in rest:
             names = ", ".join(self.networks) or "none"
             raise UsageError(f"{spec!r} names a network that is not on offer here; these are: {names}")
-        if re.search(r"[/\\~\x00]|\.\.", rest) or re.search(r"\b(gtp|gomocup)\b", rest):
+        if re.search(r"[/\\~\x00]|\.\.|:\s*[^\W\d]", rest) or re.search(r"\b(gtp|gomocup)\b", rest):
             raise UsageError(f"{spec!r} names a file or a program, which a page may not")
         if any(
             float(number) > MOST_NUMBER for number in re.findall(r"=\s*([\d.]+(?:e\d+)?)", rest) if _is_number(number)
