@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float16, Float32, Int8, Int16, Int32
 from jaxgo.core.errors import UsageError, check_finite
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params, States
-from jaxgo.evaluators.memory import Memory, Remembering
+from jaxgo.evaluators.cache import Cached, EvalCache
 from jaxgo.search import reuse
 from jaxgo.search.base import Budget, Search, SearchResult, draw
 from jaxgo.search.model import ILLEGAL, Model
@@ -70,7 +70,7 @@ class SelfplayState(NamedTuple):
     gave_up: Int8[Array, " B"]  # the seat that would have resigned in a game that is played on; -1: none
 
 
-Games = tuple[SelfplayState, Memory | None]  # under way, with what their last searches judged
+Games = tuple[SelfplayState, EvalCache | None]  # under way, with what their last searches judged
 
 
 class Trajectory(NamedTuple):
@@ -161,8 +161,8 @@ class Selfplay:
         (state, _), (trajectory, tally) = jax.lax.scan(ply, begin, jnp.arange(self.config.steps))
         return state, trajectory, jax.tree.map(lambda x: x.sum(axis=0), tally)
 
-    def _nothing(self, params: Params, position: Position) -> Memory | None:
-        """A memory before the first search, if the judge is worth one."""
+    def _nothing(self, params: Params, position: Position) -> EvalCache | None:
+        """A cache before the first search, if the evaluator is worth one."""
         # elsewhere a part of a batch takes as long as the whole
         if self.model.platform != "cpu" or not self.model.evaluator.lasting(params):
             return None
@@ -176,11 +176,11 @@ class Selfplay:
     def _ply(
         self, params: Params, games: Games, key: Array, place: Int32[Array, ""] | int, book: Position | None
     ) -> tuple[Games, tuple[Trajectory, Tally]]:
-        state, memory = games
+        state, cache = games
         shared, lanes = jax.random.split(key)
         think, random, restart = jax.random.split(jax.random.fold_in(lanes, place), 3)
         position = state.position
-        full, result, prior, memory = self._think(params, memory, think, shared, position)
+        full, result, prior, cache = self._think(params, cache, think, shared, position)
         # a tree does not know which positions came before, so where that decides its proofs are guesses
         exact = self.model.game.repetition == "none"
         policy = sharpen(result) if exact else result.policy
@@ -209,7 +209,7 @@ class Selfplay:
         )
         tally = _tally(trajectory, result, gave_up, self._simulations(full))
         after = SelfplayState(moved, jnp.maximum(state.opening - jnp.int16(1), 0), state.may_resign, gave_up)
-        return (self._restart(restart, after, end, book), memory), (trajectory, tally)
+        return (self._restart(restart, after, end, book), cache), (trajectory, tally)
 
     def _simulations(self, full: Bool[Array, ""]) -> Budget:
         """One budget for all games, or those with a small one would wait for the others."""
@@ -218,8 +218,8 @@ class Selfplay:
         return jnp.where(full, self.search.budget, self.config.fast_simulations)
 
     def _think(
-        self, params: Params, memory: Memory | None, key: Array, shared: Array, position: Position
-    ) -> tuple[Bool[Array, ""], SearchResult, Float32[Array, "B A"], Memory | None]:
+        self, params: Params, cache: EvalCache | None, key: Array, shared: Array, position: Position
+    ) -> tuple[Bool[Array, ""], SearchResult, Float32[Array, "B A"], EvalCache | None]:
         """Whether the search was a full one, what it found, the prior logits at the roots, and what was judged."""
         begin, search, choose = jax.random.split(key, 3)
         full, config = jnp.bool_(True), self.config
@@ -228,12 +228,12 @@ class Selfplay:
         budget = self._simulations(full)
         temperature = config.temperature_at(position.state.ply)
         model = self.model
-        if memory is not None:
-            model, params = dataclasses.replace(model, evaluator=Remembering(model.evaluator)), (params, memory)
+        if cache is not None:
+            model, params = dataclasses.replace(model, evaluator=Cached(model.evaluator)), (params, cache)
         state = self.search.begin(model, params, begin, position, budget)
         state = self.search.extend(model, params, search, state, budget)
         result = self.search.result(choose, state, temperature)
-        return full, result, state.prior, None if memory is None else reuse.judged(model, state.tree)
+        return full, result, state.prior, None if cache is None else reuse.judged(model, state.tree)
 
     def _aux_targets(self, states: States, ruled: Bool[Array, " B"]) -> dict[str, Array]:
         """Those of the games that ended; they may cost more than a move, and mostly no game ends."""

@@ -75,7 +75,7 @@ class Net(abc.ABC):
         return {"kind": self.kind, **dataclasses.asdict(self)}
 
 
-class Judge(nn.Module):
+class PolicyValueNet(nn.Module):
     """What every module shares: `trunk` makes features, `policy`, `values` and `board` read them."""
 
     actions: int
@@ -124,7 +124,7 @@ class Judge(nn.Module):
 
 def on_platform(module: Any, platform: str) -> Any:
     """A module in the form that suits a platform, where it has several; modules of others are what they are."""
-    return module.on(platform) if isinstance(module, Judge) else module
+    return module.on(platform) if isinstance(module, PolicyValueNet) else module
 
 
 def count(params: Any) -> int:

@@ -10,10 +10,10 @@ from jaxtyping import Array
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.nets.base import Head, Judge, Net
+from jaxgo.nets.base import Head, Net, PolicyValueNet
 
 
-class MlpModule(Judge):
+class MlpModule(PolicyValueNet):
     """Dense blocks before which features are normalised; heads are dense too."""
 
     width: int

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.nets.base import Head, Judge, Net, cell_actions
+from jaxgo.nets.base import Head, Net, PolicyValueNet, cell_actions
 from jaxgo.nets.conv import Conv
 
 Precision = Literal["float32", "bfloat16"]
@@ -30,7 +30,7 @@ def pool(x: Float[Array, "B H W C"]) -> Float[Array, "B P"]:
     return jnp.concatenate([x.mean(axis=(1, 2)), x.max(axis=(1, 2))], axis=-1)
 
 
-class ResNetModule(Judge):
+class ResNetModule(PolicyValueNet):
     """See the module."""
 
     channels: int

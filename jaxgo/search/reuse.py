@@ -6,14 +6,14 @@ from jaxtyping import Array, Bool, Int32
 
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Evaluation, Params
-from jaxgo.evaluators.memory import Memory, remember
+from jaxgo.evaluators.cache import EvalCache, remember
 from jaxgo.search import tree as trees
 from jaxgo.search.edges import root_edges
 from jaxgo.search.model import ILLEGAL, Model, masked
 from jaxgo.search.tree import NOWHERE, ROOT, Tree
 
 
-def judged(model: Model, tree: Tree) -> Memory:
+def judged(model: Model, tree: Tree) -> EvalCache:
     """What the judge said of the nodes below the roots, which another search may meet again."""
     node = jnp.arange(tree.visits.shape[1], dtype=jnp.int32)[None]
     known = (node < tree.used[:, None]) & (node > ROOT) & tree.healthy[:, None]

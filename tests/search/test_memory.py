@@ -11,9 +11,9 @@ import pytest
 import quick
 from judges import Hashed
 
-from jaxgo.evaluators import memory as memories
+from jaxgo.evaluators import cache as memories
 from jaxgo.evaluators.base import Evaluation
-from jaxgo.evaluators.memory import Remembering
+from jaxgo.evaluators.cache import Cached
 from jaxgo.games import make
 from jaxgo.search import Gumbel, Model, Puct, Search, reuse
 from jaxgo.selfplay import Selfplay, SelfplayConfig
@@ -80,7 +80,7 @@ def test_what_was_said_is_said_again(searched):
     wanted = np.asarray(memory.known).reshape(-1) & ~np.asarray(jax.vmap(model.game.over)(nodes))
     ASKED.clear()
     key = jax.random.key(3)
-    again = compiled(lambda w: Remembering(Asked()).some(model.game, ((), memory), key, nodes, w))(jnp.asarray(wanted))
+    again = compiled(lambda w: Cached(Asked()).some(model.game, ((), memory), key, nodes, w))(jnp.asarray(wanted))
     fresh = compiled(lambda: model.evaluate((), key, nodes, jax.vmap(model.game.legal)(nodes)))()
     np.testing.assert_array_equal(np.asarray(again.logits)[wanted], np.asarray(fresh.logits)[wanted])
     np.testing.assert_array_equal(np.asarray(again.value)[wanted], np.asarray(fresh.value)[wanted])

@@ -15,7 +15,7 @@ from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 
 
-class Memory(NamedTuple):
+class EvalCache(NamedTuple):
     """Positions of each game, and what was said of them. N positions of each of B games."""
 
     states: States  # every leaf [B, N, ...]
@@ -24,18 +24,18 @@ class Memory(NamedTuple):
     hash: UInt32[Array, "B N"]  # of the positions, to find them by
 
 
-def remember(game: Game[Any], states: States, said: Evaluation, known: Bool[Array, "B N"]) -> Memory:
-    return Memory(states, said, known, jax.vmap(jax.vmap(game.hash))(states)[..., 0])
+def remember(game: Game[Any], states: States, said: Evaluation, known: Bool[Array, "B N"]) -> EvalCache:
+    return EvalCache(states, said, known, jax.vmap(jax.vmap(game.hash))(states)[..., 0])
 
 
 @dataclasses.dataclass(frozen=True)
-class Remembering(Evaluator):
-    """Asks `judge` about what is not in the memory. Its parameters are those of the judge and the memory."""
+class Cached(Evaluator):
+    """Asks `judge` about what is not in the cache. Its parameters are those of the judge and the cache."""
 
     judge: Evaluator
 
-    def on(self, platform: str) -> "Remembering":
-        return Remembering(self.judge.on(platform))
+    def on(self, platform: str) -> "Cached":
+        return Cached(self.judge.on(platform))
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         return self.some(game, params, key, states, jnp.ones(len(jax.tree.leaves(states)[0]), bool))
@@ -43,25 +43,25 @@ class Remembering(Evaluator):
     def some(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
-        inner, memory = params
-        place, found = recall(game, memory, states)
+        inner, cache = params
+        place, found = recall(game, cache, states)
         said = self.judge.some(game, inner, key, states, wanted & ~found)
-        old = jax.tree.map(lambda x: x[place], memory.said)
+        old = jax.tree.map(lambda x: x[place], cache.said)
         return Evaluation(jnp.where(found[:, None], old.logits, said.logits), jnp.where(found, old.value, said.value))
 
 
 def recall(
-    game: Game[Any], memory: Memory, states: States
+    game: Game[Any], cache: EvalCache, states: States
 ) -> tuple[tuple[Int32[Array, " L"], Int32[Array, " L"]], Bool[Array, " L"]]:
-    """The row and the column of each position in the memory, and whether it is there. Games have equally many lanes."""
+    """The row and the column of each position in the cache, and whether it is there. Games have equally many lanes."""
     hash_ = jax.vmap(game.hash)(states)[:, 0]
     lanes = hash_.shape[0]
-    row = jnp.arange(lanes, dtype=jnp.int32) // (lanes // memory.known.shape[0])
-    alike = (memory.hash[row] == hash_[:, None]) & memory.known[row]
+    row = jnp.arange(lanes, dtype=jnp.int32) // (lanes // cache.known.shape[0])
+    alike = (cache.hash[row] == hash_[:, None]) & cache.known[row]
     column = alike.argmax(axis=1).astype(jnp.int32)
     # the hash knows the board; what a judge sees may be more, such as the moves that led to it
     same = [
         (old[row, column] == new).reshape(lanes, -1).all(axis=1)
-        for old, new in zip(jax.tree.leaves(memory.states), jax.tree.leaves(states), strict=True)
+        for old, new in zip(jax.tree.leaves(cache.states), jax.tree.leaves(states), strict=True)
     ]
     return (row, column), alike.any(axis=1) & jnp.stack(same).all(axis=0)
