@@ -7,6 +7,7 @@ adapt it. All of them take hours; who changes a file runs those of the file (`--
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,7 @@ def main() -> None:
         stale = [mutant.id for mutant in some if is_stale(mutant)]
         print(f"{len(some)} mutations, stale: {', '.join(stale) or 'none'}")
         sys.exit(bool(stale))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the worktree goes, whatever ends this
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder, "tree")
         subprocess.run(["git", "-C", str(ROOT), "worktree", "add", "-q", "--detach", str(home), "HEAD"], check=True)

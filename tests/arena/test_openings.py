@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support import Host
 
+from jaxgo.arena import openings
 from jaxgo.arena.openings import Openings, book, canonical, random_openings, start_only
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
@@ -61,6 +62,13 @@ def test_openings_that_are_decided_are_left_out():
     assert 0 < few < many
     for opening, count in ((strict, few), (lax, many)):
         assert not any(played(TICTACTOE, opening.actions(i)).over for i in range(count))
+
+
+def test_an_opening_is_left_out_whichever_seat_it_favours(monkeypatch):
+    values = np.tile(np.array([-0.9, 0.0, 0.9, 0.5], np.float32), openings.BATCH // 4)
+    monkeypatch.setattr(openings, "_judge", lambda game, key, position: values)
+    candidates = itertools.islice(openings._candidates(TICTACTOE, 0, 2, 0.6), openings.BATCH)
+    assert [bool(candidate) for candidate in candidates] == (np.abs(values) <= 0.6).tolist()
 
 
 def test_plies_are_as_many_as_it_takes():

@@ -1,5 +1,6 @@
 """Who plays whom: counts, disjoint rounds, and games where they shrink the error bars most."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -125,6 +126,14 @@ def test_a_match_that_is_won_99_times_in_100_gets_few_games(seed):
     assert [sorted(group) for group in groups(table, tuple(truth))] == [[0, 1], [2]]
     assert table.difference("gumbel", "uct").error <= 121, "each of the two is within 60 of their mean"
     assert abs(table.difference("gumbel", "uct").value - 120) <= 2 * table.difference("gumbel", "uct").error
+
+
+def test_a_difference_counts_for_as_small_as_it_may_be():
+    """49 points of 50 may be luck; as many of each 50 in 3,200 games are not."""
+    few = pairs("p", "q", *[2.0] * 24, 1.0)
+    assert groups(elo.fit(few), ("p", "q")) == [[0, 1]]
+    many = [dataclasses.replace(pair, id=f"{pair.id}-{n}") for pair in few for n in range(64)]
+    assert groups(elo.fit(many), ("p", "q")) == [[0], [1]]
 
 
 def test_precision_costs_no_more_than_by_round_robin():
