@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from jaxgo.core.errors import UsageError
 
 AXIS = "data"
+LOST = 30  # seconds without a sign of a host after which the others end too
 
 
 def join_hosts() -> None:
@@ -24,9 +26,9 @@ def join_hosts() -> None:
         count, index = os.environ.get("JAX_NUM_PROCESSES"), os.environ.get("JAX_PROCESS_ID")
         if not (count and index and count.isdigit() and index.isdigit()):
             raise UsageError("JAX_COORDINATOR_ADDRESS needs JAX_NUM_PROCESSES and JAX_PROCESS_ID, two whole numbers")
-        jax.distributed.initialize(address, int(count), int(index))
+        jax.distributed.initialize(address, int(count), int(index), heartbeat_timeout_seconds=LOST)
     elif _processes() > 1:
-        jax.distributed.initialize()
+        jax.distributed.initialize(heartbeat_timeout_seconds=LOST)
 
 
 def use_cores(most: int = 0) -> None:
@@ -136,6 +138,30 @@ def check_divides(what: str, count: int, mesh: Mesh) -> None:
 def is_first_host() -> bool:
     """Whether this process writes what only one may write."""
     return jax.process_index() == 0
+
+
+def several_hosts() -> bool:
+    return jax.process_count() > 1
+
+
+def tell(mesh: Mesh, numbers: Sequence[float]) -> jax.Array:
+    """The numbers of this process as a row for each of its devices: what it says to a program that all of them run."""
+    rows = np.tile(np.asarray(numbers, np.float32), (len(mesh.local_devices), 1))
+    return jax.make_array_from_process_local_data(split(mesh), rows, (mesh.devices.size, len(numbers)))
+
+
+def first_row(mesh: Mesh) -> int:
+    """The row of `tell` that the first host has written."""
+    return next(row for row, device in enumerate(mesh.devices.flat) if device.process_index == 0)
+
+
+def from_first_host(numbers: Sequence[float]) -> list[float]:
+    """What the first host has, on every host; all of them must ask, and wait for each other here."""
+    if not several_hosts():
+        return list(numbers)
+    from jax.experimental import multihost_utils
+
+    return [float(x) for x in multihost_utils.broadcast_one_to_all(np.asarray(numbers, np.float64))]
 
 
 def describe() -> str:

@@ -58,9 +58,9 @@ def train(
 ) -> TrainState:
     """Trains until the budget is spent or `stop` says so, going on from the run's last checkpoint; saves at the end."""
     loop = Loop(Trainer(config, mesh or devices.make_mesh()), run, watch, stop)
-    while not (loop.finished or stop()):
+    while not (loop.finished or loop.stopped):
         loop.advance()
-    loop.end(judge=not stop())
+    loop.end(judge=not loop.stopped)
     return loop.state
 
 
@@ -71,6 +71,7 @@ class _Underway:
     iteration: int
     tally: Tally
     learnt: dict[str, Any]
+    word: Word | None  # of all hosts, where there are several
     began: float
     played: float  # when its self-play was handed over, or over where the trainer waits
     done: float
@@ -99,6 +100,8 @@ class Loop:
         self._began: float | None = None  # the clock starts when everything is compiled
         self._done = time.monotonic()  # when the device had done what we last heard of
         self._saved = self._judged = self._earlier
+        self._word = Word(seconds=self._earlier)  # what was heard last, where there are several hosts
+        self._judgements = self._saves = 0  # of this sitting
         watch(Report("start", self.iteration, self._earlier, {}))
 
     @property
@@ -107,6 +110,9 @@ class Loop:
 
         What comes in between counts: tests, judgements, checkpoints. What comes after its last save does not stay.
         """
+        return self._word.seconds if devices.several_hosts() else self._clock()
+
+    def _clock(self) -> float:
         return self._earlier + (time.monotonic() - self._began if self._began is not None else 0.0)
 
     @property
@@ -114,7 +120,27 @@ class Loop:
         """Whether the budget is spent."""
         budget = self.config.budget
         spent = bool(budget.iterations) and self.iteration >= budget.iterations
-        return spent or (bool(budget.seconds) and self.seconds >= budget.seconds)
+        return spent or bool(self._word.over if devices.several_hosts() else self._over())
+
+    def _over(self) -> bool:
+        return bool(self.config.budget.seconds) and self._clock() >= self.config.budget.seconds
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was asked to stop; on several hosts, once all have heard that one of them was."""
+        return bool(self._word.stop) if devices.several_hosts() else self._stop()
+
+    def _say(self) -> Word:
+        """What this host tells the others. Nobody reads his own clock: what is due is what the first host says."""
+        due = self._clock()
+        judge, save = self.config.judge.every, self.config.save_every
+        return Word(
+            stop=self._stop(),
+            over=self._over(),
+            seconds=due,
+            judgements=self._judgements + bool(judge and due - self._judged >= judge),
+            saves=self._saves + bool(save and due - self._saved >= save),
+        )
 
     def advance(self) -> None:
         """One iteration, then whatever is due; a test comes first, so that a run that was stopped in it tests again."""
@@ -126,12 +152,16 @@ class Loop:
         played = time.monotonic()
         self.state, learnt = self.trainer.learn(self.state)
         self.iteration += 1
-        self._underway.append(_Underway(self.iteration, tally, learnt, began, played, time.monotonic()))
+        word = None
+        if devices.several_hosts():
+            tally, word = self.trainer.share(tally, self._say())
+        self._underway.append(_Underway(self.iteration, tally, learnt, word, began, played, time.monotonic()))
         if len(self._underway) > 1 or self._began is None or self.trainer.waits:
             self._hear()
-        if self.config.judge.every and self.seconds - self._judged >= self.config.judge.every:
+        due = self._word if devices.several_hosts() else self._say()
+        if due.judgements > self._judgements:
             self.judge()
-        if self.config.save_every and self.seconds - self._saved >= self.config.save_every:
+        if due.saves > self._saves:
             self.save()
 
     def end(self, judge: bool = True) -> None:
@@ -142,7 +172,7 @@ class Loop:
         if judge:
             self.judge(final=True)
         self.run.wait()
-        self._watch(Report("stopped" if self._stop() else "end", self.iteration, self.seconds, {}))
+        self._watch(Report("stopped" if self.stopped else "end", self.iteration, self.seconds, {}))
 
     def save(self) -> None:
         """Writes a checkpoint and the weights to play with; all that it knows has been told by then."""
@@ -151,20 +181,24 @@ class Loop:
         self._watch(Report("save", self.iteration, self.seconds, {}))
         played = np.array([divmod(self._games, WORD), divmod(self._moves, WORD)], np.int32)
         self.state = self.state._replace(
-            seconds=jnp.full_like(self.state.seconds, self.seconds),
+            seconds=jax.device_put(np.float32(self.seconds), self.state.seconds.sharding),
             played=jax.device_put(played, self.state.played.sharding),
         )
         self.run.save(self.iteration, self.state)
         self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
-        self._saved = self.seconds
+        self._saved = self._clock()
+        self._saves += 1
 
     def judge(self, final: bool = False) -> None:
         """Measures the player of now."""
         self._watch(Report("judge", self.iteration, self.seconds, {}))
         if not final:
             self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
-        found = self._judge(self.iteration, self.state.learner.average, final)
-        self._judged = self.seconds
+        # the first host plays, on its own devices, and the others wait for it
+        found = self._judge(self.iteration, self.state.learner.average, final) if devices.is_first_host() else {}
+        self.run.meet(f"judgement {self.iteration}")
+        self._judged = self._clock()
+        self._judgements += 1
         if found:
             self._watch(Report("judge", self.iteration, self.seconds, found))
 
@@ -172,11 +206,14 @@ class Loop:
         """Lets the newest weights make self-play from now on if they are better; False where it was stopped."""
         self._watch(Report("gate", self.iteration, self.seconds, {}))
         newest, step = self.state.learner.average, int(best.step)
-        verdict = self._gate((self.iteration, newest), (step, best.params))
-        if verdict is None:
+        verdict = self._gate((self.iteration, newest), (step, best.params)) if devices.is_first_host() else None
+        self.run.meet(f"gate {self.iteration}")
+        known = [0.0] * 4 if verdict is None else [1.0, verdict.accepted == "H1", verdict.llr, verdict.pairs]
+        tested, better, llr, pairs = devices.from_first_host([*known, verdict.elo.value if verdict else 0.0])[:4]
+        if not tested:
             return False  # the checkpoint says that the test is still to come
-        self._tested, now = self.iteration, jnp.full_like(best.tested, self.iteration)
-        better = verdict.accepted == "H1"
+        self._tested = self.iteration
+        now = jax.device_put(np.int32(self.iteration), best.tested.sharding)
         # a copy: the learner gives its own away
         best = Best(jax.tree.map(jnp.copy, newest), now, now) if better else best._replace(tested=now)
         self.state = self.state._replace(best=best)

@@ -44,6 +44,16 @@ class Best(NamedTuple):
     tested: Int32[Array, ""]  # the iteration of the last test
 
 
+class Word(NamedTuple):
+    """What hosts tell each other with every iteration: anybody whether to stop, and the first one all the rest."""
+
+    stop: Any = 0.0  # 1: some host was asked to
+    over: Any = 0.0  # 1: the budget is spent
+    seconds: Any = 0.0  # of training so far
+    judgements: Any = 0.0  # that were due since the start of the sitting
+    saves: Any = 0.0
+
+
 class TrainState(NamedTuple):
     """All that a run is, to the last game under way: its checkpoint."""
 
@@ -170,6 +180,11 @@ class Trainer:
         kept = self._settled(self.replay.settle(kept))
         return state._replace(learner=learner, replay=kept, iteration=iteration), metrics
 
+    def share(self, tally: Tally, word: Word) -> tuple[Tally, Word]:
+        """The sums of an iteration over all devices, and what the hosts say; every host gets them alike."""
+        made: tuple[Tally, Word] = self._settled(_share(self.mesh, tally, devices.tell(self.mesh, word)))
+        return made
+
     @property
     def waits(self) -> bool:
         """Whether a program is over when its method returns.
@@ -285,3 +300,11 @@ def _learn(
         "broken": learner.broken,
     }
     return learner, iteration + 1, metrics
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _share(mesh: Mesh, tally: Tally, said: Float32[Array, "D K"]) -> tuple[Tally, Word]:
+    first = said[devices.first_row(mesh)]
+    word = Word(said[:, 0].max(), *(first[number] for number in range(1, len(Word._fields))))
+    told = jax.tree.map(jnp.sum, tally), word
+    return jax.lax.with_sharding_constraint(told, NamedSharding(mesh, ALL))
