@@ -62,6 +62,7 @@ def read(program: str, words: Sequence[str]) -> Command:
     if list(words) == ["--list"]:
         return ListPresets()
     devices.use_cores(MOST_CORES)
+    devices.join_hosts()
     return Train(parse(words))
 
 
@@ -90,21 +91,24 @@ class Recorder:
 
 def run(job: Job, console: Console | None = None) -> int:
     """Trains, shows, judges and reports. The exit status: 0, or that of the signal that asked it to stop."""
-    devices.join_hosts()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    config, console = job.config, console or Console(force_terminal=False if job.plain else None, emoji=False)
+    # people look at the first host; the others are silent where all is well
+    first = devices.is_first_host()
+    config = job.config
+    console = console or Console(force_terminal=False if job.plain else None, emoji=False, quiet=not first)
     check(config)
     place = Path(job.run)
     screen = Screen(job.preset, config, console)
     with RunDir(place, to_json(config), free=FREE, say=screen.say) as folder:
         _greet(console, job, folder.resumed)
-        recorder = Recorder(place, _sinks(job, place))
+        recorder = Recorder(place, _sinks(job, place) if first else [])
         try:
             with Stop(lambda: screen.say("stopping: saving first; Ctrl-C again to leave at once")) as stop, screen:
                 screen.limit = measure_evaluations(config)
 
                 def watch(report: Report) -> None:
-                    recorder(report)
+                    if first:
+                        recorder(report)
                     screen(report)
 
                 train(config, folder, watch, stop=stop)
@@ -114,7 +118,8 @@ def run(job: Job, console: Console | None = None) -> int:
         if stop():
             console.print(f"stopped and saved in {place}; go on with: {job.again}", soft_wrap=True, highlight=False)
             return stop.status
-        _finish(console, job)
+        if first:
+            _finish(console, job)
     return 0
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
@@ -142,6 +143,19 @@ def is_first_host() -> bool:
 
 def several_hosts() -> bool:
     return jax.process_count() > 1
+
+
+def connect(mesh: Mesh) -> None:
+    """Joins all devices in a program that is compiled at once. Devices of several hosts wait for each other no longer
+    than half a minute when they first meet, and larger programs are not compiled everywhere within that."""
+    if several_hosts():
+        total = jax.jit(jnp.sum, out_shardings=copied(mesh))(tell(mesh, [1.0]))
+        jax.block_until_ready(total)
+
+
+def of_this_host(mesh: Mesh) -> Mesh:
+    """The devices of a mesh that are this host's: for what the hosts do apart."""
+    return make_mesh(list(mesh.local_devices)) if several_hosts() else mesh
 
 
 def tell(mesh: Mesh, numbers: Sequence[float]) -> jax.Array:

@@ -22,13 +22,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system import weights
+from jaxgo.system import devices, weights
 from jaxgo.system.files import Lock, checksums, write_whole
 from jaxgo.system.weights import load_weights
 
 __all__ = ["RunDir", "load_weights"]
 
 FORMAT = 1
+PATIENCE = 24 * 3600  # seconds that hosts wait for one that is at work; one that is gone is noticed much sooner
 CONFIG, LOCK, MANIFEST, STEPS = "config.json", "lock", "MANIFEST.json", "checkpoints"
 KEYS = ("threefry2x32", "rbg", "unsafe_rbg")  # JAX's generators of random numbers
 
@@ -64,6 +65,15 @@ class RunDir:
         self._began = -1  # the step that was restored
         self._damaged: set[int] = set()  # steps that were found so
         plain = json.loads(json.dumps(config))
+        self._lock: Lock | None = None
+        self._meetings = 0
+        self.resumed = False
+        if devices.is_first_host():
+            self._open(plain, free)
+        self.meet("folder")  # the others read what is there
+
+    def _open(self, plain: dict[str, Any], free: tuple[str, ...]) -> None:
+        """Takes the folder, on the one host that writes."""
         self._check_place()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -109,7 +119,8 @@ class RunDir:
         if self._orbax is not None:
             self._orbax.close()
             self._orbax = None
-        self._lock.free()
+        if self._lock is not None:
+            self._lock.free()
 
     def __enter__(self) -> "RunDir":
         return self
@@ -129,7 +140,9 @@ class RunDir:
         place = self.path / STEPS / f"{step:08d}"
         leaves = {f"{index:05d}": leaf for index, (_, leaf) in enumerate(_leaves(state)) if leaf.size}
         try:
-            shutil.rmtree(place, ignore_errors=True)  # what a killed run left of this very step
+            if devices.is_first_host():
+                shutil.rmtree(place, ignore_errors=True)  # what a killed run left of this very step
+            self.meet(f"save {step}")
             self._checkpointer().save((place / "state").absolute(), leaves)
         except (OSError, ValueError, RuntimeError) as fault:
             self._complain(step, fault)
@@ -141,7 +154,7 @@ class RunDir:
     def _finish(self, step: int, place: Path, table: list[list[Any]]) -> None:
         try:
             self._checkpointer().wait_until_finished()
-            if jax.process_index() == 0:
+            if devices.is_first_host():
                 manifest = {"step": step, "leaves": table, "files": checksums(place / "state")}
                 write_whole(place / MANIFEST, json.dumps(manifest))
                 self._damaged.discard(step)
@@ -152,6 +165,15 @@ class RunDir:
     def _complain(self, step: int, fault: Exception) -> None:
         words = str(fault).strip().splitlines() or [type(fault).__name__]
         self.say(f"checkpoint {step} could not be saved in {self.path} ({words[0][:200]}); the older ones are kept")
+
+    def meet(self, where: str) -> None:
+        """Waits here until all hosts have come, however long one of them works on something; alone it goes on."""
+        if devices.several_hosts():
+            from orbax.checkpoint import multihost
+
+            self._meetings += 1  # no two may have one name
+            everybody = set(range(jax.process_count()))
+            multihost.sync_global_processes(f"{where} {self._meetings}", timeout=PATIENCE, processes=everybody)
 
     def wait(self) -> None:
         """Until the last checkpoint is on disk."""
@@ -169,6 +191,16 @@ class RunDir:
         Where all are damaged this is a UsageError: to begin anew is not what "resume" means.
         """
         self.wait()
+        # files are read to their last byte, which one host does for all
+        found = self._newest(like) if devices.is_first_host() else None
+        (step,) = map(round, devices.from_first_host([-1 if found is None else found]))
+        if step < 0:
+            return None
+        self._began = step
+        return step, self._read(self.path / STEPS / f"{step:08d}", like)
+
+    def _newest(self, like: Any) -> int | None:
+        """The newest step whose files are those that were written."""
         for step in reversed(self.steps()):
             place = self.path / STEPS / f"{step:08d}"
             try:
@@ -181,8 +213,7 @@ class RunDir:
                 self._damaged.add(step)
                 continue
             _check_table(self.path, table, like)
-            self._began = step
-            return step, self._read(place, like)
+            return step
         if self._damaged:
             raise UsageError(
                 f"{self.path} cannot go on: all its checkpoints are damaged; name another folder, or remove "
@@ -227,7 +258,7 @@ class RunDir:
     def save_weights(self, step: int, params: Any, about: Mapping[str, Any], name: str = "") -> Path | None:
         """Keeps weights to play with, and what they belong to; all of them stay, for the ladder, but under a `name`."""
         path = self.path / weights.FOLDER / f"{name or f'{step:08d}'}.npz"
-        if jax.process_index() != 0:
+        if not devices.is_first_host():
             return None
         try:
             weights.save_weights(path, jax.device_get(params), {"step": step, **about})

@@ -21,6 +21,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Params
 from jaxgo.players import Player, load_player, named
 from jaxgo.search.base import Search
+from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import load_weights, weight_steps
 from jaxgo.training.config import TrainConfig
@@ -101,7 +102,7 @@ class Judge:
             sample=sample,
             spare=spare,
             room=max(config.judge.pairs, config.judge.final_pairs),
-            mesh=self._trainer.mesh,
+            mesh=devices.of_this_host(self._trainer.mesh),
             say=self._run.say,
         )
         self._slots = play.slots

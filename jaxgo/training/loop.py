@@ -24,7 +24,7 @@ from jaxgo.system.rundir import RunDir
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.gate import Gate
 from jaxgo.training.judge import Judge, rated_search
-from jaxgo.training.trainer import Best, Trainer, TrainState
+from jaxgo.training.trainer import Best, Trainer, TrainState, Word
 
 BEST = "best"  # the name of the weights that a gate lets play
 WORD = 2**31  # a count that goes on for weeks does not fit into one number of a state
@@ -85,6 +85,8 @@ class Loop:
         self.config = trainer.config
         self._underway: list[_Underway] = []
         watch(Report("start", 0, 0.0, {}))
+        run.meet("start")
+        devices.connect(trainer.mesh)
         self.state = trainer.begin()
         found = run.restore(self.state)
         if found is not None:
@@ -208,8 +210,10 @@ class Loop:
         newest, step = self.state.learner.average, int(best.step)
         verdict = self._gate((self.iteration, newest), (step, best.params)) if devices.is_first_host() else None
         self.run.meet(f"gate {self.iteration}")
-        known = [0.0] * 4 if verdict is None else [1.0, verdict.accepted == "H1", verdict.llr, verdict.pairs]
-        tested, better, llr, pairs = devices.from_first_host([*known, verdict.elo.value if verdict else 0.0])[:4]
+        known = [0.0] * 5
+        if verdict is not None:
+            known = [1.0, verdict.accepted == "H1", verdict.llr, verdict.pairs, verdict.elo.value]
+        tested, better, llr, pairs, elo = devices.from_first_host(known)
         if not tested:
             return False  # the checkpoint says that the test is still to come
         self._tested = self.iteration
@@ -220,7 +224,7 @@ class Loop:
         if better:
             self.run.save_weights(self.iteration, newest, about(self.config))
             self._keep_best(best)
-        said = {"accepted": better, "llr": verdict.llr, "pairs": verdict.pairs, "elo": verdict.elo.value}
+        said = {"accepted": bool(better), "llr": llr, "pairs": round(pairs), "elo": elo}
         self._watch(Report("gate", self.iteration, self.seconds, {"gate": {"player": int(best.step), **said}}))
         return True
 
@@ -231,6 +235,8 @@ class Loop:
         """Fetches the numbers of the oldest iteration under way and passes them on."""
         one = self._underway.pop(0)
         tally = {name: float(np.sum(value)) for name, value in jax.device_get(one.tally)._asdict().items()}
+        if one.word is not None:
+            self._word = Word(*map(float, jax.device_get(one.word)))
         played = time.monotonic()
         learnt = {name: float(value) for name, value in jax.device_get(one.learnt).items()}
         began, done = self._done, time.monotonic()

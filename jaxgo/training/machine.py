@@ -109,14 +109,17 @@ def measure_evaluations(config: TrainConfig, games: int = 0, seconds: float = 0.
     game = config.make_game()
     module: Any = config.network.module(game)
     model = Model(game, Network(module))
-    batch, mesh = games or config.selfplay.games, devices.make_mesh()
+    mesh, hosts = devices.of_this_host(devices.make_mesh()), jax.process_count()
+    batch = (games or config.selfplay.games) // hosts
     states = jax.jit(functools.partial(model.start, games=batch))(jax.random.key(0)).state
     states = devices.place(states, devices.split(mesh))
     params = devices.place(jax.jit(model.init)(jax.random.key(1)), devices.copied(mesh))
-    judge: Any = jax.jit(lambda params, states: model.evaluator(game, params, jax.random.key(2), states))
+    judge: Any = jax.jit(
+        lambda params, states: model.evaluator.on(model.platform)(game, params, jax.random.key(2), states)
+    )
     jax.block_until_ready(judge(params, states))
     calls, began = 0, time.perf_counter()
     while (passed := time.perf_counter() - began) < seconds or not calls:
         jax.block_until_ready(judge(params, states))
         calls += 1
-    return calls * batch / passed
+    return calls * batch * hosts / passed

@@ -1,0 +1,134 @@
+"""Two hosts on one machine: one run, one folder, the numbers of one host with as many devices."""
+
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+import quick
+
+from jaxgo.system.metrics import read_rows
+from jaxgo.system.rundir import load_weights
+
+ROOT = Path(__file__).parents[2]
+RUN = shlex.split(
+    "tictactoe-smoke --plain --budget.seconds 0 --save-every 0 --search.simulations 4 --selfplay.games 8 "
+    "--selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 --replay.capacity 256 --replay.start 32 "
+    "--judge.opponents random --judge.final random --judge.final-pairs 2"
+)
+NOT_THE_CLOCK = ("loss", "samples", "step", "games", "moves", "gradient", "length", "entropy")
+pytestmark = pytest.mark.slow  # each host compiles everything for itself
+
+
+def start(run: Path, hosts: int, devices: int, *more: str) -> list[subprocess.Popen[str]]:
+    """A run on so many processes with so many devices each."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    flags = f"--xla_force_host_platform_device_count={devices} {quick.FLAGS}"
+    common = {**os.environ, "XLA_FLAGS": flags, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax")}
+    if hosts > 1:
+        common |= {"JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{port}", "JAX_NUM_PROCESSES": str(hosts)}
+    words = [sys.executable, str(ROOT / "train.py"), *RUN, "--run", str(run), *more]
+    return [
+        subprocess.Popen(
+            words,
+            cwd=ROOT,
+            env={**common, "JAX_PROCESS_ID": str(host)} if hosts > 1 else common,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for host in range(hosts)
+    ]
+
+
+def finish(children: list[subprocess.Popen[str]], status: int = 0) -> list[str]:
+    try:
+        said = [child.communicate(timeout=400)[0] for child in children]
+    finally:
+        for child in children:
+            child.kill()
+    assert [child.returncode for child in children] == [status] * len(children), "\n---\n".join(said)
+    return said
+
+
+def learnt(run: Path) -> list[dict]:
+    rows = [row for row in read_rows(run) if row["phase"] == "play"]
+    return [{name: row[name] for name in NOT_THE_CLOCK if name in row} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The same run on two hosts of two devices, and on one of four."""
+    folder = tmp_path_factory.mktemp("hosts")
+    said = finish(start(folder / "two", 2, 2, "--budget.iterations", "6"))
+    finish(start(folder / "one", 1, 4, "--budget.iterations", "6"))
+    return folder, said
+
+
+def test_two_hosts_learn_what_one_learns(runs):
+    folder, said = runs
+    two, one = learnt(folder / "two"), learnt(folder / "one")
+    assert len(two) == 6
+    assert any("loss" in row for row in two)
+    for ours, theirs in zip(two, one, strict=True):
+        assert ours.keys() == theirs.keys()
+        for name in ours:
+            np.testing.assert_allclose(
+                *(np.array(list(x.values()) if isinstance(x, dict) else x) for x in (ours[name], theirs[name])),
+                rtol=1e-4,
+                atol=1e-5,
+            )
+    (_, params), (_, alone) = load_weights(folder / "two", 6), load_weights(folder / "one", 6)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4), params, alone)
+    assert "random" in said[0]
+    quiet = [line for line in said[1].splitlines() if "Gloo" not in line and "peer ranks" not in line]
+    assert quiet == [], "only the first host speaks"
+
+
+def test_a_signal_on_one_host_saves_on_all_and_they_go_on(tmp_path):
+    run = tmp_path / "run"
+    children = start(run, 2, 2, "--budget.iterations", "100000")
+    deadline = time.monotonic() + 300
+    while len(read_rows(run)) < 3:
+        assert all(child.poll() is None for child in children), [child.communicate()[0] for child in children]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(children[1].pid, signal.SIGTERM)
+    ended = [child.wait(timeout=60) for child in children]
+    assert ended[1] in (0, 143)
+    (step,) = (int(path.parent.name) for path in (run / "checkpoints").glob("*/MANIFEST.json"))
+    assert step >= 3
+    said = finish(start(run, 2, 2, "--budget.iterations", str(step + 2)))
+    assert "going on in" in said[0]
+    assert [row["iteration"] for row in learnt_rows(run)] == list(range(1, step + 3))
+
+
+def learnt_rows(run: Path) -> list[dict]:
+    return [row for row in read_rows(run) if row["phase"] == "play"]
+
+
+def test_a_host_that_is_gone_ends_the_other(tmp_path):
+    run = tmp_path / "run"
+    children = start(run, 2, 2, "--budget.iterations", "100000", "--save-every", "0.01")
+    deadline = time.monotonic() + 300
+    while not list(run.glob("checkpoints/*/MANIFEST.json")):
+        assert all(child.poll() is None for child in children), [child.communicate()[0] for child in children]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    children[1].kill()
+    began = time.monotonic()
+    assert children[0].wait(timeout=90) != 0
+    assert time.monotonic() - began < 60
+    manifest = max(run.glob("checkpoints/*/MANIFEST.json"))
+    step = json.loads(manifest.read_text())["step"]
+    finish(start(run, 1, 2, "--budget.iterations", str(step + 2)))
