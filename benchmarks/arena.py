@@ -224,7 +224,7 @@ def ask_strength(options: Arena) -> None:
     for a, b, name in (("uct:400", "uct:100", "uct:100"), ("uct:100", "uct:100", "uct:100 again")):
         began = time.perf_counter()
         score = play_match(load_player(a, game), load_player(b, game), jax.random.key(4), positions)
-        difference = elo.fit(results(a, name, score)).difference(a, name)
+        difference = elo.rate(results(a, name, score)).difference(a, name)
         harness.report(
             f"arena/strength/{a}/{name}",
             games=score.games,
@@ -253,7 +253,7 @@ def ask_fit(options: Arena) -> None:
         won = np.where(drawn, 0.5, luck.uniform(size=2) < chance)
         rows.append(PairResult("go9", f"agent{a}", f"agent{b}", float(won[0]), float(won[1]), str(number)))
     began = time.perf_counter()
-    table = elo.fit(rows)
+    table = elo.rate(rows)
     seconds = time.perf_counter() - began
     errors = np.array([table.rating(f"agent{i}").error for i in range(agents)])
     # draws shrink the scale on which strengths were drawn; the shape must be the same

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxgo.arena.elo import fit
+from jaxgo.arena.elo import rate
 from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
@@ -48,7 +48,7 @@ def test_a_search_is_a_table(searched):
 
 def test_ratings_are_a_table():
     pairs = [PairResult("go9", "<ann>", "bob", 1.0, 0.5, str(i)) for i in range(4)]
-    table = ElementTree.fromstring(notebook.ladder(fit(pairs))._repr_html_())
+    table = ElementTree.fromstring(notebook.ladder(rate(pairs))._repr_html_())
     assert [row.findall("td")[1].text for row in table.findall("tbody/tr")] == ["<ann>", "bob"]
     assert all("±" in row.findall("td")[2].text for row in table.findall("tbody/tr"))
 

@@ -57,4 +57,4 @@ class Progress:
         return self.games / self.seconds if self.seconds else 0.0
 
     def table(self) -> RatingTable | None:
-        return elo.fit(self.results) if self.results else None
+        return elo.rate(self.results) if self.results else None

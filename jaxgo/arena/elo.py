@@ -45,7 +45,7 @@ class Prior:
     draw_mean: float = -1.0  # e^-1: between equals, 16 % of games are drawn
 
 
-def fit(
+def rate(
     results: Iterable[PairResult] | Tally,
     anchor: tuple[str, float] | str | None = None,
     prior: Prior = Prior(),

@@ -78,7 +78,7 @@ class Table:
 
         if not results:
             raise UsageError("there are no results to rate")
-        table = elo.fit(results, self._anchor({name for pair in results for name in (pair.a, pair.b)}))
+        table = elo.rate(results, self._anchor({name for pair in results for name in (pair.a, pair.b)}))
         again = len(results) - len(records.once(results))
         repeated = [f"{again} pairs repeat a game of another pair, move for move, and are not counted"] if again else []
         notes = [*notes, *repeated, *report.lopsided(results), *report.incidents(results)]

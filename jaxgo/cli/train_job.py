@@ -158,7 +158,7 @@ def _table(console: Console, job: Job) -> None:
     if not played:
         console.print("nobody was met, so there are no ratings (see --judge.final)", highlight=False)
         return
-    table = elo.fit(played, anchor(job.config, played))
+    table = elo.rate(played, anchor(job.config, played))
     console.print(ranking(table))
     for sentence in remarks(table):
         console.print(sentence, soft_wrap=True, highlight=False)

@@ -132,7 +132,7 @@ class Judge:
     def _rate(self, player: str, played: Sequence[records.PairResult]) -> dict[str, Any]:
         """Ratings of everybody by all that was ever played, and how the player did this time."""
         every = records.read(self.folder / MATCHES)
-        table = elo.fit(every, anchor(self.config, every))
+        table = elo.rate(every, anchor(self.config, every))
         ratings = {agent: table.rating(agent) for agent in table.agents}
         scores: dict[str, list[float]] = {}
         for pair in played:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxgo.arena import elo
-from jaxgo.arena.elo import ELO, Prior, fit
+from jaxgo.arena.elo import ELO, Prior, rate
 from jaxgo.arena.ratings import NINETY_FIVE
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.tally import Tally, five, one_sided, tally
@@ -51,7 +51,7 @@ def simulate(rng, strengths, pairs, advantage=0.4, draw=0.5, bias=0.0):
 
 def test_two_players_without_draws():
     """The strengths and the advantage are half the sum and half the difference of two log odds."""
-    table = fit(match("a", "b", [2000, 0, 6000], [5000, 0, 3000]), prior=FLAT)
+    table = rate(match("a", "b", [2000, 0, 6000], [5000, 0, 3000]), prior=FLAT)
     seat0, seat1 = math.log(3), math.log(3 / 5)
     lead = table.difference("a", "b")
     assert lead.value == pytest.approx(ELO * (seat0 + seat1) / 2, abs=0.05)
@@ -63,7 +63,7 @@ def test_two_players_without_draws():
 
 def test_two_players_with_draws():
     """Without an advantage: log odds of wins against losses, and draws against their geometric mean."""
-    table = fit(match("a", "b", [100, 300, 600], [100, 300, 600]), prior=FLAT)
+    table = rate(match("a", "b", [100, 300, 600], [100, 300, 600]), prior=FLAT)
     v = 300 / math.sqrt(600 * 100)
     assert table.difference("a", "b").value == pytest.approx(ELO * math.log(6) * 2 / (2 + v), abs=0.01)
     assert table.advantage.value == pytest.approx(0, abs=1e-6)
@@ -72,7 +72,7 @@ def test_two_players_with_draws():
 
 def test_scale_is_the_usual_elo_between_near_equals():
     """55 % with many draws are the 35 Elo that 55 % without draws are."""
-    table = fit(match("a", "b", [100, 700, 200], [100, 700, 200]), prior=FLAT)
+    table = rate(match("a", "b", [100, 700, 200], [100, 700, 200]), prior=FLAT)
     assert table.difference("a", "b").value == pytest.approx(400 * math.log10(0.55 / 0.45), abs=1)
 
 
@@ -108,7 +108,7 @@ def test_published_example():
     Ordo gave +190.1, 0 and -190.1. It counts a draw as half a win and half a loss; with these our model is Ordo's.
     """
     names = ["Houdini", "Strelka", "Komodo"]
-    ours = fit(
+    ours = rate(
         round_robin(
             names,
             [
@@ -120,7 +120,7 @@ def test_published_example():
     )
     assert ours.agents == tuple(names)
     np.testing.assert_allclose(ours.elo, [190.1, 0.0, -190.1], atol=2)
-    drawn = fit(
+    drawn = rate(
         round_robin(
             names,
             [("Houdini", "Strelka", 18, 9, 3), ("Strelka", "Komodo", 18, 9, 3), ("Houdini", "Komodo", 24, 6, 0)],
@@ -134,7 +134,7 @@ def test_intervals_cover_the_truth():
     rng, inside, against = np.random.default_rng(7), [], []
     for _ in range(400):
         strengths = 0.8 * rng.standard_normal(5)
-        table = fit(simulate(rng, strengths, 20))
+        table = rate(simulate(rng, strengths, 20))
         truth = ELO * 2 / 2.5 * strengths
         for agent, true in zip("01234", truth, strict=True):
             found, lead = table.rating(agent), table.difference(agent, "0")
@@ -150,18 +150,18 @@ def test_intervals_know_that_paired_games_are_not_independent():
     rng, values, errors, independent = np.random.default_rng(3), [], [], []
     for _ in range(300):
         counted = simulate(rng, np.array([0.1, -0.1]), 100, bias=2.0)
-        lead = fit(counted).difference("0", "1")
+        lead = rate(counted).difference("0", "1")
         values.append(lead.value)
         errors.append(lead.error / NINETY_FIVE)
         seats = counted.counts.sum((0, 2)), counted.counts.sum((0, 1))
-        independent.append(fit(match("0", "1", *seats)).difference("0", "1").error / NINETY_FIVE)
+        independent.append(rate(match("0", "1", *seats)).difference("0", "1").error / NINETY_FIVE)
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.1)
     assert np.mean(independent) > 1.15 * np.std(values)
 
 
 def test_anchor():
     counted = simulate(np.random.default_rng(0), np.array([0.5, 0.0, -0.5]), 50)
-    free, fixed = fit(counted), fit(counted, anchor=("1", 1500.0))
+    free, fixed = rate(counted), rate(counted, anchor=("1", 1500.0))
     assert fixed.rating("1").value == 1500
     assert fixed.rating("1").error == 0
     assert str(fixed.rating("1")) == "+1500 ± 0"
@@ -170,11 +170,11 @@ def test_anchor():
         assert fixed.difference(a, b).error == pytest.approx(free.difference(a, b).error)
     assert fixed.rating("0").error == pytest.approx(fixed.difference("0", "1").error)
     with pytest.raises(UsageError, match="anchor 'nobody' has no results"):
-        fit(counted, anchor="nobody")
+        rate(counted, anchor="nobody")
 
 
 def test_superiority():
-    table = fit(simulate(np.random.default_rng(0), np.array([0.3, 0.0]), 100))
+    table = rate(simulate(np.random.default_rng(0), np.array([0.3, 0.0]), 100))
     lead = table.difference("0", "1")
     normal = 0.5 * math.erfc(-lead.value / (lead.error / NINETY_FIVE) / math.sqrt(2))
     assert table.superiority("0", "1") == pytest.approx(normal)
@@ -184,7 +184,7 @@ def test_superiority():
 
 def test_pools_that_never_met_are_not_compared():
     results = [pair("a", "b", 1, 0, 0), pair("a", "b", 1, 0.5, 1), pair("c", "d", 0.5, 0.5, 0)]
-    table = fit(results, anchor="d")
+    table = rate(results, anchor="d")
     assert table.agents[0] in ("c", "d"), "the pool of the anchor comes first"
     assert math.isnan(table.difference("a", "c").value)
     assert math.isinf(table.difference("a", "c").error)
@@ -195,7 +195,7 @@ def test_pools_that_never_met_are_not_compared():
 
 def test_the_rating_of_an_anchor_moves_its_own_pool_and_no_other():
     results = [pair(a, b, 1, n % 2, n) for a, b in (("a", "b"), ("c", "d")) for n in range(6)]
-    plain, held = fit(results), fit(results, anchor=("b", 1500.0))
+    plain, held = rate(results), rate(results, anchor=("b", 1500.0))
     assert held.rating("b").value == 1500
     assert held.difference("a", "b").value == pytest.approx(plain.difference("a", "b").value)
     for agent in ("c", "d"):
@@ -212,7 +212,7 @@ def test_seats_are_those_of_the_first_mover():
 
 def test_who_won_everything_stays_finite_and_is_named():
     results = [pair("a", "b", 1, 1, i) for i in range(50)] + [pair("b", "c", i % 2, i % 2, i) for i in range(50)]
-    table = fit(results)
+    table = rate(results)
     assert 400 < table.difference("a", "b").value < 1500
     assert table.difference("a", "b").error > 200
     assert any(note.startswith("a won every game against b:") for note in table.notes), "a never met c"
@@ -249,7 +249,7 @@ def test_order_and_names_do_not_matter():
         pair(*rng.choice(list("abcd"), 2, replace=False).tolist(), *rng.choice(RESULTS, 2), i) for i in range(80)
     ]
     turned = [pair(p.b, p.a, 1 - p.second, 1 - p.first, i) for i, p in enumerate(reversed(results))]
-    one, other = fit(results), fit(turned)
+    one, other = rate(results), rate(turned)
     for agent in "abcd":
         assert one.rating(agent).value == pytest.approx(other.rating(agent).value, abs=1e-6)
         assert one.rating(agent).error == pytest.approx(other.rating(agent).error, rel=1e-6)
@@ -258,13 +258,13 @@ def test_order_and_names_do_not_matter():
 
 def test_results_of_two_games_are_refused():
     with pytest.raises(UsageError, match="results of tictactoe and of connect4"):
-        fit([pair("a", "b", 1, 0), pair("a", "b", 1, 0, game="tictactoe")])
+        rate([pair("a", "b", 1, 0), pair("a", "b", 1, 0, game="tictactoe")])
     with pytest.raises(UsageError, match="komi=5"):
-        fit([pair("a", "b", 1, 0, game="go9"), pair("a", "b", 1, 0, game="go9", options=("komi=5",))])
+        rate([pair("a", "b", 1, 0, game="go9"), pair("a", "b", 1, 0, game="go9", options=("komi=5",))])
 
 
 def test_nothing_and_hardly_anything():
-    assert fit([]).agents == ()
-    table = fit([pair("a", "b", 1, 1)])
+    assert rate([]).agents == ()
+    table = rate([pair("a", "b", 1, 1)])
     assert table.difference("a", "b").error > table.difference("a", "b").value > 0
-    assert fit([pair("a", "a", 1, 0)]).rating("a").value == 0
+    assert rate([pair("a", "a", 1, 0)]).rating("a").value == 0

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from jaxgo.arena import games_file
-from jaxgo.arena.elo import fit
+from jaxgo.arena.elo import rate
 from jaxgo.arena.records import PairResult
 from jaxgo.cli import eval as evaluate
 from jaxgo.cli.main import main
@@ -78,7 +78,7 @@ def played(request, tmp_path_factory):
 def text(played, tmp_path_factory):
     _, results, folder = played
     path = tmp_path_factory.mktemp("page") / "page.html"
-    ladder_page.write(path, fit(results), results, [folder / "nowhere", folder], ["a note <i>"])
+    ladder_page.write(path, rate(results), results, [folder / "nowhere", folder], ["a note <i>"])
     return path.read_text()
 
 
@@ -161,13 +161,13 @@ def test_a_game_that_is_not_the_recorded_one_is_refused(played):
 
 def test_without_games_there_is_still_a_page(played, tmp_path):
     _, results, _ = played
-    ladder_page.write(tmp_path / "page.html", fit(results), results, [tmp_path])
+    ladder_page.write(tmp_path / "page.html", rate(results), results, [tmp_path])
     text = (tmp_path / "page.html").read_text()
     Reader(text)
     assert "None of these games were saved" in text
     assert "<script" not in text
     with pytest.raises(UsageError, match="cannot write"):
-        ladder_page.write(tmp_path / "page.html" / "below", fit(results), results, [])
+        ladder_page.write(tmp_path / "page.html" / "below", rate(results), results, [])
 
 
 def test_a_tournament_saves_what_its_page_needs(tmp_path, monkeypatch):

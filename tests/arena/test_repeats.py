@@ -103,7 +103,7 @@ def test_an_opening_that_an_agent_would_have_played_makes_no_new_game(short, tmp
     kept = records.once(reversed(last.results))
     assert sorted(pair.number for pair in kept) == [0, 2], "the lower number stays, whatever the order"
     assert sum(play.outcomes()) == 2
-    assert elo.fit(last.results).pairs == 2
+    assert elo.rate(last.results).pairs == 2
     assert int(five(last.results, QUIET[0]).sum()) == 2
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from jaxgo.arena.elo import fit
+from jaxgo.arena.elo import rate
 from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError
 from jaxgo.ui import tables as report
@@ -27,7 +27,7 @@ def pool(*matches):
 
 @pytest.fixture(scope="module")
 def table():
-    return fit(pool(("[red]<b>", "uct:400", 9, 4, 2), ("uct:400", "random", 12, 3, 1)), anchor=("random", 0.0))
+    return rate(pool(("[red]<b>", "uct:400", 9, 4, 2), ("uct:400", "random", 12, 3, 1)), anchor=("random", 0.0))
 
 
 def printed(table, width=120):
@@ -54,7 +54,7 @@ def test_the_table_says_everything(table):
 def test_a_terminal_of_80_columns_holds_a_long_name_in_one_line():
     name = "gumbel:64@runs/connect4-cpu/12"
     lines = printed(
-        fit(pool((name, "uct:400,c=1.4", 9, 4, 2), ("uct:400,c=1.4", "random", 12, 3, 1)), "random"), width=80
+        rate(pool((name, "uct:400,c=1.4", 9, 4, 2), ("uct:400,c=1.4", "random", 12, 3, 1)), "random"), width=80
     )
     for agent in (name, "uct:400,c=1.4", "random"):
         assert sum(agent in line for line in lines.splitlines()[:8]) == 1
@@ -84,7 +84,7 @@ def test_cross_table(table):
     assert report.cell(table, random, uct) == "8/38"
     assert report.cell(table, uct, uct) == ""
     assert " 79 " in printed(table)
-    many = fit([PairResult("go9", f"a{i}", f"a{i + 1}", 0.5, 0.5, id=str(i)) for i in range(30)])
+    many = rate([PairResult("go9", f"a{i}", f"a{i + 1}", 0.5, 0.5, id=str(i)) for i in range(30)])
     assert "the best 16 of 31" in report.cross(many).title
 
 
@@ -95,7 +95,7 @@ def test_json_is_plain_and_whole(table):
     assert data["agents"][0]["error95"] == pytest.approx(table.rating(table.agents[0]).error)
     np.testing.assert_allclose(data["covariance"], table.covariance)
     assert data["anchor"] == "random"
-    assert json.dumps(report.to_json(fit([])), allow_nan=False)
+    assert json.dumps(report.to_json(rate([])), allow_nan=False)
 
 
 def test_ladder_is_an_svg_that_shows_all(table, tmp_path):
@@ -113,7 +113,7 @@ def test_ladder_is_an_svg_that_shows_all(table, tmp_path):
 
 
 def test_pools_are_apart(tmp_path):
-    table = fit(pool(("a", "b", 1, 1, 1), ("c", "d", 2, 1, 0)))
+    table = rate(pool(("a", "b", 1, 1, 1), ("c", "d", 2, 1, 0)))
     assert [row.rank for row in report.rows(table)] == [1, 2, 1, 2]
     assert report.rows(table)[1].above_next is None
     assert "2 pools that never met" in printed(table)
@@ -121,9 +121,9 @@ def test_pools_are_apart(tmp_path):
 
 
 def test_hardly_anything_can_be_printed():
-    assert "Ratings" in printed(fit([]))
-    assert ET.fromstring(report.ladder_svg(fit([]))) is not None
-    alone = fit([PairResult("go9", "a", "a", 1.0, 0.0, id="1")])
+    assert "Ratings" in printed(rate([]))
+    assert ET.fromstring(report.ladder_svg(rate([]))) is not None
+    alone = rate([PairResult("go9", "a", "a", 1.0, 0.0, id="1")])
     assert math.isnan(report.rows(alone)[0].score)
     assert "a" in printed(alone)
 

@@ -63,7 +63,7 @@ def test_gains_are_what_the_covariance_loses():
         *pairs("q", "r", 2.0, 1.0, 0.0, 1.0),
         *pairs("r", "s", 1.0, 0.5, 2.0, 0.0, 1.0, 1.0, 1.5, 0.5),
     ]
-    table = elo.fit(results)
+    table = elo.rate(results)
     found = gains(table, NAMES, 3)
     order = [table.index(name) for name in NAMES]
     covariance, ratings = table.covariance[np.ix_(order, order)], table.elo[order]
@@ -80,7 +80,7 @@ def test_gains_are_what_the_covariance_loses():
 
 def test_play_stops_at_the_wanted_precision():
     results = pairs("p", "q", *[1.0, 1.5, 0.5] * 60)
-    table = elo.fit(results)
+    table = elo.rate(results)
     error = table.rating("p").error
     played = {(0, 1): 180}
     assert not Schedule("round-robin", 500, until=error * 1.01).round(played, table, ("p", "q"), 32)
@@ -94,7 +94,7 @@ def test_play_stops_at_the_wanted_precision():
 def test_informative_games_go_where_they_help():
     """Three agents, two of them known well: the third one plays."""
     results = [*pairs("p", "q", *[1.0, 1.5, 0.5] * 40), *pairs("q", "r", 1.0, 0.5)]
-    table = elo.fit(results)
+    table = elo.rate(results)
     plan = Schedule("informative", 500, until=5.0).round({(0, 1): 120, (1, 2): 2}, table, ("p", "q", "r"), 8)
     ((match, count),) = plan.items()
     assert 2 in match
@@ -112,7 +112,7 @@ def played_out(plan: Schedule, truth: dict[str, float], seed: int, chunk: int = 
             for won in rng.binomial(1, chance, (count, 2)).tolist():
                 results.append(PairResult("go9", names[a], names[b], float(won[0]), float(won[1]), str(len(results))))
             played[a, b] = played.get((a, b), 0) + count
-        table = elo.fit(results)
+        table = elo.rate(results)
     return played, table
 
 

@@ -67,7 +67,7 @@ def test_every_match_is_played_in_full(whole):
         assert pair.versions
     for match in (("greedy", "random"), ("flat:4", "random"), ("flat:4", "greedy")):
         assert sorted(p.number for p in pairs if {p.a, p.b} == set(match)) == list(range(14))
-    table = elo.fit(pairs)
+    table = elo.rate(pairs)
     assert table.agents[0] == "flat:4"
 
 

@@ -66,8 +66,8 @@ def test_two_players_of_one_name_are_rated_apart():
             for n in range(count)
         ]
 
-    table = elo.fit([*pairs(20, 1.0, "first"), *pairs(20, 0.5, "second"), *pairs(20, 0.5, "")])
+    table = elo.rate([*pairs(20, 1.0, "first"), *pairs(20, 0.5, "second"), *pairs(20, 0.5, "")])
     assert set(table.agents) == {"uct:8", "random", "uct:8 #first"}
     assert table.rating("uct:8 #first").value > table.rating("uct:8").value + 50
     assert any("uct:8 has been several players" in note for note in table.notes)
-    assert not any("several" in note for note in elo.fit(pairs(20, 1.0, "first")).notes)
+    assert not any("several" in note for note in elo.rate(pairs(20, 1.0, "first")).notes)
