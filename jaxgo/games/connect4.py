@@ -6,6 +6,7 @@ or less.
 """
 
 import dataclasses
+import functools
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -26,6 +27,18 @@ class ConnectFourState(NamedTuple):
     to_play: Int8[Array, ""]
     ply: Int16[Array, ""]
     winner: Int8[Array, ""]  # 0 nobody yet, 1 or 2
+
+
+@functools.cache
+def lines(width: int, height: int, k: int) -> np.ndarray:
+    """`uint32[n, words]`: every k cells in a straight line."""
+    found = []
+    for x, y in np.ndindex(width, height):
+        for dx, dy in ((1, 0), (0, 1), (1, 1), (1, -1)):
+            cells = [(x + i * dx, y + i * dy) for i in range(k)]
+            if all(0 <= column < width and 0 <= row < height for column, row in cells):
+                found.append(Stacks(width, height, spare=1).mask(cells))
+    return np.stack(found)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +133,10 @@ class ConnectFour(Game[ConnectFourState]):
 
     def hash(self, state: ConnectFourState) -> UInt32[Array, "2"]:
         return zobrist.of_words(jnp.append(state.stones.reshape(-1), state.to_play.astype(jnp.uint32)))
+
+    def heuristic(self, state: ConnectFourState) -> Float32[Array, ""]:
+        """Lines of k cells that only one seat has discs in."""
+        return stacks.lead(state.stones[0], state.stones[1], lines(self.width, self.height, self.k))
 
     def symmetries(self) -> board.Symmetries:
         across = np.arange(self.width, dtype=np.int32)

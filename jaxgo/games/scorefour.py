@@ -8,6 +8,7 @@ import functools
 import itertools
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
@@ -100,6 +101,21 @@ class ScoreFour(Game[ScoreFourState]):
 
     def hash(self, state: ScoreFourState) -> UInt32[Array, "2"]:
         return zobrist.of_words(jnp.append(state.stones.reshape(-1), state.to_play.astype(jnp.uint32)))
+
+    def heuristic(self, state: ScoreFourState) -> Float32[Array, ""]:
+        """Lines that only one seat has stones in."""
+        return stacks.lead(state.stones[0], state.stones[1], lines())
+
+    def move_weights(self, state: ScoreFourState) -> Float32[Array, " A"]:
+        """A stone is worth what stands in the lines through its cell, by 1, 4, 16; the fourth makes it win or stop."""
+        own, other = state.stones[0], state.stones[1]
+        cells = jax.vmap(lambda a: PEGS.landing(own | other, a))(jnp.arange(SIDE * SIDE))
+        through = jax.vmap(lambda cell: stacks.holds_any(cell, lines()))(cells)
+        worth = jnp.array([1.0, 4.0, 16.0, 1000.0, 0.0], jnp.float32)
+        blocks = jnp.array([0.0, 2.0, 8.0, 300.0, 0.0], jnp.float32)
+        mine = jnp.where(stacks.holds_any(other, lines()), 0.0, worth[stacks.open_lines(own, other, lines())])
+        theirs = blocks[stacks.open_lines(other, own, lines())]
+        return 1.0 + jnp.where(through, (mine + theirs)[None], 0.0).sum(axis=1)
 
     def symmetries(self) -> board.Symmetries:
         return board.of_cell_actions(board.symmetries(SIDE, SIDE))

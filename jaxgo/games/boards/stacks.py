@@ -7,9 +7,10 @@ no heights are kept. Several stacks share a word; none is cut by the end of one.
 import dataclasses
 from collections.abc import Iterable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int8, Shaped, UInt32
+from jaxtyping import Array, Bool, Float32, Int8, Int32, Shaped, UInt32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Action
@@ -88,6 +89,23 @@ def holds_all(words: UInt32[Array, " words"], masks: np.ndarray) -> Bool[Array, 
     for i in range(masks.shape[1]):
         missing |= ~words[i] & jnp.asarray(masks[:, i])
     return missing == 0
+
+
+def open_lines(own: UInt32[Array, " words"], other: UInt32[Array, " words"], masks: np.ndarray) -> Int32[Array, " n"]:
+    """How many stones are in each of the lines `uint32[n, words]`; 0 where the other seat has one, too."""
+    stones = jnp.zeros(len(masks), jnp.int32)
+    for i in range(masks.shape[1]):
+        stones += jax.lax.population_count(own[i] & jnp.asarray(masks[:, i])).astype(jnp.int32)
+    return jnp.where(holds_any(other, masks), 0, stones)
+
+
+def lead(own: UInt32[Array, " words"], other: UInt32[Array, " words"], masks: np.ndarray) -> Float32[Array, ""]:
+    """The worth of all open lines less that of the other seat's, in [-1, 1]: each stone more is worth four times."""
+    sums = [
+        jnp.where(count > 0, jnp.int32(4) ** jnp.minimum(count - 1, 8), 0).sum(dtype=jnp.int32)
+        for count in (open_lines(own, other, masks), open_lines(other, own, masks))
+    ]
+    return jnp.tanh((sums[0] - sums[1]).astype(jnp.float32) / 40)
 
 
 def codes(

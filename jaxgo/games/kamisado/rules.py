@@ -31,6 +31,7 @@ from jaxgo.games.kamisado.towers import (
     SIDE,
     TOWERS,
     KamisadoState,
+    Reach,
     colours,
     end_round,
     give_way,
@@ -196,6 +197,26 @@ class Kamisado(Game[KamisadoState]):
         words = jax.lax.bitcast_convert_type(quads, jnp.uint32)
         return zobrist.of_words(jnp.append(words, state.passed))
 
+    def heuristic(self, state: KamisadoState) -> Float32[Array, ""]:
+        """Towers with a free way home, less the other seat's."""
+        own, enemy = (_runners(reach(state, seat)) for seat in (state.to_play, jnp.int8(1) - state.to_play))
+        lead = own.sum(dtype=jnp.int32) - enemy.sum(dtype=jnp.int32)
+        return lead.astype(jnp.float32) / 16
+
+    def move_weights(self, state: KamisadoState) -> Float32[Array, " A"]:
+        """Home before all else; never, if it can be helped, onto the colour of a tower that then goes home."""
+        can, seat = reach(state, state.to_play), state.to_play
+        danger = _runners(reach(state, jnp.int8(1) - seat))
+        own, _ = sides(state.towers, seat)
+        action = np.arange(MOVES)
+        tower, way, distance = action // 21, action % 21 // 7, action % 7 + 1
+        up = jnp.where(seat == 0, -SIDE, SIDE)
+        target = own.astype(jnp.int32)[tower] + distance * (up + np.where(way == 0, 0, 2 * way - 3))
+        colour = jnp.asarray(colours())[jnp.clip(target, 0, CELLS - 1)]
+        home = distance == can.home.astype(jnp.int32)[tower]
+        weights = jnp.where(home, 1000.0, jnp.where(danger[colour], 0.01, 1.0)).astype(jnp.float32)
+        return jnp.concatenate([weights, jnp.ones(self.num_actions - MOVES, jnp.float32)])
+
     def symmetries(self) -> board.Symmetries:
         """The mirror, which exchanges colour k and 7 - k; the half turn, which exchanges the seats; and both."""
         grid = np.arange(CELLS, dtype=np.int32).reshape(SIDE, SIDE)
@@ -235,3 +256,8 @@ class Kamisado(Game[KamisadoState]):
             return ("pass", "fill-left", "fill-right")[action - PASS]
         tower, rest = divmod(action, 21)
         return f"{NAMES[tower]}-{WAYS[rest // REACH]}-{rest % REACH + 1}"
+
+
+def _runners(can: Reach) -> Bool[Array, " 8"]:
+    """The towers with a free way to the far row."""
+    return (can.far >= can.home[:, None]).any(axis=1) & (can.home > 0)

@@ -1,0 +1,165 @@
+"""The classical engines: alpha-beta beside one lane and beside C, its tricks, proofs beside plain Python, threats.
+
+`uv run benchmarks/classical.py` prints ratios of one run; times mean little on a machine that has other work.
+"""
+
+import argparse
+import functools
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgo.evaluators import Heuristic
+from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.search import AlphaBeta, Model, threats
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "tests"))
+PLAIN = AlphaBeta(depth=4, breadth=12, deepening=False, pvs=False, ordering=True, table=0, threats=False)
+
+
+@functools.cache
+def positions(game: Gomoku, lanes: int, plies: int) -> Any:
+    """Games after moves drawn by the square root of their weights, so that fights begin."""
+    model = Model(game, Heuristic())
+
+    def walk(key: Any) -> Any:
+        position = model.start(key, lanes)
+        for ply in range(plies):
+            weights = jnp.log(jnp.minimum(jax.vmap(game.move_weights)(position.state), 1e4)) / 2
+            among = jnp.where(model.legal(position), weights, -jnp.inf)
+            action = jax.random.categorical(jax.random.fold_in(key, ply), among).astype(jnp.int32)
+            position = model.play(position, action)[0]
+        return position
+
+    return jax.jit(walk)(jax.random.key(1))
+
+
+def searched(search: AlphaBeta, game: Gomoku, root: Any) -> tuple[np.ndarray, int, float]:
+    """Values, nodes of all lanes and seconds of a whole search, compiled before."""
+    model, key = Model(game, Heuristic()), jax.random.key(0)
+    begin = jax.jit(lambda root: search.begin(model, (), key, root))
+    extend = jax.jit(lambda state, budget: search.extend(model, (), key, state, budget))
+    jax.block_until_ready(extend(begin(root), jnp.int32(1)))
+    state = begin(root)
+    began = time.perf_counter()
+    state = jax.block_until_ready(extend(state, jnp.int32(10**6)))
+    return np.asarray(state.value), int(state.done.sum()), time.perf_counter() - began
+
+
+def in_c(game: Gomoku, root: Any) -> tuple[np.ndarray, int, float]:
+    """The same search in C, on one core."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "alphabeta"
+        subprocess.run(["cc", "-O3", "-march=native", "-o", program, HERE / "alphabeta.c", "-lm"], check=True)
+        cells = np.asarray(jax.vmap(game.cells)(root.state), np.int8)
+        given = game._line_scores().astype(np.float32).tobytes() + cells.tobytes()
+        words = [program, str(PLAIN.depth), str(PLAIN.breadth), str(len(cells))]
+        out = subprocess.run(words, input=given, capture_output=True, check=True).stdout.decode().split("\n")
+    nodes, seconds = out[len(cells)].split()
+    return np.array([float(line) for line in out[: len(cells)]]), int(nodes), float(seconds)
+
+
+def alpha_beta(lanes: int) -> None:
+    game = Gomoku(15)
+    root = positions(game, lanes, 10)
+    first = jax.tree.map(lambda x: x[:1], root)
+    value, nodes, seconds = searched(PLAIN, game, root)
+    alone = searched(PLAIN, game, first)
+    theirs, their_nodes, their_seconds = in_c(game, root)
+    rate, one, other = nodes / seconds, alone[1] / alone[2], their_nodes / their_seconds
+    print(f"alpha-beta, 15x15, depth 4, breadth 12: {rate:,.0f} nodes/s in {lanes} lanes, {one:,.0f} in one")
+    print(f"  ratio to one lane {rate / one:.1f}; to C on one core ({other:,.0f} nodes/s) {rate / other:.2f}")
+    same = np.isclose(value, theirs, atol=1e-3).mean()
+    print(f"  nodes {nodes:,}, in C {their_nodes:,}; the same value in {same:.1%} of positions")
+
+
+def tricks(lanes: int) -> None:
+    game = Gomoku(15)
+    root = positions(game, lanes, 10)
+    whole = {"depth": 6, "breadth": 8, "threats": False}
+    found = {
+        "none": AlphaBeta(deepening=False, pvs=False, ordering=False, table=0, **whole),
+        "ordering and table, direct": AlphaBeta(deepening=False, table=14, **whole),
+        "all, deepening": AlphaBeta(table=14, **whole),
+        "all, with threats": AlphaBeta(table=14, **{**whole, "threats": True}),
+    }
+    nodes = {name: searched(search, game, root)[1] for name, search in found.items()}
+    print(f"nodes at depth 6, breadth 8, {lanes} positions")
+    for name, count in nodes.items():
+        print(f"  {name:28} {count:12,}  {nodes['none'] / count:6.1f} times fewer")
+
+
+def proofs(lanes: int, rules: str) -> None:
+    from reference import fours
+    from reference.gomoku import Gomoku as Reference
+
+    game, most, depth = Gomoku(15, rules), 2000, 15
+    root = positions(game, lanes, 30)
+
+    def run(states: Any) -> Any:
+        live = ~jax.vmap(game.over)(states)
+        prover = threats.begin(game, states, jax.vmap(game.legal)(states) & live[:, None], live, depth)
+        return threats.go_on(game, prover, jnp.full(lanes, most, jnp.int32)), live
+
+    program = jax.jit(run)
+    jax.block_until_ready(program(root.state))
+    began = time.perf_counter()
+    prover, live = jax.block_until_ready(program(root.state))
+    seconds = time.perf_counter() - began
+    reference, agree, asked, began = Reference(15, rules), 0, 0, time.perf_counter()
+    won, sure = np.asarray(prover.won), np.asarray(prover.ended & live)
+    for cells, seat, ours, known in zip(
+        np.asarray(jax.vmap(game.cells)(root.state)), np.asarray(root.state.to_play), won, sure, strict=True
+    ):
+        text, budget = "".join(".XO"[c] for c in cells), [200]
+        if known and (line := fours.wins(reference, text, "XO"[seat], depth, budget), budget[0] >= 0)[1]:
+            asked, agree = asked + 1, agree + ((line is not None) == ours)
+    theirs = time.perf_counter() - began
+    print(
+        f"fours, 15x15 {rules}: {lanes / seconds:,.0f} positions/s, {won.sum()} of {live.sum()} won; plain Python",
+        end=" ",
+    )
+    print(f"{asked / theirs:,.0f} positions/s, agrees in {agree} of {asked}")
+
+
+def evaluations(lanes: int) -> None:
+    game = Gomoku(15)
+    states = positions(game, lanes, 10).state
+    for name in ("heuristic", "move_weights", "threats"):
+        program = jax.jit(jax.vmap(getattr(game, name)))
+        jax.block_until_ready(program(states))
+        taken = []
+        for _ in range(5):
+            began = time.perf_counter()
+            jax.block_until_ready(program(states))
+            taken.append(time.perf_counter() - began)
+        print(f"{name} of a board, 15x15: {lanes / min(taken):,.0f} a second")
+
+
+PARTS = {
+    "alphabeta": lambda lanes: alpha_beta(lanes),
+    "tricks": lambda lanes: tricks(min(lanes, 32)),
+    "proofs": lambda lanes: [proofs(lanes, rules) for rules in ("freestyle", "renju")],
+    "evaluations": lambda lanes: evaluations(4 * lanes),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--lanes", type=int, default=256)
+    args = parser.parse_args()
+    for part in args.parts:
+        PARTS[part](args.lanes)
+
+
+if __name__ == "__main__":
+    main()
