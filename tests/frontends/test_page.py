@@ -17,7 +17,7 @@ from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.table import Shared
 
 HOME = "http://localhost"
-QUICK = "uct:8,evaluator=uniform,solver=no"
+QUICK = "uct:8,solver=no,evaluator=uniform"
 WAIT = 60.0
 
 
@@ -200,6 +200,9 @@ REFUSED = [
     '{"do": "new", "game": "tictactoe", "options": {"__class__": "x"}}',
     '{"do": "new", "game": "tictactoe", "options": {"width": "99999999"}}',
     '{"do": "new", "game": "tictactoe", "options": [1]}',
+    '{"do": "new", "game": "examples/nim.py:Nim"}',
+    '{"do": "load", "text": "{\\"jaxgo\\": 1, \\"game\\": \\"examples/nim.py:Nim\\", \\"moves\\": []}"}',
+    '{"do": "seats", "players": ["", "examples.mine:Search"]}',
     '{"do": "undo", "count": 7}',
     '{"do": "redo"}',
     '{"do": "seats", "players": ["uct:8"]}',

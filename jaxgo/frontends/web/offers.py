@@ -5,12 +5,13 @@ a spec that holds anything like a path is refused before it is read.
 """
 
 import dataclasses
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.games import GAMES
 from jaxgo.system.weights import load_weights, shipped, weight_steps
 
@@ -39,13 +40,35 @@ class Offers:
         if "@" in rest:
             names = ", ".join(self.networks) or "none"
             raise UsageError(f"{spec!r} names a network that is not on offer here; these are: {names}")
-        if re.search(r"[/\\~\x00]|\.\.|:\s*[^\W\d]", rest) or re.search(r"\b(gtp|gomocup)\b", rest):
-            raise UsageError(f"{spec!r} names a file or a program, which a page may not")
+        # a colon is for a number of simulations; elsewhere it names a class in somebody's file
+        if re.search(r"[/\\~\x00]|\.\.|:(?!\s*\d)|\.[a-z_]", rest, re.I) or re.search(r"\b(gtp|gomocup)\b", rest):
+            raise UsageError(f"{spec!r} names a file, a class or a program, which a page may not")
         if any(
             float(number) > MOST_NUMBER for number in re.findall(r"=\s*([\d.]+(?:e\d+)?)", rest) if _is_number(number)
         ):
             raise UsageError(f"{spec!r} has an option above {MOST_NUMBER}, which a page may not give")
         return spec
+
+
+def check_game(name: str, own: str = "") -> str:
+    """The name, if it is that of a registered game, or of the one that the server was started with.
+
+    Elsewhere a game may be named by the file of its class, which is then run.
+    """
+    if name not in GAMES and name != own:
+        raise unknown_name("game", name[:80], GAMES)
+    return name
+
+
+def check_record(text: str) -> str:
+    """A game's file, if the game that it names is a registered one."""
+    if text.lstrip().startswith("{"):
+        try:
+            told = json.loads(text)
+        except (ValueError, RecursionError):
+            raise UsageError("the file is no whole JSON") from None
+        check_game(str(told.get("game", "")))
+    return text
 
 
 def find(folders: Sequence[Path]) -> Offers:

@@ -15,7 +15,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
-from jaxgo.frontends.web import drawing, protocol
+from jaxgo.frontends.web import drawing, offers, protocol
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.searches import Searches
 from jaxgo.games.names import name_of, read_game
@@ -34,8 +34,8 @@ Tell = Callable[[dict[str, Any]], None]
 class Shared:
     """What all visitors of a server share: what is on offer, whose search runs, what has been compiled."""
 
-    def __init__(self, offers: Offers, most_searches: int = 0, most_programs: int = 200) -> None:
-        self.offers, self.searches = offers, Searches(most_searches)
+    def __init__(self, on_offer: Offers, most_searches: int = 0, most_programs: int = 200) -> None:
+        self.offers, self.searches = on_offer, Searches(most_searches)
         self._programs: set[tuple[str, ...]] = set()
         self._most = most_programs
         self._lock = threading.Lock()
@@ -66,6 +66,7 @@ class Table:
         self._said = ""
         self._looked: tuple[str, int, bool] | None = None
         self._closed = False
+        self._warm = False  # whether lines of moves are compiled for this game
 
     # -- requests ----------------------------------------------------------------------------------------------
     def open(self) -> None:
@@ -99,7 +100,7 @@ class Table:
 
     # -- the game ----------------------------------------------------------------------------------------------
     def _do_new(self, request: protocol.New) -> None:
-        name, options = request.game or self.name, request.options
+        name, options = offers.check_game(request.game or self.name, self.name), request.options
         if not request.game and not options:
             options = self.options
         if (name, options) != (self.name, self.options):
@@ -340,7 +341,7 @@ class Table:
         self._tell({"tell": "file", "name": name, "type": TYPES[request.kind], "text": text})
 
     def _do_load(self, request: protocol.Load) -> None:
-        record = formats.read(request.text)
+        record = formats.read(offers.check_record(request.text))
         name, options = name_of(record.game)
         self.shared.admit("game", name, *sorted(f"{k}={v}" for k, v in options.items()))
         board = boards.of_record(record)
@@ -353,6 +354,7 @@ class Table:
 
     # -- what the page is told ---------------------------------------------------------------------------------
     def _tell_board(self) -> None:
+        self._warm = False
         game, view = self.session.game, self.session.view
         offered = self.shared.offers.players(self.name)
         told = {"game": self.name, "options": self.options, "players": offered, "number": self.session.number}
@@ -387,6 +389,9 @@ class Table:
                 "status": self._said,
             }
         )
+        if not self._warm and not shown.over:  # before a search is shown, which would wait for this to compile
+            self._warm = True
+            drawing.ghosts(shown.game, shown.now.position.state, [shown.game.action_name(shown.legal()[0])])
 
     def _status(self) -> str:
         shown, state = self.session.board, self.session.state

@@ -28,7 +28,7 @@ export class Board {
     const [width, height] = board.size;
     this.cursor = board.at.findIndex((place) => place !== null);
     this.layers = Object.fromEntries(
-      ["board", "pieces", "heat", "last", "ghosts", "targets", "hits", "cursor"].map((name) => [name, draw("g", { class: name })]),
+      ["board", "pieces", "last", "ghosts", "heat", "targets", "hits", "cursor"].map((name) => [name, draw("g", { class: name })]),
     );
     this.flat = draw("svg", { class: "diagram flat", viewBox: `0 0 ${width} ${height}` },
       draw("rect", { class: "back", width, height, rx: 6 }), ...Object.values(this.layers));
