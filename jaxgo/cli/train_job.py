@@ -148,7 +148,9 @@ def _greet(console: Console, job: Job, resumed: bool) -> None:
     if not (budget.seconds or budget.iterations):
         minutes = ", without an end until Ctrl-C"
     where = f"{begun} {job.run} (jax {jax.__version__})"
-    words = f"{job.preset}: {job.config.game_name} on {devices.describe()}{minutes}, {where}"
+    game = job.config.game_name
+    name = game if job.preset == game else f"{job.preset}: {game}"
+    words = f"{name} on {devices.describe()}{minutes}, {where}"
     console.print(words, soft_wrap=True, highlight=False)
 
 
