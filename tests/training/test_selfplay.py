@@ -203,7 +203,10 @@ class Whole(Gumbel):
 
 
 def test_searches_that_cannot_be_resumed_play_and_are_no_fast_ones():
-    plies, _ = collected(Hashed(), Whole(simulations=3), games=4)
-    assert plies.full.all()
+    config = SelfplayConfig(games=4, steps=3)
+    player = Selfplay(Whole(simulations=3), Model(Road(), Hashed()), config)
+    state = jax.eval_shape(lambda key: player.begin(key, 4), jax.random.key(0))
+    _, plies, _ = jax.eval_shape(lambda state, key: player.collect((), state, key), state, jax.random.key(1))
+    assert plies.full.shape == (3, 4), "the search was given its whole budget, as a plain number"
     with pytest.raises(UsageError, match=r"whole runs whole searches only; set selfplay\.fast_simulations to 0"):
         Selfplay(Whole(simulations=3), Model(Road(), Hashed()), SelfplayConfig(fast_simulations=2))
