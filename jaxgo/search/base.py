@@ -210,6 +210,12 @@ def playable(tree: Tree, edges: Edges) -> Bool[Array, "B A"]:
     return jnp.where(sound.any(axis=-1, keepdims=True), sound, edges.legal)
 
 
+def by_visits(visits: Float32[Array, "B A"], edges: Edges) -> Float32[Array, "B A"]:
+    """Scores by visits, and among equals by value, which never outweighs a visit."""
+    largest = jnp.maximum(jnp.abs(edges.q).max(axis=-1, keepdims=True), 1.0)
+    return visits + 0.25 * (edges.q / largest + 1.0)
+
+
 def facts(state: TreeState, edges: Edges) -> tuple[Bool[Array, "B A"], Bool[Array, " B"]]:
     """Which root moves, and which roots, have exact values in the real game, which may know more than the tree."""
     tree = state.tree

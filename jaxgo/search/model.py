@@ -13,6 +13,7 @@ from jaxgo.core.game import Game
 from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 from jaxgo.search.forcing import knows_threats
+from jaxgo.search.functions import Asked, Evaluate, Functions, Legal, Step
 from jaxgo.search.narrow import NOTHING, Narrowing
 
 # the logit of an illegal action: finite, so that a softmax over a position without legal actions is no NaN
@@ -54,6 +55,31 @@ class Model:
     evaluator: Evaluator
     platform: str = dataclasses.field(default_factory=jax.default_backend)  # cpu, gpu or tpu
     narrowing: Narrowing = NOTHING  # which moves a search looks at
+    best: float | None = None  # where moves pay on the way: the most that any state is worth, if that is known
+
+    @classmethod
+    def from_functions(
+        cls, step: Step, evaluate: Evaluate, num_actions: int, *, legal: Legal | None = None, best: float | None = None
+    ) -> "Model":
+        """An environment of one's own, real or learned, for `Gumbel`, `Puct` and `Uct`.
+
+        `step(state, action) -> (state, reward, discount)` moves one state, of any arrays. The sign law holds:
+        `value_before = reward + discount * value_after`, so a discount is negative where the mover changes, and 0 ends
+        the game. `evaluate(params, key, states) -> (logits, value)` judges a batch for the movers; `legal(state)` is a
+        mask. With `best`, the most that any state is worth, a move that reaches it closes a node for the solver.
+        """
+        return cls(Functions(step, num_actions, legal), Asked(evaluate), best=best)
+
+    @property
+    def pays(self) -> bool:
+        """Whether moves pay on the way, and not only the end of a game."""
+        return isinstance(self.game, Functions)
+
+    def positions(self, states: States) -> Position:
+        """Where games stand that begin at these states, a batch."""
+        if isinstance(self.game, Functions):
+            states = jax.vmap(self.game.at)(jax.tree.map(jnp.asarray, states))
+        return jax.vmap(functools.partial(play.resume, self.game))(states)
 
     def seen_by(self, search: Narrowing) -> "Model":
         """The same model, with the options of a search."""
@@ -72,7 +98,12 @@ class Model:
 
     def play(self, position: Position, action: Int32[Array, " B"]) -> tuple[Position, Transition]:
         """Moves every game by a legal action; finished games stand still."""
-        return jax.vmap(functools.partial(play.play, self.game))(position, action)
+        after, moved = jax.vmap(functools.partial(play.play, self.game))(position, action)
+        if self.pays:
+            live = ~self.over(position)
+            paid = after.state.reward, after.state.discount
+            moved = Transition(after.state, *(jnp.where(live, x, 0.0) for x in paid))
+        return after, moved
 
     def legal(self, position: Position) -> Bool[Array, "B A"]:
         """The exact legal actions of every game."""
@@ -143,7 +174,8 @@ class Model:
         if self.narrowing.breadth or self.narrowing.prune:
             among = self.narrowing.candidates(self.game, states, legal, logits)
             logits = jnp.where(among, jnp.maximum(logits, CANDIDATE), jnp.where(legal, UNLIKELY, ILLEGAL))
-        return Leaves(states, logits, value, over, states.to_play, finite | over)
+        paid = (states.reward, states.discount) if self.pays else (None, None)
+        return Leaves(states, logits, value, over, states.to_play, finite | over, *paid)
 
 
 def _for_first(seat: Int8[Array, " B"]) -> Float32[Array, " B"]:

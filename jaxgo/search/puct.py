@@ -14,7 +14,7 @@ from jaxgo.core import keys
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.search.bandit import Bandit, BanditState, Salt
-from jaxgo.search.base import SearchResult, Temperature, conclude, playable
+from jaxgo.search.base import SearchResult, Temperature, by_visits, conclude, playable
 from jaxgo.search.edges import Children, Edges, read_children, root_edges
 from jaxgo.search.model import ILLEGAL
 from jaxgo.search.tree import Spot
@@ -118,7 +118,7 @@ class Puct(Bandit):
         policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
         # most visits, then the better value
         among = playable(state.tree, edges) if self.solver else edges.legal
-        return conclude(state, key, among, weights + 0.25 * (edges.q + 1.0), policy, temperature)
+        return conclude(state, key, among, by_visits(weights, edges), policy, temperature)
 
     def _pruned(self, edges: Edges) -> Float32[Array, "B A"]:
         """Visits less the forced ones that PUCT itself would not have made, given the best move's final score."""

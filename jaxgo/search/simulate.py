@@ -82,4 +82,4 @@ def _finish(
     leaf = jnp.where(active, descent.leaf, 0)
     # after `fill` every leaf knows its value: fresh ones their judge's, proven ones the exact one
     tree = trees.backup(tree, descent, tree.value[trees.games_of(tree, leaf.shape[0]), leaf])
-    return trees.prove(tree, leaf, fresh) if solver else tree
+    return trees.prove(tree, leaf, fresh, model.best) if solver else tree

@@ -305,13 +305,15 @@ def _gains(
     return jnp.stack(gains[::-1], axis=1), result
 
 
-def prove(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"]) -> Tree:
+def prove(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], best: float | None = None) -> Tree:
     """Lets proven results of fresh leaves climb: a win for the mover, or all moves known, closes a node.
 
-    Where moves pay on the way, no single move is known to be the best, and only all moves together close a node.
+    Where moves pay on the way, a win is what reaches `best`; if that is not known, only all moves together close a
+    node.
     """
     beyond = tree.visits.shape[1]
     game = games_of(tree, leaf.shape[0])
+    most = 1.0 if tree.reward is None else jnp.inf if best is None else best
 
     def climb(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         value, proven, node, moving = carry
@@ -326,7 +328,7 @@ def prove(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"]) -> Tre
             worth = tree.reward[game[:, None], below] + tree.discount[game[:, None], below] * worth
         q = jnp.where(closed, worth, -jnp.inf).max(axis=-1)
         complete = (closed | (tree.logits[game, node] <= ILLEGAL)).all(axis=-1)
-        won = q >= 1.0 if tree.reward is None else jnp.zeros(q.shape, bool)  # where moves pay, 1 is no win
+        won = q >= most
         settled = moving & ~proven[game, node] & (won | complete)
         at = jnp.where(settled, node, beyond)
         value = value.at[game, at].set(q * sign, mode="drop")

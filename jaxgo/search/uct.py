@@ -12,7 +12,7 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.uniform import Uniform
 from jaxgo.search.bandit import Bandit, BanditState, Salt
-from jaxgo.search.base import Budget, SearchResult, Temperature, check_room, conclude, per_game, playable
+from jaxgo.search.base import Budget, SearchResult, Temperature, by_visits, check_room, conclude, per_game, playable
 from jaxgo.search.edges import LAST, Edges, read_edges, root_edges
 from jaxgo.search.model import CANDIDATE, Model
 from jaxgo.search.tree import Spot
@@ -72,9 +72,9 @@ class Uct(Bandit):
         weights = jnp.where(visits.sum(axis=-1, keepdims=True) > 0, visits, jax.nn.softmax(state.prior, axis=-1))
         policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
         if self.final == "value":
-            score = jnp.where(edges.visits > 0, edges.q, -2.0)
+            score = jnp.where(edges.visits > 0, edges.q, -jnp.inf)
         else:
-            score = weights + 0.25 * (edges.q + 1.0)
+            score = by_visits(weights, edges)
         among = playable(state.tree, edges) if self.solver else edges.legal
         return conclude(state, key, among, score, policy, temperature)
 

@@ -1,0 +1,134 @@
+"""An environment of one's own as two functions, for who wants jaxgo's searches without writing a game.
+
+The searches know games; `Functions` is one, as far as a tree of gumbel, puct or uct asks. What a move paid lies in the
+state, and `Model` gives it to the tree.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, NoReturn
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+
+Step = Callable[[Any, Array], tuple[Any, Any, Any]]  # state, action -> state, reward, discount; of one state
+Evaluate = Callable[[Params, Array, Any], tuple[Any, Any]]  # params, key, states -> logits, value; of a batch
+Legal = Callable[[Any], Array]  # state -> mask of one state
+DEEP = 2**15 - 1  # no walk is longer; trees end sooner
+
+
+class Moved(NamedTuple):
+    """A state of the environment, and what the move to it paid."""
+
+    state: Any
+    to_play: Int8[Array, ""]  # always 0: discounts tell who moves
+    ply: Int16[Array, ""]
+    reward: Float32[Array, ""]
+    discount: Float32[Array, ""]
+
+
+@dataclasses.dataclass(frozen=True)
+class Functions(Game[Moved]):
+    """A game of what a tree needs: moves, legal moves, and whether it is over, which a discount of 0 says."""
+
+    of_step: Step
+    actions: int
+    of_legal: Legal | None = None
+
+    pieces: ClassVar[tuple[Piece, ...]] = (EMPTY,)
+    players: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if self.actions < 1:
+            raise UsageError(f"an environment needs at least 1 action, not {self.actions}")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return 1, 1
+
+    @property
+    def num_actions(self) -> int:
+        return self.actions
+
+    @property
+    def max_plies(self) -> int:
+        return DEEP
+
+    def at(self, state: Any) -> Moved:
+        """A state that nothing has been paid for yet."""
+        return Moved(state, jnp.int8(0), jnp.int16(0), jnp.float32(0), jnp.float32(1))
+
+    def legal(self, state: Moved) -> Bool[Array, " A"]:
+        if self.of_legal is None:
+            return jnp.ones(self.actions, bool)
+        legal = self.of_legal(state.state)
+        if jnp.shape(legal) != (self.actions,):
+            raise UsageError(f"legal gave the shape {jnp.shape(legal)}, where ({self.actions},) is needed")
+        return jnp.asarray(legal, bool)
+
+    def step(self, state: Moved, action: Action) -> Moved:
+        found = self.of_step(state.state, action)
+        if not isinstance(found, tuple) or len(found) != 3:
+            raise UsageError("step must give three things: the next state, the reward and the discount")
+        after, reward, discount = found
+        old, new = (jax.tree.map(lambda x: (jnp.shape(x), jnp.result_type(x)), x) for x in (state.state, after))
+        if old != new:
+            raise UsageError(f"step gave a state of shapes and types {new}, where it took one of {old}")
+        if jnp.shape(reward) or jnp.shape(discount):
+            raise UsageError(
+                f"step gave a reward of shape {jnp.shape(reward)} and a discount of shape {jnp.shape(discount)}; "
+                "it sees one state, so both are plain numbers"
+            )
+        paid = jnp.asarray(reward, jnp.float32), jnp.asarray(discount, jnp.float32)
+        return Moved(after, state.to_play, state.ply + jnp.int16(1), *paid)
+
+    def over(self, state: Moved) -> Bool[Array, ""]:
+        return state.discount == 0
+
+    def returns(self, state: Moved) -> Float32[Array, " P"]:
+        return jnp.zeros(self.players)  # what the end paid came with the move to it
+
+    # -- what only games have
+    def init(self, key: Array) -> Moved:
+        _refuse("no start of its own: begin at states of yours, by model.positions(states)")
+
+    def observe(self, state: Moved) -> Float32[Array, "1 1 1"]:
+        _refuse("no planes: its evaluate sees its states")
+
+    def cells(self, state: Moved) -> Int8[Array, " 1"]:
+        _refuse("no picture")
+
+    def hash(self, state: Moved) -> UInt32[Array, "2"]:
+        _refuse("no keys of positions: search it by gumbel, puct or uct")
+
+    def move_weights(self, state: Moved) -> Float32[Array, " A"]:
+        _refuse("no move weights: search it by gumbel, puct or uct, and by its own evaluate")
+
+
+def _refuse(what: str) -> NoReturn:
+    raise UsageError(f"an environment of functions has {what}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked(Evaluator):
+    """Asks a function of the user."""
+
+    evaluate: Evaluate
+
+    def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
+        found = self.evaluate(params, key, states.state)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise UsageError("evaluate must give two things: logits over the actions and values")
+        logits, value = (jnp.asarray(x, jnp.float32) for x in found)
+        games = states.ply.shape[0]
+        if logits.shape != (games, game.num_actions) or value.shape != (games,):
+            raise UsageError(
+                f"evaluate gave logits of shape {logits.shape} and values of shape {value.shape} for {games} states; "
+                f"({games}, {game.num_actions}) and ({games},) are needed"
+            )
+        return Evaluation(logits, value)

@@ -1,0 +1,193 @@
+"""Searches on environments of two functions: exact values, mctx's numbers where moves pay, reuse, refusals."""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.search import AlphaBeta, Flat, Gumbel, Model, Puct, Uct
+from jaxgo.search import mctx as dropin
+from jaxgo.search.think import Limit, Thinker
+
+COINS = np.array([[3, 9, 1, 2, 7, 4], [1, 2, 9, 2, 1, 1], [2, 8, 3, 1, 1, 3], [4, 4, 4, 4, 4, 4]])
+KEY = jax.random.key(0)
+
+
+class Row(NamedTuple):
+    coins: Any
+    low: Any
+    high: Any
+
+
+def take(row, action):
+    """Coins from either end, two players in turns; the reward is a tenth of the coin."""
+    reward = jnp.where(action == 0, row.coins[row.low], row.coins[row.high]) / 10
+    after = row._replace(low=row.low + (action == 0), high=row.high - (action == 1))
+    return after, reward, jnp.where(after.low > after.high, 0.0, -1.0)
+
+
+def even(params, key, rows):
+    return jnp.zeros((rows.low.shape[0], 2)), jnp.zeros(rows.low.shape[0])
+
+
+def exact(coins):
+    if not len(coins):
+        return 0
+    return max(coins[0] - exact(coins[1:]), coins[-1] - exact(coins[:-1]))
+
+
+MODEL = Model.from_functions(take, even, 2)
+
+
+def rows():
+    games, length = COINS.shape
+    return MODEL.positions(Row(jnp.array(COINS), jnp.zeros(games, jnp.int32), jnp.full(games, length - 1, jnp.int32)))
+
+
+@pytest.mark.parametrize("search", [Puct(simulations=300, c_init=6.0), Uct(simulations=300, parallel_leaves=2)])
+def test_the_solver_finds_exact_values_where_moves_pay(search):
+    short = COINS[:, :4]
+    games = len(short)
+    row = Row(jnp.array(short), jnp.zeros(games, jnp.int32), jnp.full(games, 3, jnp.int32))
+    result = jax.jit(lambda position: search.run(MODEL, (), KEY, position))(MODEL.positions(row))
+    sides = np.array([[c[0] - exact(c[1:].tolist()), c[-1] - exact(c[:-1].tolist())] for c in short])
+    np.testing.assert_allclose(np.where(result.proven, 10 * result.q, sides), sides, atol=1e-4)
+    assert result.solved.all()
+    np.testing.assert_allclose(10 * result.value, sides.max(axis=-1), atol=1e-4)
+    np.testing.assert_array_equal(sides[np.arange(games), result.action], sides.max(axis=-1))
+
+
+def test_games_go_on_by_the_functions_and_trees_are_kept():
+    search = Puct(simulations=40, solver=False)
+    position = rows()
+    state = search.extend(MODEL, (), KEY, search.begin(MODEL, (), KEY, position), 40)
+    action = search.result(KEY, state).action
+    kept = np.asarray(state.tree.visits)[np.arange(4), np.asarray(state.tree.child)[np.arange(4), 0, action]]
+    after, moved = MODEL.play(position, action)
+    np.testing.assert_allclose(10 * moved.reward, np.where(action == 0, COINS[:, 0], COINS[:, -1]), rtol=1e-6)
+    assert (moved.discount == -1).all()
+    state = search.follow(MODEL, (), KEY, state, action, after)
+    np.testing.assert_array_equal(state.tree.visits[:, 0], kept)
+    # the values of the kept nodes are still those of what lies below them: one row has one mean, by hand
+    again = search.extend(MODEL, (), KEY, state, 3)
+    np.testing.assert_array_equal(again.tree.visits[:, 0], kept + 3)
+    result = search.result(KEY, again)
+    means = (result.visits * result.q).sum(axis=-1) / again.tree.visits[:, 0]  # the root's own first value is 0
+    np.testing.assert_allclose(result.value, means, atol=1e-5)
+    for _ in range(5):
+        after, moved = MODEL.play(after, jnp.zeros(4, jnp.int32))
+    assert MODEL.over(after).all()
+    assert (moved.discount == 0).all()
+    assert not MODEL.play(after, jnp.zeros(4, jnp.int32))[1].reward.any(), "what is over pays no more"
+
+
+def test_a_known_best_value_closes_nodes_at_once():
+    def race(place, action):
+        """One to three steps; who reaches the fourth step wins."""
+        after = place + action + 1
+        return after, jnp.where(after >= 4, 1.0, 0.0), jnp.where(after >= 4, 0.0, -1.0)
+
+    def evaluate(params, key, places):
+        return jnp.zeros((places.shape[0], 3)), jnp.zeros(places.shape[0])
+
+    solved = []
+    for best in (None, 1.0):
+        model = Model.from_functions(race, evaluate, 3, best=best)
+        search = Puct(simulations=9)
+        result = jax.jit(lambda p, m=model, s=search: s.run(m, (), KEY, p))(model.positions(jnp.array([2, 0])))
+        solved.append(result.solved.tolist())
+        assert result.action[0] in (1, 2)
+    assert solved == [[False, False], [True, True]]
+
+
+def words_of(state, count):
+    mixed = (state[:, None] + jnp.arange(count, dtype=jnp.uint32)[None]) * jnp.uint32(2654435761)
+    mixed = (mixed ^ (mixed >> 15)) * jnp.uint32(2246822519)
+    return ((mixed ^ (mixed >> 13)) >> 8).astype(jnp.float32) / 2**24
+
+
+def wander(state, action):
+    after = (state ^ (action.astype(jnp.uint32) + 1) * jnp.uint32(0x9E3779B9)) * jnp.uint32(747796405)
+    after = after ^ (after >> 16)
+    numbers = words_of(after[None], 2)[0]
+    return after, numbers[0] * 2 - 1, jnp.where(numbers[1] < 0.5, 0.97, -0.9)
+
+
+def judge(params, key, states):
+    numbers = words_of(states, 8)
+    return numbers[:, 3:] * 3, numbers[:, 2] * 2 - 1
+
+
+def test_puct_has_the_numbers_of_the_drop_in():
+    """The same model by two functions, and as mctx has it."""
+    states = jax.random.bits(KEY, (32,), jnp.uint32)
+    model, search = Model.from_functions(wander, judge, 5), Puct(simulations=60, solver=False)
+    ours = jax.jit(lambda position: search.run(model, (), KEY, position))(model.positions(states))
+
+    def recurrent_fn(params, key, action, states):
+        after, reward, discount = jax.vmap(wander)(states, action)
+        logits, value = judge((), key, after)
+        return dropin.RecurrentFnOutput(reward, discount, logits, value), after
+
+    root = dropin.RootFnOutput(*judge((), KEY, states), states)
+    policy = functools.partial(dropin.muzero_policy, dirichlet_fraction=0.0)
+    theirs = jax.jit(lambda root: policy((), KEY, root, recurrent_fn, 60).search_tree.summary())(root)
+    np.testing.assert_array_equal(ours.visits, theirs.visit_counts)
+    np.testing.assert_allclose(ours.q, theirs.qvalues, atol=1e-5)
+    np.testing.assert_allclose(ours.value, theirs.value, atol=1e-5)
+
+
+def test_the_most_visited_move_is_played_however_large_values_are():
+    def lottery(state, action):
+        return state + 1, jnp.where(action == 1, 900.0, 0.0) * jnp.where(state == 0, 1.0, 0.0), 1.0
+
+    def evaluate(params, key, states):
+        return jnp.broadcast_to(jnp.array([9.0, 0.0]), (1, 2)), jnp.zeros(1)
+
+    model = Model.from_functions(lottery, evaluate, 2)
+    search = Puct(simulations=4, fpu="even", c_init=1e6)
+    result = search.run(model, (), KEY, model.positions(jnp.zeros(1, jnp.int32)))
+    assert result.action[0] == result.visits[0].argmax() == 0
+
+
+def test_illegal_actions_are_left_alone_and_the_clock_works():
+    def legal(state):
+        return jnp.arange(5) != state % 5
+
+    model = Model.from_functions(wander, judge, 5, legal=legal)
+    states = jnp.arange(10, dtype=jnp.uint32)
+    thinker = Thinker(Gumbel(simulations=16), model, (), KEY)
+    thinker.begin(model.positions(states))
+    found = thinker.think(Limit(simulations=16)).result
+    visits = np.asarray(found.visits)
+    assert (visits[np.arange(10), np.arange(10) % 5] == 0).all()
+    assert (visits.sum(axis=-1) == 16).all()
+
+
+def test_nonsense_is_refused():
+    states = jnp.zeros(3, jnp.uint32)
+
+    def run(step=wander, evaluate=judge, search=Puct(simulations=2), **options):  # noqa: B008
+        model = Model.from_functions(step, evaluate, 5, **options)
+        search.run(model, (), KEY, model.positions(states))
+
+    for words, change in [
+        ("step must give three things", {"step": lambda s, a: (s, 0.0)}),
+        ("step gave a state of shapes", {"step": lambda s, a: (jnp.zeros(2), 0.0, 1.0)}),
+        ("both are plain numbers", {"step": lambda s, a: (s, jnp.zeros(2), 1.0)}),
+        ("evaluate must give two things", {"evaluate": lambda p, k, s: jnp.zeros(3)}),
+        ("evaluate gave logits of shape", {"evaluate": lambda p, k, s: (jnp.zeros((3, 4)), jnp.zeros(3))}),
+        ("legal gave the shape", {"legal": lambda s: jnp.ones(4, bool)}),
+        ("no move weights: search it by gumbel", {"search": Flat(simulations=2)}),
+        ("no keys of positions", {"search": AlphaBeta()}),
+    ]:
+        with pytest.raises(UsageError, match=words):
+            run(**change)
+    with pytest.raises(UsageError, match="no start of its own"):
+        MODEL.start(KEY, 2)
+    with pytest.raises(UsageError, match="at least 1 action"):
+        Model.from_functions(take, even, 0)
