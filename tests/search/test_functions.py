@@ -48,7 +48,7 @@ def rows():
     return MODEL.positions(Row(jnp.array(COINS), jnp.zeros(games, jnp.int32), jnp.full(games, length - 1, jnp.int32)))
 
 
-@pytest.mark.parametrize("search", [Puct(simulations=300, c_init=6.0), Uct(simulations=300, parallel_leaves=2)])
+@pytest.mark.parametrize("search", [Puct(simulations=300, c_init=6.0), Uct(simulations=300, c=8.0, parallel_leaves=2)])
 def test_the_solver_finds_exact_values_where_moves_pay(search):
     short = COINS[:, :4]
     games = len(short)
