@@ -28,6 +28,7 @@ ROOM_BYTES = 2**26  # of a tree, where the player's own simulations need no more
 MOST_NODES = 2**16
 MOST_BYTES = 2**31
 SHOW_EVERY = 0.1  # seconds between snapshots, or more where they are dear
+SHORT = 0.3  # seconds of a thought that is over before a large tree is cut to what is left of it
 SHARE = 5  # a snapshot may take one part in so many of the time
 
 
@@ -104,7 +105,8 @@ class Mind:
         self, job: Thinking, board: Board, limit: Limit | None, on_snapshot: OnSnapshot | None, detail: bool
     ) -> Thought:
         """Searches a live position until the limit, or until it is stopped."""
-        self._take_up(board)
+        short = limit is not None and limit.seconds is not None and limit.seconds < SHORT
+        self._take_up(board, keep=not short)
         due, began = 0.0, time.monotonic()
         snapshot: Snapshot | None = None
         search: Any = self._thinker.watch(limit)
@@ -121,11 +123,11 @@ class Mind:
             raise AssertionError("a search without a chunk")
         return self._thought(job, board, snapshot, detail, final=True)
 
-    def _take_up(self, board: Board) -> None:
+    def _take_up(self, board: Board, keep: bool) -> None:
         """The thinker stands at this board: by following the game where it went on from where it stood."""
         known, thinker = self._board, self._thinker
         self._board = None  # should something go wrong
-        if known is None or not _goes_on(known, board):
+        if known is None or not keep or not _goes_on(known, board):
             thinker.begin(_batch(board.now.position))
         else:
             for ply in range(len(known.actions), len(board.actions)):
