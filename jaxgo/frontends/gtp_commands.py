@@ -16,7 +16,6 @@ import jaxgo
 from jaxgo.core import play as rules
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.core.replay import status
 from jaxgo.frontends import board as boards
 from jaxgo.frontends import gtp_analysis as analysis
 from jaxgo.frontends.board import NOTHING
@@ -169,8 +168,10 @@ def get_rules(engine: GtpEngine, line: Line) -> str:
 
 
 def showboard(engine: GtpEngine, line: Line) -> str:
-    game, view = engine.game, engine.session.view
-    return f"\n{board_view.text(game, view.position.state)}\n{status(game, view.position)}"
+    view, result = engine.session.view, engine.session.result()
+    drawn = board_view.text(engine.game, view.position.state)
+    said = result.text if result else f"{('black', 'white')[view.seat]} to move"
+    return f"\n{drawn}\nply {int(view.position.state.ply)}: {said}"
 
 
 # -- moves -----------------------------------------------------------------------------------------------------------
