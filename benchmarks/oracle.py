@@ -1,0 +1,203 @@
+"""How often does a player keep the value of the position? Measured against the truth, by budget and by ply.
+
+uv run benchmarks/oracle.py                                           # the weights that jaxgo ships
+uv run benchmarks/oracle.py --player uct --budgets 64 400 1600
+uv run benchmarks/oracle.py --game dodgem3 --player gumbel,evaluator=rollout --budgets 16 64
+
+Positions are drawn by seed: from random moves, from moves that a policy draws, and from both mixed, a third each; no
+two are of one class, and each has a move that loses value, so that nothing is given away. `chance` is what a player
+scores who chooses blindly. Budget 0 is the policy alone.
+"""
+
+import dataclasses
+import functools
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import harness
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
+from jaxgo.evaluators import solved
+from jaxgo.games import make
+from jaxgo.games.connect4 import ConnectFour
+from jaxgo.players import Player, load_player
+from jaxgo.search import Greedy
+from jaxgo.search.base import SearchResult
+from jaxgo.solvers.connect4 import Solver
+from jaxgo.solvers.retrograde import solve_game
+
+KINDS = {"random": 1.0, "mixed": 0.5, "policy": 0.0}  # the share of random moves on the way to a position
+ILLEGAL = -2
+BANDS = 4  # parts of equal size, by ply
+Values = np.ndarray  # int8[B, A]: of each move to its mover; ILLEGAL where there is none
+
+
+@dataclasses.dataclass(frozen=True)
+class Oracle:
+    """Measure how often players keep the value of positions whose truth is known."""
+
+    game: str = "connect4"
+    """A game with exact truth: connect4, or any that `jaxgo solve` works out."""
+    player: tuple[str, ...] = ("gumbel@connect4-cpu", "puct@connect4-cpu")
+    """Who is asked, without a budget."""
+    budgets: tuple[int, ...] = (0, 16, 64, 400, 1600)
+    """Simulations; 0: the policy alone."""
+    positions: int = 1000
+    """Positions, at most; small games have fewer."""
+    first_ply: int = 8
+    """No position comes earlier (connect4: the truth of earlier ones takes long)."""
+    policy: str = ""
+    """Whose policy draws positions; empty: that of the first player."""
+    table: Path | None = None
+    """A table of `jaxgo solve GAME --out FILE`, instead of working the game out."""
+    seed: int = 0
+    """Of the positions."""
+    batch: int = 500
+    """Positions that are searched at once."""
+
+
+def drawn_position(model: Any, params: Any, key: Any, share: Any, ply: Any, plies: int) -> tuple[Position, Any]:
+    """Games played with so much chance up to a ply each, and whether they are still going on."""
+
+    def move(position: Position, at: Any) -> tuple[Position, None]:
+        number, key = at
+        judge, random, policy, mix = jax.random.split(key, 4)
+        legal = model.legal(position)
+        logits = model.evaluate(params, judge, position.state, legal).logits
+        chosen = jax.random.categorical(policy, logits)
+        anything = jax.random.categorical(random, jnp.where(legal, 0.0, -1e30))
+        action = jnp.where(jax.random.uniform(mix, share.shape) < share, anything, chosen).astype(jnp.int32)
+        after, _ = model.play(position, action)
+
+        def pick(new: Any, old: Any) -> Any:
+            return jnp.where((number < ply).reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+        return jax.tree.map(pick, after, position), None
+
+    position = model.start(key, share.shape[0])
+    steps = jnp.arange(plies), jax.random.split(jax.random.fold_in(key, 1), plies)
+    position, _ = jax.lax.scan(move, position, steps)
+    return position, ~model.over(position)
+
+
+def draw(game: Game[Any], player: Player, options: Oracle) -> Position:
+    """Distinct live positions, as many of each kind as there are."""
+    count, rng = 4 * options.positions, np.random.default_rng(options.seed)
+    last = min(game.max_plies - 1, options.first_ply + 60)
+    ply = rng.integers(min(options.first_ply, last), last + 1, count)
+    share = np.resize(list(KINDS.values()), count)
+    program = jax.jit(functools.partial(drawn_position, player.model, plies=last))
+    position, live = program(
+        player.params, jax.random.key(options.seed), jnp.asarray(share, jnp.float32), jnp.asarray(ply)
+    )
+    keys = solved.as_numbers(np.asarray(jax.jit(jax.vmap(game.class_key))(position.state)))
+    _, first = np.unique(keys, return_index=True)
+    live = np.asarray(live)
+    chosen = np.sort(first[live[first]])
+    return jax.tree.map(lambda x: jnp.asarray(np.asarray(x)[chosen]), position)
+
+
+def truth(game: Game[Any], options: Oracle) -> Callable[[Any], Values]:
+    """Tells what every move is worth, from a batch of states."""
+    if isinstance(game, ConnectFour):
+        return Solver(game).moves
+    table = solved.load(options.table)[0] if options.table else solve_game(game)
+    lookup = solved.on_device(table)
+
+    def ask(states: Any) -> Values:
+        here, below = jax.device_get(jax.jit(functools.partial(solved.judge, game))(lookup, states))
+        if not here.known.all():
+            raise UsageError(f"the table does not know all positions of {options.game}; solve it from the start")
+        legal = np.asarray(jax.jit(jax.vmap(game.legal))(states))
+        # what ends the game at once is not a position of its own in a table that was made from later ones
+        return np.where(legal, below.value, ILLEGAL).astype(np.int8)
+
+    return ask
+
+
+def answers(player: Player, most: int, options: Oracle) -> Callable[[int, Position], tuple[SearchResult, float]]:
+    """What the player does with a budget, and how long it took; one program serves all budgets."""
+    search = dataclasses.replace(player.search.quiet(), **({"nodes": most + 1} if player.search.nodes >= 0 else {}))
+
+    @jax.jit
+    def think(params: Any, key: Any, root: Position, budget: Any) -> SearchResult:
+        begin, extend, end = jax.random.split(key, 3)
+        state = search.begin(player.model, params, begin, root, budget)
+        return search.result(end, search.extend(player.model, params, extend, state, budget))
+
+    @jax.jit
+    def policy(params: Any, key: Any, root: Position) -> SearchResult:
+        return Greedy().run(player.model, params, key, root)
+
+    def run(budget: int, root: Position) -> tuple[SearchResult, float]:
+        began, parts, count = time.perf_counter(), [], root.state.ply.shape[0]
+        for begin in range(0, count, options.batch):
+            # the last batch is as large as the others
+            part = np.minimum(np.arange(begin, begin + options.batch), count - 1)
+            some = jax.tree.map(lambda x, part=part: x[part], root)
+            key = jax.random.fold_in(jax.random.key(options.seed), begin)
+            some_answers = (
+                think(player.params, key, some, jnp.int32(budget)) if budget else policy(player.params, key, some)
+            )
+            parts.append(jax.device_get(some_answers))
+        whole = jax.tree.map(lambda *x: np.concatenate(x)[:count], *parts)
+        return whole, time.perf_counter() - began
+
+    return run
+
+
+def report(spec: str, budget: int, result: SearchResult, values: Values, ply: np.ndarray, seconds: float) -> None:
+    best = values.max(axis=1)
+    kept = values[np.arange(len(best)), result.action] == best
+    bands = np.array_split(np.argsort(ply, kind="stable"), BANDS)
+    harness.report(
+        f"oracle/{spec}/{budget}",
+        positions=len(best),
+        kept=float(kept.mean()),
+        error_95=float(1.96 * np.sqrt(kept.mean() * (1 - kept.mean()) / len(best))),
+        chance=float(((values == best[:, None]).sum(axis=1) / (values > ILLEGAL).sum(axis=1)).mean()),
+        **{f"plies_{ply[band].min()}_to_{ply[band].max()}": float(kept[band].mean()) for band in bands},
+        proven=float(result.solved.mean()),
+        proven_wrongly=int((result.solved & (np.round(result.value) != best)).sum()),
+        squared_error=float(((result.value - best) ** 2).mean()),
+        seconds=seconds,
+    )
+
+
+def main() -> None:
+    options = tyro.cli(Oracle)
+    try:
+        game = make(options.game)
+        players = [load_player(spec, game) for spec in options.player]
+        drawer = load_player(options.policy, game) if options.policy else players[0]
+        position = draw(game, drawer, options)
+        began = time.perf_counter()
+        values = truth(game, options)(position.state)
+        seconds = time.perf_counter() - began
+        choice = ((values > ILLEGAL) & (values < values.max(axis=1, keepdims=True))).any(axis=1)
+        some = np.flatnonzero(choice)[: options.positions]
+        if not len(some):
+            raise UsageError(f"{options.game} has no position with a wrong move among those drawn; draw more of them")
+        position, values = jax.tree.map(lambda x: x[some], position), values[some]
+        ply = np.asarray(position.state.ply)
+        harness.report("oracle/truth", drawn=len(choice), with_a_choice=int(choice.sum()), seconds=seconds)
+        for spec, player in zip(options.player, players, strict=True):
+            ask = answers(player, max(options.budgets), options)
+            for budget in options.budgets:
+                result, spent = ask(budget, position)
+                report(spec, budget, result, values, ply, spent)
+    except UsageError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,378 @@
+"""Connect Four solved position by position: won, drawn or lost, by alpha-beta on the game's own words.
+
+A value is asked for by questions with yes or no: is it at least a draw, is it a win? Under such a question alpha-beta
+is a plain proof: a node says yes as soon as one child says no to the turned question. Many lanes prove at once, each
+with a stack of its own, over one table of what is proven. A lane without a position of its own helps with one that is
+still open, trying moves of equal promise in another order; what it proves, the others find in the table.
+
+The table is exact: where an answer lies and the 30 bits beside it are a reversible mixing of the whole position.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int32, UInt32
+
+from jaxgo.core.errors import UsageError
+from jaxgo.games.connect4 import ConnectFour
+
+OPEN, NO, YES = 0, 1, 2
+LINE = 4
+NIBBLE = 4  # bits of a column's promise in a word of the stack
+COLUMN_AT = 28  # where the word holds the column that was played
+SIDE_BITS = 30  # of a position, kept in the table; the others say where
+DRAW, WIN = 0, 1  # the questions: at least that much?
+
+Word = UInt32[Array, " L"]
+
+
+class Words(NamedTuple):
+    """A board of up to two words, all columns of seven bits or fewer."""
+
+    low: Any  # arrays, or numbers of numpy
+    high: Any
+
+    def __and__(self, other: "Words") -> "Words":
+        return Words(self.low & other.low, self.high & other.high)
+
+    def __or__(self, other: "Words") -> "Words":
+        return Words(self.low | other.low, self.high | other.high)
+
+    def __xor__(self, other: "Words") -> "Words":
+        return Words(self.low ^ other.low, self.high ^ other.high)
+
+    def any(self) -> Array:
+        return (self.low | self.high) != 0
+
+    def several(self) -> Array:
+        """Whether it holds more than one bit."""
+        one = (self.low & (self.low - 1)) | (self.high & (self.high - 1))
+        return (one != 0) | ((self.low != 0) & (self.high != 0))
+
+    def size(self) -> Array:
+        return jax.lax.population_count(self.low) + jax.lax.population_count(self.high)
+
+
+def _where(which: Array, a: Words, b: Words) -> Words:
+    return Words(jnp.where(which, a.low, b.low), jnp.where(which, a.high, b.high))
+
+
+class Board:
+    """The numbers of a board: what its words mean."""
+
+    def __init__(self, game: ConnectFour) -> None:
+        columns = game.columns
+        if game.k != LINE or columns.words > 2 or game.width > 7 or 3 * (columns.bits + 1) > self.low_bits(game):
+            raise UsageError("the solver of Connect Four knows four in a row on at most 7 columns of 6 cells")
+        self.width, self.height, self.bits, self.split = game.width, game.height, columns.bits, self.low_bits(game)
+        self.in_low = min(columns.per_word, game.width)
+        self.bottom = self._of([(column, 0) for column in range(self.width)])
+        self.full = self._of([(c, level) for c in range(self.width) for level in range(self.height)])
+        self.cells = self.width * self.height
+        self.order = sorted(range(self.width), key=lambda c: abs(2 * c + 1 - self.width))
+        self.low_mask = np.uint32((1 << self.split) - 1)
+
+    @staticmethod
+    def low_bits(game: ConnectFour) -> int:
+        return game.columns.per_word * game.columns.bits
+
+    def _of(self, cells: list[tuple[int, int]]) -> Words:
+        number = sum(1 << (column * self.bits + level) for column, level in cells)
+        return Words(np.uint32(number & ((1 << self.split) - 1)), np.uint32(number >> self.split))
+
+    @property
+    def columns(self) -> tuple[Words, Words]:
+        """The cells of every column, and its lowest one."""
+        cells = [self._of([(c, level) for level in range(self.height)]) for c in range(self.width)]
+        lowest = [self._of([(c, 0)]) for c in range(self.width)]
+        return tuple(Words(*(np.array(words) for words in zip(*each, strict=True))) for each in (cells, lowest))  # type: ignore[return-value]
+
+    def up(self, w: Words, by: int) -> Words:
+        spill = w.low >> np.uint32(self.split - by)
+        return Words((w.low << np.uint32(by)) & self.low_mask, (w.high << np.uint32(by)) | spill)
+
+    def down(self, w: Words, by: int) -> Words:
+        spill = (w.high << np.uint32(self.split - by)) & self.low_mask
+        return Words((w.low >> np.uint32(by)) | spill, w.high >> np.uint32(by))
+
+    def landing(self, mask: Words) -> Words:
+        """The cells where a disc comes to rest, one for each column with room."""
+        return Words(mask.low + self.bottom.low, mask.high + self.bottom.high) & self.full
+
+    def winning(self, own: Words, mask: Words) -> Words:
+        """The empty cells that complete a line."""
+        one, two, three = self.up(own, 1), self.up(own, 2), self.up(own, 3)
+        found = one & two & three
+        for step in (self.bits - 1, self.bits, self.bits + 1):
+            a, b = self.up(own, step), self.up(own, 2 * step)
+            c, d = self.down(own, step), self.down(own, 2 * step)
+            found = found | (a & b & (self.up(own, 3 * step) | c)) | (c & d & (a | self.down(own, 3 * step)))
+        return found & (mask ^ self.full)
+
+    def has_line(self, own: Words) -> Array:
+        found = jnp.zeros_like(own.low) != 0
+        for step in (1, self.bits - 1, self.bits, self.bits + 1):
+            pair = own & self.down(own, step)
+            found |= (pair & self.down(pair, 2 * step)).any()
+        return found
+
+
+class Lanes(NamedTuple):
+    """One proof under way on each lane."""
+
+    own: Words  # of the mover
+    mask: Words
+    question: Word
+    answer: Word  # to the question at this node; OPEN: not looked at yet
+    depth: Int32[Array, " L"]
+    stack: UInt32[Array, "L D"]
+    job: Int32[Array, " L"]  # the position asked for; beyond the last: none
+    helper: Word  # how often this lane has been sent somewhere
+
+
+class Proof(NamedTuple):
+    lanes: Lanes
+    table: UInt32[Array, " S"]
+    answers: UInt32[Array, " J"]
+    given: Int32[Array, ""]  # positions that have had a lane
+    nodes: Int32[Array, " L"]
+
+
+class Job(NamedTuple):
+    """A position and what is asked of it."""
+
+    own: Words
+    mask: Words
+    question: UInt32[Array, " J"]
+
+
+def _spot(own: Words, mask: Words, question: Word, board: Board, places: int) -> tuple[Array, Array]:
+    """Where the table keeps a position, and the bits that it keeps there."""
+    low, high = own.low + mask.low, own.high + mask.high
+    free = SIDE_BITS - board.split  # bits of the second word that fit beside the first
+    side = low | (high & np.uint32((1 << free) - 1)) << np.uint32(board.split)
+    rest = high >> np.uint32(free) | question << np.uint32(19)
+    mixed = (side ^ side >> np.uint32(15)) * np.uint32(0x2C1B3C6D)
+    mixed = (mixed ^ mixed >> np.uint32(12)) * np.uint32(0x297A2D39)
+    mixed = mixed ^ mixed >> np.uint32(15)
+    return ((rest ^ mixed) & np.uint32(places - 1)).astype(jnp.int32), side
+
+
+def _store(proof: Proof, board: Board, which: Bool[Array, " L"]) -> Proof:
+    """Writes the answers of these lanes' nodes down."""
+    lanes, places = proof.lanes, proof.table.shape[0]
+    place, side = _spot(lanes.own, lanes.mask, lanes.question, board, places)
+    entry = side << np.uint32(2) | lanes.answer
+    return proof._replace(table=proof.table.at[jnp.where(which, place, places)].set(entry, mode="drop"))
+
+
+def _pick(word: Word, board: Board) -> tuple[Word, Array]:
+    """The most promising column left, and how promising it is; 0: none is left."""
+    best, column = jnp.zeros_like(word), jnp.zeros_like(word)
+    for c in board.order:
+        promise = (word >> np.uint32(NIBBLE * c)) & np.uint32(15)
+        better = promise > best
+        best, column = jnp.where(better, promise, best), jnp.where(better, np.uint32(c), column)
+    return column, best
+
+
+def _column_words(column: Word, board: Board) -> tuple[Words, Words]:
+    """The cells of a column, and its lowest one."""
+    chosen = column.astype(jnp.int32)
+    cells, low = (jax.tree.map(lambda x: jnp.asarray(x)[chosen], table) for table in board.columns)
+    return cells, low
+
+
+def _descend(lanes: Lanes, which: Bool[Array, " L"], word: Word, board: Board) -> Lanes:
+    """Plays the most promising move of the word on these lanes."""
+    column, _ = _pick(word, board)
+    cells, _ = _column_words(column, board)
+    move = board.landing(lanes.mask) & cells
+    cleared = word & ~(np.uint32(15) << (column * np.uint32(NIBBLE)))
+    kept = (cleared & np.uint32((1 << COLUMN_AT) - 1)) | column << np.uint32(COLUMN_AT)
+    row = jnp.arange(word.shape[0])
+    depth = jnp.where(which, lanes.depth, lanes.stack.shape[1])
+    return lanes._replace(
+        own=_where(which, lanes.own ^ lanes.mask, lanes.own),
+        mask=_where(which, lanes.mask | move, lanes.mask),
+        question=jnp.where(which, np.uint32(1) - lanes.question, lanes.question),
+        answer=jnp.where(which, np.uint32(OPEN), lanes.answer),
+        depth=lanes.depth + which,
+        stack=lanes.stack.at[row, depth].set(kept, mode="drop"),
+    )
+
+
+def _return(proof: Proof, board: Board) -> Proof:
+    """Takes every answered node back to its parent, which answers too or tries its next move."""
+    lanes = proof.lanes
+    back = (lanes.answer != OPEN) & (lanes.depth > 0)
+    row = jnp.arange(lanes.depth.shape[0])
+    depth = jnp.where(back, lanes.depth - 1, lanes.depth)
+    word = lanes.stack[row, jnp.minimum(depth, lanes.stack.shape[1] - 1)]
+    cells, low = _column_words(word >> np.uint32(COLUMN_AT), board)
+    column = lanes.mask & cells
+    top = Words(column.low + low.low, column.high + low.high)
+    top = Words(top.low >> np.uint32(1), top.high >> np.uint32(1)) & cells
+    mask = lanes.mask ^ top
+    said = lanes.answer
+    word = word & np.uint32((1 << COLUMN_AT) - 1)
+    answer = jnp.where(said == NO, np.uint32(YES), jnp.where(word == 0, np.uint32(NO), np.uint32(OPEN)))
+    lanes = lanes._replace(
+        own=_where(back, lanes.own ^ mask, lanes.own),
+        mask=_where(back, mask, lanes.mask),
+        question=jnp.where(back, np.uint32(1) - lanes.question, lanes.question),
+        answer=jnp.where(back, answer, lanes.answer),
+        depth=depth,
+    )
+    proof = _store(proof._replace(lanes=lanes), board, back & (answer != OPEN))
+    return proof._replace(lanes=_descend(proof.lanes, back & (answer == OPEN), word, board))
+
+
+def _enter(proof: Proof, board: Board) -> Proof:
+    """Looks at new nodes: answers them at once, or lists their moves and plays the first."""
+    lanes = proof.lanes
+    new = (lanes.answer == OPEN) & (lanes.job < proof.answers.shape[0])
+    own, mask = lanes.own, lanes.mask
+    other, landing = own ^ mask, board.landing(mask)
+    threats = board.winning(other, mask)
+    forced = threats & landing
+    moves = _where(forced.any(), forced, landing) & (board.down(threats, 1) ^ board.full)
+    empty = np.uint32(board.cells) - mask.size()
+    win = lanes.question == WIN
+    answer = jnp.where(empty <= 2, jnp.where(win, np.uint32(NO), np.uint32(YES)), np.uint32(OPEN))
+    # nobody can do better than the empty cells allow
+    hopeless = win & ~board.has_line(own | (mask ^ board.full))
+    safe = ~win & ~board.has_line(other | (mask ^ board.full))
+    answer = jnp.where(hopeless, np.uint32(NO), jnp.where(safe, np.uint32(YES), answer))
+    lost = forced.several() | (~moves.any() & (empty > 0))
+    answer = jnp.where(lost, np.uint32(NO), answer)
+    answer = jnp.where((board.winning(own, mask) & landing).any(), np.uint32(YES), answer)
+    place, side = _spot(own, mask, lanes.question, board, proof.table.shape[0])
+    entry = proof.table[place]
+    known = (entry >> np.uint32(2) == side) & (entry & np.uint32(3) != 0)
+    answer = jnp.where((answer == OPEN) & known, entry & np.uint32(3), answer)
+    word = _promises(own, mask, moves, lanes, board)
+    proof = proof._replace(lanes=lanes._replace(answer=jnp.where(new, answer, lanes.answer)), nodes=proof.nodes + new)
+    return proof._replace(lanes=_descend(proof.lanes, new & (answer == OPEN), word, board))
+
+
+def _promises(own: Words, mask: Words, moves: Words, lanes: Lanes, board: Board) -> Word:
+    """How promising each move is: by the winning cells it makes; helpers break ties in ways of their own."""
+    columns = jax.tree.map(lambda x: x[:, None], board.columns[0])
+    own, mask, moves = jax.tree.map(lambda x: x[None], (own, mask, moves))
+    move = moves & columns
+    made = board.winning(own | move, mask | move).size()
+    whim = lanes.helper * np.uint32(0x9E3779B1) + lanes.depth.astype(jnp.uint32) * np.uint32(0x85EBCA6B)
+    whim = (whim ^ whim >> np.uint32(13)) * np.uint32(0x2C1B3C6D)
+    number = np.arange(board.width, dtype=np.uint32)[:, None]
+    tie = jnp.where(lanes.helper > 0, whim >> np.uint32(3), np.uint32(0))[None] >> 3 * number & np.uint32(1)
+    promise = np.uint32(1) + 2 * jnp.minimum(made, np.uint32(6)) + tie
+    promise = jnp.where(move.any(), promise, np.uint32(0)) << NIBBLE * number
+    return promise.sum(axis=0, dtype=jnp.uint32)
+
+
+def _finish(proof: Proof, jobs: Job) -> Proof:
+    """Notes what is answered, and gives lanes without work a new position, or one that is still open."""
+    lanes, count = proof.lanes, proof.answers.shape[0]
+    done = (lanes.answer != OPEN) & (lanes.depth == 0) & (lanes.job < count)
+    answers = proof.answers.at[jnp.where(done, lanes.job, count)].set(lanes.answer, mode="drop")
+    idle = done | (lanes.job >= count) | (answers[jnp.minimum(lanes.job, count - 1)] != OPEN)
+
+    def assign(_: None) -> tuple[Array, Array]:
+        turn = jnp.cumsum(idle, dtype=jnp.int32) - 1
+        fresh = jnp.minimum(proof.given + turn, count)
+        (left,) = jnp.nonzero(answers == OPEN, size=count, fill_value=count)
+        many = jnp.maximum((answers == OPEN).sum(dtype=jnp.int32), 1)
+        job = jnp.where(fresh < count, fresh, left[turn % many].astype(jnp.int32))
+        return jnp.where(idle, job, lanes.job), jnp.minimum(proof.given + idle.sum(dtype=jnp.int32), count)
+
+    job, given = jax.lax.cond(idle.any(), assign, lambda _: (lanes.job, proof.given), None)
+    at = jnp.minimum(job, count - 1)
+    start = jax.tree.map(lambda x: x[at], jobs)
+    lane = jnp.arange(job.shape[0], dtype=jnp.uint32)
+    first = proof.given + jnp.cumsum(idle, dtype=jnp.int32) - 1 < count
+    lanes = lanes._replace(
+        own=_where(idle, start.own, lanes.own),
+        mask=_where(idle, start.mask, lanes.mask),
+        question=jnp.where(idle, start.question, lanes.question),
+        answer=jnp.where(idle, np.uint32(OPEN), lanes.answer),
+        depth=jnp.where(idle, 0, lanes.depth),
+        job=job,
+        helper=jnp.where(idle, jnp.where(first, np.uint32(0), lane + 1), lanes.helper),
+    )
+    return proof._replace(lanes=lanes, answers=answers, given=given)
+
+
+@functools.partial(jax.jit, static_argnames=("game", "lanes"), donate_argnames="table")
+def _prove(game: ConnectFour, jobs: Job, answers: Array, table: Array, lanes: int) -> tuple[Array, Array, Array]:
+    """Answers to all jobs that are OPEN, the table, and the nodes looked at."""
+    board, count = Board(game), answers.shape[0]
+    zero = jnp.zeros(lanes, jnp.uint32)
+    blank = Words(zero, zero)
+    idle = Lanes(
+        own=blank,
+        mask=blank,
+        question=zero,
+        answer=zero,
+        depth=jnp.zeros(lanes, jnp.int32),
+        stack=jnp.zeros((lanes, board.cells + 1), jnp.uint32),
+        job=jnp.full(lanes, count, jnp.int32),
+        helper=zero,
+    )
+    proof = Proof(idle, table, answers, jnp.int32(0), jnp.zeros(lanes, jnp.int32))
+
+    def step(proof: Proof) -> Proof:
+        proof = _finish(proof, jobs)
+        proof = _enter(proof, board)
+        return _return(_return(proof, board), board)
+
+    proof = jax.lax.while_loop(lambda p: (p.answers == OPEN).any(), step, proof)
+    return proof.answers, proof.table, proof.nodes.sum()
+
+
+class Solver:
+    """Proves positions of one board, keeping its table from call to call."""
+
+    def __init__(self, game: ConnectFour | None = None, places: int = 1 << 22, lanes: int = 512) -> None:
+        self.game = game or ConnectFour()
+        if places & (places - 1) or places < 1 << 20 or lanes < 1:
+            raise UsageError("the solver of Connect Four needs a table of a power of two, at least 2^20, and a lane")
+        self.board, self.lanes, self.nodes = Board(self.game), lanes, 0
+        self.table = jnp.zeros(places, jnp.uint32)
+
+    def values(self, states: Any) -> np.ndarray:
+        """`int8[B]`: what a batch of live positions is worth to their movers."""
+        stones = np.asarray(states.stones)
+        if stones.shape[2] == 1:
+            stones = np.concatenate([stones, np.zeros_like(stones)], axis=2)
+        own = Words(jnp.asarray(stones[:, 0, 0]), jnp.asarray(stones[:, 0, 1]))
+        mask = own | Words(jnp.asarray(stones[:, 1, 0]), jnp.asarray(stones[:, 1, 1]))
+        won = self._ask(own, mask, WIN, np.zeros(len(stones), np.uint32))
+        held = self._ask(own, mask, DRAW, np.where(won == YES, np.uint32(YES), np.uint32(OPEN)))
+        return ((won == YES).astype(np.int8) + (held == YES) - 1).astype(np.int8)
+
+    def _ask(self, own: Words, mask: Words, question: int, answers: np.ndarray) -> np.ndarray:
+        jobs = Job(own, mask, jnp.full(len(answers), question, jnp.uint32))
+        said, self.table, nodes = _prove(self.game, jobs, jnp.asarray(answers), self.table, self.lanes)
+        self.nodes += int(nodes)
+        return np.asarray(said)
+
+    def moves(self, states: Any) -> np.ndarray:
+        """`int8[B, A]`: what each move is worth to its mover; -2: it is not legal."""
+        game = self.game
+        count = np.asarray(states.ply).shape[0]
+        step = jax.vmap(jax.vmap(game.step, in_axes=(None, 0)), in_axes=(0, None))
+        after = jax.jit(step)(states, jnp.arange(game.width))
+        legal = np.asarray(jax.jit(jax.vmap(game.legal))(states))
+        flat = jax.tree.map(lambda x: x.reshape(count * game.width, *x.shape[2:]), jax.device_get(after))
+        over = flat.winner != 0
+        live = legal.reshape(-1) & ~over & (flat.ply < game.max_plies)
+        value = np.where(over, 1, 0).astype(np.int8)  # who moved there has won, or the board is full
+        if live.any():
+            # always as many positions, so that one program serves: the others are copies of a live one
+            asked = np.where(live, np.arange(len(live)), np.flatnonzero(live)[0])
+            value = np.where(live, -self.values(jax.tree.map(lambda x: x[asked], flat)), value)
+        return np.where(legal, value.reshape(count, -1), -2).astype(np.int8)

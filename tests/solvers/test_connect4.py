@@ -1,0 +1,100 @@
+"""Connect Four solved: published positions, and small boards against plain Python."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from reference.connect4 import ConnectFour as Plain
+from reference.solve import solve
+from support import perft_json
+
+from jaxgo.core.errors import UsageError
+from jaxgo.games import make
+from jaxgo.games.connect4 import ConnectFour
+from jaxgo.solvers.connect4 import Board, Solver, Words
+
+
+def after(game, lines):
+    """The states after lists of moves."""
+    step = jax.jit(game.step)
+    states = []
+    for moves in lines:
+        state = game.init(jax.random.key(0))
+        for action in moves:
+            state = step(state, jnp.int32(action))
+        states.append(state)
+    return jax.tree.map(lambda *x: jnp.stack(x), *states)
+
+
+def test_winning_cells_are_those_that_win():
+    board, rng = Board(ConnectFour()), np.random.default_rng(0)
+    for _ in range(20):
+        owner = np.where(np.arange(6) < rng.integers(0, 7, (7, 1)), rng.integers(1, 3, (7, 6)), 0)
+        own, mask = (words_of(board, cells) for cells in (owner == 1, owner > 0))
+        found = cells_of(board, board.winning(own, mask))
+        for column, level in zip(*np.nonzero(owner == 0), strict=True):
+            with_it = owner == 1
+            with_it[column, level] = True
+            assert found[column, level] == line_through(with_it, column, level)
+        assert not found[owner > 0].any()
+
+
+def words_of(board, cells) -> Words:
+    number = sum(1 << (int(c) * board.bits + int(level)) for c, level in zip(*np.nonzero(cells), strict=True))
+    low = np.uint32(number & ((1 << board.split) - 1))
+    return Words(jnp.asarray(low), jnp.asarray(np.uint32(number >> board.split)))
+
+
+def cells_of(board, words) -> np.ndarray:
+    number = int(words.low) | int(words.high) << board.split
+    return np.array([[number >> (c * board.bits + level) & 1 for level in range(6)] for c in range(7)]) > 0
+
+
+def line_through(cells, column, level) -> bool:
+    def run(dc, dl) -> int:
+        c, at, length = column + dc, level + dl, 0
+        while 0 <= c < 7 and 0 <= at < 6 and cells[c, at]:
+            c, at, length = c + dc, at + dl, length + 1
+        return length
+
+    return any(run(dc, dl) + run(-dc, -dl) >= 3 for dc, dl in ((1, 0), (0, 1), (1, 1), (1, -1)))
+
+
+def test_published_positions_move_by_move():
+    game = make("connect4")
+    known = perft_json()["connect_four"]["connect4_6x7"]["midgame_values"]
+    states = after(game, [position["moves"] for position in known])
+    values = Solver(game, places=1 << 20, lanes=64).moves(states)
+    for position, row in zip(known, values, strict=True):
+        assert {int(c): v for c, v in position["value_per_column"].items()} == {
+            c: v for c, v in enumerate(row.tolist()) if v > -2
+        }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "height"), [(4, 4), (5, 4)])
+def test_small_boards_position_by_position(width, height):
+    game, plain = ConnectFour(width, height), Plain(width, height, 4)
+    truth = solve(plain, plain.initial())
+    lines, rng = [], np.random.default_rng(0)
+    step = functools.partial(plain.step)
+    for _ in range(200):
+        state, moves = plain.initial(), []
+        for _ in range(rng.integers(0, width * height)):
+            moves.append(int(rng.choice(plain.legal(state))))
+            state = step(state, moves[-1])
+            if plain.result(state) is not None:
+                moves.pop()
+                break
+        lines.append(moves)
+    expected = []
+    for moves in lines:
+        expected.append(truth.values[functools.reduce(step, moves, plain.initial())])
+    assert Solver(game, lanes=64).values(after(game, lines)).tolist() == expected
+
+
+def test_boards_that_do_not_fit_are_refused():
+    with pytest.raises(UsageError, match="four in a row on at most 7 columns"):
+        Solver(ConnectFour(8, 7))
