@@ -88,7 +88,7 @@ class Openings:
         return len(self._lines) if self._spent else None
 
     def numbers(self, count: int, luck: bool = False) -> range:
-        """The openings of a match of so many pairs: without luck (see `players.draws_luck`) none of them twice."""
+        """The openings of a match of so many pairs: without luck (see `Player.lucky`) none of them twice."""
         return range(count if luck else self.distinct(count))
 
     def names(self, number: int) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class Analyse:
     json: bool = False
     """Print JSON lines: the search, then one line for each move."""
     dagaz: bool = False
-    """Print the log of Dagaz: wins, playouts and depth of each move."""
+    """Print the log of Dagaz: wins and playouts of each move, and the depth where the search keeps a tree."""
     seed: int = 0
     """Of the search's luck."""
 

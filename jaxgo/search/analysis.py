@@ -29,7 +29,7 @@ class Move:
     proven: bool  # the value is exact
     best: bool  # the move to play
     wins: float  # playouts won, a draw counting half
-    depth: int  # plies that the search looked ahead behind this move, itself included
+    depth: int  # plies that the search looked ahead behind this move, itself included; 0: it keeps no tree to tell
     variation: tuple[str, ...]  # the line of most visits, this move first
 
 
@@ -113,7 +113,7 @@ def table(result: SearchResult, name: Name, tree: Tree | None = None, game: int 
             proven=bool(proven[action]),
             best=action == best,
             wins=count * (value + 1.0) / 2.0,
-            depth=reach.get(action, 1 if count else 0),
+            depth=0 if known is None else reach.get(action, 1 if count else 0),
             variation=tuple(name(step) for step in line),
         )
 
@@ -148,7 +148,8 @@ def json_records(moves: list[Move], whole: dict[str, Any]) -> Iterator[dict[str,
 
 
 def dagaz_log(moves: list[Move]) -> list[str]:
-    """The log of Dagaz: `Win = w; All = n; Deep = d; Move = m`, the most won first."""
+    """The log of Dagaz: `Win = w; All = n; Deep = d; Move = m`, the most won first; no `Deep` where nobody knows it."""
     tried = [move for move in moves if move.visits]
     by_wins = sorted(tried, key=lambda move: -move.wins)
-    return [f"Win = {m.wins:.1f}; All = {m.visits}; Deep = {m.depth}; Move = {m.name}" for m in by_wins]
+    deep = [f"Deep = {m.depth}; " if m.depth else "" for m in by_wins]
+    return [f"Win = {m.wins:.1f}; All = {m.visits}; {d}Move = {m.name}" for m, d in zip(by_wins, deep, strict=True)]

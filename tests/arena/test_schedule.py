@@ -128,6 +128,18 @@ def test_a_match_that_is_won_99_times_in_100_gets_few_games(seed):
     assert abs(table.difference("gumbel", "uct").value - 120) <= 2 * table.difference("gumbel", "uct").error
 
 
+def test_who_is_known_well_enough_gets_no_more_games():
+    """p is known a little better than was asked, r a little worse, though games of p and q would tell more in all."""
+    names = NAMES[:3]
+    table = elo.fit([*pairs("p", "q", *[1.0, 1.5, 0.5] * 5), *pairs("q", "r", *[2.0, 2.0, 1.0, 2.0, 2.0] * 8)])
+    p, q, r = errors(table, names)
+    assert q < p < r
+    found = gains(table, names, 8)
+    assert max(found, key=found.__getitem__) == (0, 1)
+    plan = Schedule("informative", 1000, until=float(p + r) / 2).round({(0, 1): 15, (1, 2): 40}, table, names, 8)
+    assert plan == {(0, 2): 8}
+
+
 def test_a_difference_counts_for_as_small_as_it_may_be():
     """49 points of 50 may be luck; as many of each 50 in 3,200 games are not."""
     few = pairs("p", "q", *[2.0] * 24, 1.0)

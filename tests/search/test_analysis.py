@@ -104,6 +104,7 @@ def test_without_a_tree_there_is_a_table_without_lines(thought):
     assert moves[0].prior is None
     assert moves[0].variation == ("c3",)
     assert sum(m.visits for m in moves) == 60
+    assert not any("Deep" in line for line in analysis.dagaz_log(moves)), "nobody knows how deep playouts were"
 
 
 # -- mctx.Tree -------------------------------------------------------------------------------------------------
