@@ -104,7 +104,7 @@ class Gomocup:
         if name == "SWAP2BOARD":
             self.say(answer_swap2(self, [self.point(row) for row in rows]))
             return
-        board = self._drawn(rows)
+        board = self._drawn(rows, (0, 1) if name == "BOARD" else (-1, 0, 1))
         before = self.table.board
         if name == "YXBOARD":
             self._put(board)
@@ -182,8 +182,9 @@ class Gomocup:
             raise UsageError(f"{self.name_of(action)} cannot be played: {why}")
         return action
 
-    def _drawn(self, rows: Sequence[str]) -> Board:
-        """The board of a list: `x,y,1` are the brain's own stones, `x,y,2` the other's, in the order of moves."""
+    def _drawn(self, rows: Sequence[str], ahead: tuple[int, ...]) -> Board:
+        """The board of a list: `x,y,1` are the brain's own stones, `x,y,2` the other's, in the order of moves; the
+        other's may be `ahead` by so many."""
         own: list[int] = []
         other: list[int] = []
         for row in rows:
@@ -192,11 +193,11 @@ class Gomocup:
                 raise UsageError(f"{row[:40]!r} is no stone; stones are x,y,1 or x,y,2")
             if found[3] != "3":  # of a game before, in continuous games
                 (own if found[3] == "1" else other).append(self._cell(int(found[1]), int(found[2])))
-        if len(other) - len(own) not in (0, 1):
+        if len(other) - len(own) not in ahead:
             raise UsageError(f"{len(own)} own stones and {len(other)} others: it is not the brain's turn")
         if len(set(own + other)) < len(own) + len(other):
             raise UsageError("two stones stand on one point")
-        black, white = (own, other) if len(own) == len(other) else (other, own)
+        black, white = (own, other) if len(own) >= len(other) else (other, own)
         line = [stone for pair in zip(black, white, strict=False) for stone in pair] + black[len(white) :]
         return self.played(line)
 

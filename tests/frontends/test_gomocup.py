@@ -100,6 +100,9 @@ def test_boards_are_set_in_the_order_of_the_moves(talk):
     assert len(stones(talk)) == 4
     assert talk.ask("YXBOARD", "1,1,1", "2,2,2", "DONE") == ""
     assert stones(talk) == (8, 16)
+    assert talk.ask("YXBOARD", "1,1,1", "DONE") == ""  # the other's turn: nothing is asked for
+    assert stones(talk) == (8,)
+    assert talk.ask("YXBOARD", "1,1,1", "2,2,2", "DONE") == ""
     assert talk.ask("TAKEBACK 2,2") == "OK"
     assert talk.ask("PLAY 5,5") == "5,5"
     assert stones(talk) == (8, 40)
