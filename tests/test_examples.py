@@ -1,4 +1,4 @@
-"""Every file of `examples/` runs as it is, from a folder that is not the package's, and is short."""
+"""Every file of `examples/` runs as it is, and is short."""
 
 import os
 import subprocess
