@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import jaxgo
+from jaxgo.cli import show
+from jaxgo.cli.main import main
+from jaxgo.core import play
 from jaxgo.games import GAMES
 from jaxgo.ui import board_shape, board_view
 
@@ -147,3 +150,22 @@ def test_names_with_the_rank_as_a_letter_label_the_other_way(monkeypatch):
     finally:
         for cached in (board_shape.names, board_shape.edges):
             cached.cache_clear()
+
+
+def test_moves_are_numbered_where_their_pieces_stand(tmp_path):
+    game = GAMES["go5"]
+    position = play.start(game, jax.random.key(0))
+    assert show.numbered(game, position, ["A4", "A5", "B5"]) == {5: 1, 1: 3}, "the second stone is captured"
+    assert show.numbered(GAMES["connect4"], play.start(GAMES["connect4"], jax.random.key(0)), ["4", "4"]) == {
+        38: 1,
+        31: 2,
+    }
+
+
+def test_a_picture_is_written_as_png(tmp_path, capsys):
+    pytest.importorskip("resvg_py")
+    path = tmp_path / "board.png"
+    assert main(["show", "tictactoe", "--moves", "b2,a1", "--numbers", "--png", str(path)]) == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert main(["show", "tictactoe", "--png", str(tmp_path / "board.svg")]) == 2
+    assert "end it in .png" in capsys.readouterr().err

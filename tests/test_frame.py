@@ -113,7 +113,7 @@ def test_show_takes_options_and_tells_the_result(capsys):
         (["show", "tictactoe", "--moves", "b2,b2"], "move 2, 'b2', is not legal; legal moves are: a3, b3"),
         (["show", "tictactoe", "--moves", "a1,a2,b1,b2,c1,c2"], "move 6, 'c2', is not legal"),
         (["show", "tictactoe", "--svg", "no/such/folder/x.svg"], "cannot write no/such/folder/x.svg"),
-        (["show", "tictactoe", "--svg", "x.png"], "--svg x.png is no name of a picture; end it in .svg"),
+        (["show", "tictactoe", "--svg", "x.png"], "--svg x.png is no name of such a picture; end it in .svg"),
         (["show", "tictactoe", "--svg", ""], "end it in .svg"),
         (["doctor", "--batch", "0"], "--batch must be at least 1"),
         (["doctor", "--game", "chess"], "unknown game 'chess'"),

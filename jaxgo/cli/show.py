@@ -1,14 +1,19 @@
 """`jaxgo show`: a position as text and as a picture."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from jaxgo.cli.command import reader
 from jaxgo.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from jaxgo.core.game import Game
+    from jaxgo.core.play import Position
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,10 @@ class Show:
     """An option of the game, such as komi=5.5; may be given several times."""
     svg: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Write the picture to this file, which ends in .svg."""
+    png: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write the picture to this file, which ends in .png; needs the extra `png`."""
+    numbers: bool = False
+    """Number the pieces of the picture by the moves that brought them."""
     notation: bool = False
     """Tell how moves are written, and which are legal in the position."""
 
@@ -37,15 +46,16 @@ class Show:
         from jaxgo.ui import board_view
 
         game = read_game(self.name, self.option)
-        if self.svg is not None and self.svg.suffix.lower() != ".svg":
-            raise UsageError(f"--svg {self.svg} is no name of a picture; end it in .svg, the one kind that is written")
+        for path, kind in ((self.svg, "svg"), (self.png, "png")):
+            if path is not None and path.suffix.lower() != f".{kind}":
+                raise UsageError(f"--{kind} {path} is no name of such a picture; end it in .{kind}")
         moves = split_moves(self.moves)
         position, last = replay(game, moves, self.position)
-        if self.svg is not None:
-            try:
-                self.svg.write_text(board_view.svg(game, position.state, last=last))
-            except OSError as error:
-                raise UsageError(f"cannot write {self.svg}: {error.strerror}") from None
+        if self.svg or self.png:
+            numbers = numbered(game, replay(game, [], self.position)[0], moves) if self.numbers else {}
+            picture = board_view.svg(game, position.state, last=last, numbers=numbers)
+            for path, made in ((self.svg, picture.encode()), (self.png, board_view.png(picture) if self.png else b"")):
+                _write(path, made)
         print(f"{self.name} {describe_options(game)}".rstrip())
         print(board_view.text(game, position.state))
         print(status(game, position))
@@ -54,6 +64,29 @@ class Show:
             print(f"Moves are written as {game.notation}.")
             print(f"Legal now: {some_legal(game, np.asarray(play.legal(game, position)))}.")
         return 0
+
+
+def numbered(game: "Game[Any]", position: "Position", moves: Sequence[str]) -> dict[int, int]:
+    """The number of the move that brought each piece that still stands where it landed."""
+    from jaxgo.frontends import board as boards
+    from jaxgo.ui import clicks
+
+    board = boards.begin(game, position)
+    numbers: dict[int, int] = {}
+    for number, move in enumerate(moves, 1):
+        action = board.read(move)
+        landed = clicks.choices(game, board.now.position.state, [action])[0].at
+        board = board.play(action)
+        numbers = {cell: old for cell, old in numbers.items() if board.now.cells[cell]} | {landed: number}
+    return {cell: number for cell, number in numbers.items() if cell >= 0 and board.now.cells[cell]}
+
+
+def _write(path: Path | None, made: bytes) -> None:
+    if path is not None:
+        try:
+            path.write_bytes(made)
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
 read = reader(Show)

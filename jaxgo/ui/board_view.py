@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.ui import board_shape
 from jaxgo.ui.board_shape import CELL, STYLE, Mark, centre, edges, label, names, size
 
-__all__ = ["layers", "names", "size", "svg", "text"]
+__all__ = ["layers", "names", "png", "size", "svg", "text"]
 
 
 def text(game: Game[Any], state: Any) -> str:
@@ -53,6 +54,15 @@ def svg(
     out += [write(mark) for mark in _heat(game, heat or ())]
     out += [write(mark) for mark in _numbers(game, codes, numbers or {})]
     return "\n".join([*out, "</svg>"]) + "\n"
+
+
+def png(picture: str, zoom: float = 2.0) -> bytes:
+    """A picture as PNG, in its light colours."""
+    try:
+        import resvg_py
+    except ImportError:
+        raise UsageError("PNG needs resvg-py; install it with: uv sync --extra png, or write SVG instead") from None
+    return bytes(resvg_py.svg_to_bytes(svg_string=picture, zoom=zoom))
 
 
 def layers(
