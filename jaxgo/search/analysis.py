@@ -47,10 +47,13 @@ class Lane(NamedTuple):
 def lane(tree: Tree, game: int = 0) -> Lane:
     """One game of a tree, brought to the host, without the room that is not used."""
     used = int(tree.used[game])
-    room = min(1 << (used - 1).bit_length(), tree.visits.shape[1])  # every length that is cut out is a program
-    # cut on the device: of the states and the rest nothing is copied
     columns = (tree.visits, tree.proven, tree.parent, tree.action, tree.child)
-    visits, proven, parent, action, child = (np.asarray(column[game, :room])[:used] for column in columns)
+    if all(device.platform == "cpu" for device in tree.visits.devices()):  # the host's own memory: no program is needed
+        cut = [np.array(np.asarray(column)[game, :used]) for column in columns]
+    else:  # cut on the device, so that little is copied; every length that is cut out is a program
+        room = min(1 << (used - 1).bit_length(), tree.visits.shape[1])
+        cut = [np.asarray(column[game, :room])[:used] for column in columns]
+    visits, proven, parent, action, child = cut
     logits = np.asarray(tree.logits[game, ROOT], np.float64)
     weights = np.where(logits > ILLEGAL, np.exp(logits - logits.max()), 0.0)
     prior = (weights / max(weights.sum(), 1e-300)).astype(np.float32)
