@@ -161,7 +161,7 @@ def settings_of(draw: Any, value: Any) -> Any:
 
 
 @settings(max_examples=120)
-@given(st.data(), st.sampled_from(sorted(MAKERS)), st.sampled_from([None, *EVALUATORS.values()]))
+@given(st.data(), st.sampled_from(sorted(MAKERS)), st.sampled_from([None, Uniform(), Heuristic(), Rollout()]))
 def test_the_name_of_any_player_loads_it(data, head, evaluator):
     search, usual = MAKERS[head]
     changed = data.draw(settings_of(search)), data.draw(settings_of(evaluator or usual))

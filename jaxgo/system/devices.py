@@ -169,10 +169,10 @@ def first_row(mesh: Mesh) -> int:
     return next(row for row, device in enumerate(mesh.devices.flat) if device.process_index == 0)
 
 
-def from_first_host(numbers: Sequence[float]) -> list[float]:
+def from_first_host(numbers: Sequence[int | float]) -> list[float]:
     """What the first host has, on every host; all of them must ask, and wait for each other here."""
     if not several_hosts():
-        return list(numbers)
+        return [float(x) for x in numbers]
     from jax.experimental import multihost_utils
 
     return [float(x) for x in multihost_utils.broadcast_one_to_all(np.asarray(numbers, np.float64))]

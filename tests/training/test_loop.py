@@ -161,9 +161,14 @@ def test_games_and_samples_lie_on_both_devices_and_differ(states, trainer):
     for part in (state.selfplay, state.replay.ring):
         assert all(len(leaf.sharding.device_set) == 2 for leaf in jax.tree.leaves(part))
     assert trainer.book is not None
-    assert np.asarray(trainer.book.state.ply).tolist() == [2] * 12, "balanced openings of the arena"
+    book = np.asarray(trainer.book.state.ply)
+    assert book.tolist() == sorted(book), "openings of the arena, the short ones first"
+    assert book[0] == 2
     begun = np.asarray(state.selfplay.position.state.ply)
-    assert {*begun[:8]} == {*begun[8:]} == {0, 2}, "half of the games begin in the book"
+    for half in (begun[:8], begun[8:]):
+        assert 0 in half
+        assert {*half} - {0}, "half of the games begin in the book"
+        assert {*half} - {0} <= {*book}
     samples = states[6][0].replay.ring.samples
     halves = [samples.value[:256], samples.value[256:]]
     assert not np.array_equal(*halves)
@@ -262,7 +267,7 @@ def test_tests_of_a_gate_are_no_matches_of_the_ratings(trainer, run, path, tmp_p
         assert [(pair.number, pair.seed) for pair in pairs] == [(number, 1) for number in range(5)]
         assert [pair.opening for pair in pairs] == [openings.names(number) for number in range(5)]
         assert {(pair.a, pair.b) for pair in pairs} == {tuple(sorted(player.name for player in players))}
-        assert records.read(tmp_path / "run" / "gate.jsonl") == pairs
+        assert {pair.id for pair in records.read(tmp_path / "run" / "gate.jsonl")} == {pair.id for pair in pairs}
         assert not (tmp_path / "run" / "matches.jsonl").exists()
 
 
