@@ -17,7 +17,7 @@ import mctx
 import numpy as np
 import tyro
 
-from jaxgo.core.errors import UsageError, choose
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.search import mctx as dropin
 
 POLICIES = ("gumbel_muzero_policy", "muzero_policy")
@@ -129,7 +129,7 @@ def main() -> None:
     try:
         for word in wanted:
             if word not in QUESTIONS:
-                raise choose("question", word, QUESTIONS)
+                raise unknown_name("question", word, QUESTIONS)
         for word in wanted:
             QUESTIONS[word](options)
     except UsageError as error:
