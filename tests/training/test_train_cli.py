@@ -98,7 +98,7 @@ def test_a_run_ends_with_a_table_a_report_and_what_to_do(whole):
     run, said = whole
     assert re.search(r"random +\│ +\+0 ± 0 \(anchor\) +│ +4 │", said), said
     assert re.search(r"[+-]\d+ ± \d+ +│ +4 │", said), said
-    assert f"\n  uv run jaxgo analyse tictactoe --agent gumbel:64@{run}\n" in said
+    assert f"\n  uv run jaxgo analyse tictactoe --agent @{run}\n" in said
     assert "Traceback" not in said
     page = (run / "report.html").read_text()
     for words in ("<h2>Ratings", "<h2>Openings", "What the network thinks", "<h2>Games", "search.simulations", "<svg"):
@@ -163,7 +163,7 @@ def test_net_and_search_change_by_name():
     ("words", "sentence"),
     [
         ("chess", "unknown preset 'chess'; choose one of: tictactoe-smoke, connect4-cpu,"),
-        ("go9 --search.simulatons 64", "unknown setting '--search.simulatons'; choose one of: --search.simulations,"),
+        ("go9 --search.simulatons 64", "unknown setting '--search.simulatons'; choose one of: --search."),
         ("go9 --serch.simulations 64", "did you mean --search.simulations?"),
         ("go9 --search.simulations x", "Error parsing --search.simulations: invalid literal for int()"),
         ("go9 --seed", "Missing value for argument '--seed'"),
