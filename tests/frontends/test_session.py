@@ -235,3 +235,25 @@ def test_unknown_players_and_seats_are_refused(session):
         session.set_player(2, "random")
     assert session.seats[0].name.startswith("uct:40")
     assert np.asarray(session.view.legal).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["go5", "gomoku9", "connect4", "connect3d", "scorefour", "kono", "dodgem3", "musketeers"]
+)
+def test_games_are_played_saved_and_taken_back_through_the_session(name):
+    session = Session(make(name), name)
+    session.set_player(0, "random")
+    for _ in range(4):
+        session.genmove().result(WAIT)
+    moves, text, saved = session.moves, session.text, session.save("json")
+    session.undo(4)
+    assert session.moves == []
+    session.redo(4)
+    assert (session.moves, session.text) == (moves, text)
+    session.new_game()
+    session.load(saved)
+    assert (session.moves, session.text) == (moves, text)
+    session.setup(text)
+    assert session.text == text
+    session.close()
