@@ -156,6 +156,14 @@ class Game(abc.ABC, Generic[S]):
         game is not known backwards."""
         return None
 
+    def knowledge(self) -> Any:
+        """Numbers that `judge` guesses by, as numpy arrays: data of a player, which may be tuned. (): none."""
+        return ()
+
+    def judge(self, state: S, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:
+        """`heuristic` and `move_weights`, by other numbers than the game's own."""
+        return self.heuristic(state), self.move_weights(state)
+
     def symmetries(self) -> Symmetries:
         """The symmetries of the rules, as numpy tables over the planes and the actions."""
         return board.identity(self.shape[0] * self.shape[1], self.num_actions)

@@ -221,3 +221,27 @@ def test_the_first_stone_goes_to_the_centre():
     weights = weights_of(*EMPTY)
     assert weights[4, 4] == NEAR
     assert (np.delete(weights.reshape(-1), 40) == np.float32(FAR)).all()
+
+
+def test_shapes_are_what_the_scores_are_made_of():
+    boards = random_boards(4, 9, seed=3)
+    seats = np.zeros(4, np.int8)
+    shapes = np.asarray(ask(SMALL, "shapes")(boards, seats))
+    scores = shapes.astype(np.float64) @ np.array(list(point_scores.WEIGHTS.values()))
+    near = np.asarray(ask(SMALL, "move_weights")(boards, seats)) - scores.sum(axis=1)
+    assert shapes.shape == (4, 2, 81, len(point_scores.WEIGHTS))
+    assert (np.abs(near) <= NEAR + 1e-6 * scores.sum(axis=1)).all()
+
+
+def test_weights_are_data_and_not_constants():
+    """One program judges by any weights; those of Zero+ give what the game says itself."""
+    board = random_boards(1, 9, seed=4)[0]
+    state = SMALL.place(board, 0)
+    weights = np.array(list(point_scores.WEIGHTS.values()), np.float32)
+    judge = jax.jit(lambda w: SMALL.judge(state, point_scores.tables(w, (False, False))))
+    value, moves = judge(weights)
+    np.testing.assert_allclose(value, SMALL.heuristic(state), rtol=1e-5)
+    np.testing.assert_allclose(moves, SMALL.move_weights(state), rtol=1e-5)
+    flat = np.asarray(judge(np.zeros_like(weights))[1])
+    assert set(np.round(flat, 3)) <= {NEAR, round(FAR, 3)}
+    assert judge._cache_size() == 1

@@ -105,6 +105,19 @@ def line_scores(exact: tuple[bool, bool]) -> np.ndarray:
     return np.stack([line_counts(colour + 1, exact[colour]).reshape(-1, len(weights)) @ weights for colour in (0, 1)])
 
 
+def tables(weights: Float32[Array, " names"], exact: tuple[bool, bool]) -> Float32[Array, "2 lines"]:
+    """The same for other weights, in the order of `WEIGHTS`."""
+    counts = [line_counts(colour + 1, exact[colour]).reshape(-1, len(WEIGHTS)) for colour in (0, 1)]
+    return jnp.stack([jnp.asarray(count, jnp.float32) @ weights for count in counts])
+
+
+@functools.cache
+def count_tables(exact: tuple[bool, bool]) -> np.ndarray:
+    """`float32[2 * names, lines]`: how many threats of each name two arms give, for Black, then for White."""
+    counts = [line_counts(colour + 1, exact[colour]).reshape(-1, len(WEIGHTS)).T for colour in (0, 1)]
+    return np.concatenate(counts).astype(np.float32)
+
+
 @functools.cache
 def _bases(n: int, width: int) -> np.ndarray:
     """`int32[4, n * width]`: the number of two arms of empty cells; columns from n on are no points."""

@@ -10,7 +10,7 @@ A full board is a draw, and so is renju when Black has no allowed point left.
 """
 
 import dataclasses
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -265,25 +265,44 @@ class Gomoku(Game[GomokuState]):
         allowed = free & ~state.forbidden if self.rules == "renju" and colour == BLACK else free
         return jnp.stack([kind & allowed for kind in kinds])
 
-    def _line_scores(self) -> np.ndarray:
+    @property
+    def _exact(self) -> tuple[bool, bool]:
         black, white = (rule in lines.EXACT for rule in WINS[self.rules])
-        return point_scores.line_scores((black, white))
+        return black, white
+
+    def shapes(self, state: GomokuState) -> Int8[Array, "2 cells names"]:
+        """How many threats of each name in `WEIGHTS` a stone of Black, of White would have on every cell."""
+        found = point_scores.point_scores(state.stones, jnp.asarray(point_scores.count_tables(self._exact)))
+        return jnp.moveaxis(found.reshape(2, -1, self.points), 1, 2).astype(jnp.int8)
+
+    def knowledge(self) -> Any:
+        """The scores of lines for Black and for White; `point_scores.tables` makes them from other weights."""
+        return point_scores.line_scores(self._exact)
+
+    def judge(self, state: GomokuState, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:
+        return self._value(state, knowledge), self._weights(state, knowledge)
 
     def heuristic(self, state: GomokuState) -> Float32[Array, ""]:
         """Threat scores of all own stones less those of the other side, squeezed; 0 while colours are not chosen."""
-        points = point_scores.point_scores(state.stones, jnp.asarray(self._line_scores()))
+        return self._value(state, jnp.asarray(point_scores.line_scores(self._exact)))
+
+    def move_weights(self, state: GomokuState) -> Float32[Array, " A"]:
+        """What the point is worth to Black and to White together: the enemy's key point is my key point."""
+        return self._weights(state, point_scores.line_scores(self._exact))
+
+    def _value(self, state: GomokuState, tables: Float32[Array, "2 lines"]) -> Float32[Array, ""]:
+        points = point_scores.point_scores(state.stones, tables)
         scores = jnp.where(lines.unpack(state.stones), points, 0.0).sum(axis=1)
         value = jnp.tanh((scores[BLACK] - scores[WHITE]) / SCALE)
         value = jnp.where(state.to_play == state.black, value, -value)
         return jnp.where(state.phase == openings.PLAY, value, 0.0)
 
-    def move_weights(self, state: GomokuState) -> Float32[Array, " A"]:
-        """What the point is worth to Black and to White together: the enemy's key point is my key point."""
+    def _weights(self, state: GomokuState, tables: Any) -> Float32[Array, " A"]:
         near = lines.unpack(lines.around(state.stones[0] | state.stones[1], 2))
         centre = jnp.arange(self.points) == self.size // 2 * self.size + self.size // 2
         near |= centre & ~near.any()
-        both = self._line_scores().sum(axis=0, keepdims=True)
-        weights = point_scores.point_scores(state.stones, jnp.asarray(both))[0] + jnp.where(near, NEAR, FAR)
+        both = jnp.asarray(tables.sum(axis=0, keepdims=True))
+        weights = point_scores.point_scores(state.stones, both)[0] + jnp.where(near, NEAR, FAR)
         return jnp.pad(weights, (0, self.num_actions - self.points), constant_values=NEAR)
 
 
