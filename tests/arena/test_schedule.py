@@ -131,7 +131,7 @@ def test_a_match_that_is_won_99_times_in_100_gets_few_games(seed):
 def test_who_is_known_well_enough_gets_no_more_games():
     """p is known a little better than was asked, r a little worse, though games of p and q would tell more in all."""
     names = NAMES[:3]
-    table = elo.fit([*pairs("p", "q", *[1.0, 1.5, 0.5] * 5), *pairs("q", "r", *[2.0, 2.0, 1.0, 2.0, 2.0] * 8)])
+    table = elo.rate([*pairs("p", "q", *[1.0, 1.5, 0.5] * 5), *pairs("q", "r", *[2.0, 2.0, 1.0, 2.0, 2.0] * 8)])
     p, q, r = errors(table, names)
     assert q < p < r
     found = gains(table, names, 8)
@@ -143,9 +143,25 @@ def test_who_is_known_well_enough_gets_no_more_games():
 def test_a_difference_counts_for_as_small_as_it_may_be():
     """49 points of 50 may be luck; as many of each 50 in 3,200 games are not."""
     few = pairs("p", "q", *[2.0] * 24, 1.0)
-    assert groups(elo.fit(few), ("p", "q")) == [[0, 1]]
+    assert groups(elo.rate(few), ("p", "q")) == [[0, 1]]
     many = [dataclasses.replace(pair, id=f"{pair.id}-{n}") for pair in few for n in range(64)]
-    assert groups(elo.fit(many), ("p", "q")) == [[0], [1]]
+    assert groups(elo.rate(many), ("p", "q")) == [[0], [1]]
+
+
+def test_games_that_tell_next_to_nothing_are_not_played_because_somebody_is_free():
+    """The ends of a chain are to meet; its middle two know each other, though nobody else would play them."""
+    results = [*pairs("q", "r", *[1.0, 1.5, 0.5] * 140), *pairs("p", "q", *[1.0, 1.5, 0.5] * 10)]
+    table = elo.rate([*results, *pairs("r", "s", *[1.0, 1.5, 0.5] * 10)])
+    played = {(0, 1): 30, (1, 2): 420, (2, 3): 30}
+    assert Schedule("informative", 1000, until=1.0).round(played, table, NAMES, 8) == {(0, 3): 8}
+
+
+def test_a_match_between_groups_is_worth_nothing():
+    won = [dataclasses.replace(pair, id=f"w{n}") for n, pair in enumerate(pairs("p", "q", 2.0) * 400)]
+    table = elo.rate([*won, *pairs("q", "r", *[1.0, 1.5, 0.5] * 10)])
+    assert groups(table, NAMES[:3]) == [[0], [1, 2]]
+    found = gains(table, NAMES[:3], 8)
+    assert found[0, 1] == found[0, 2] == 0 < found[1, 2]
 
 
 def test_precision_costs_no_more_than_by_round_robin():
