@@ -11,7 +11,8 @@ td,th{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}th{color:
 td.n{text-align:right;font-variant-numeric:tabular-nums}.row{display:flex;flex-wrap:wrap;gap:2rem}
 .bar{display:inline-block;height:.7em;background:#4878a8}code{font-size:.9em;overflow-wrap:anywhere}
 figure{margin:0;max-width:24rem}figure svg{width:100%;height:auto}
-.curves svg{max-width:100%;height:auto;background:#fff}
+.curves{overflow-x:auto}.curves svg{width:100%;min-width:44rem;height:auto;fill:currentColor}
+@media (max-width:40rem){table{display:block;overflow-x:auto}}
 @media (prefers-color-scheme:dark){body{color:#ddd;background:#15181c}th{color:#999}}
 """
 

@@ -79,13 +79,15 @@ def _curves(rows: Sequence[Row]) -> tuple[bytes, str] | None:
         axes.set_title(title, loc="left")
         axes.set_xlabel("minutes")
         axes.grid(alpha=0.25)
+        axes.set_xlim(0, 1.03 * max([0.05, *(row["seconds"] / 60 for row in rows if "seconds" in row)]))
     for axes in (loss, elo):
         if axes.get_legend_handles_labels()[0]:
-            axes.legend(fontsize="small")
+            axes.legend(fontsize="small", framealpha=0.0)
     png, svg = io.BytesIO(), io.StringIO()
     figure.savefig(png, format="png", dpi=110)
-    figure.savefig(svg, format="svg")
-    return png.getvalue(), svg.getvalue()[svg.getvalue().index("<svg") :]
+    figure.savefig(svg, format="svg", transparent=True)
+    drawn = svg.getvalue()[svg.getvalue().index("<svg") :]
+    return png.getvalue(), drawn.replace("#000000", "currentColor")  # what is black is as dark or light as words are
 
 
 def _draw_ladder(axes: Any, rows: Sequence[Row]) -> None:
