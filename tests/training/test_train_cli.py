@@ -167,7 +167,7 @@ def test_net_and_search_change_by_name():
         ("go9 --serch.simulations 64", "did you mean --search.simulations?"),
         ("go9 --search.simulations x", "Error parsing --search.simulations: invalid literal for int()"),
         ("go9 --seed", "Missing value for argument '--seed'"),
-        ("go9 --search.simulations 0", "search: gumbel needs simulations and considered of at least 1"),
+        ("go9 --search.simulations 0", "search: gumbel needs simulations and max_considered of at least 1"),
         ("go9 --budget.seconds -3", "budget: a budget of 0 iterations and -3.0 seconds cannot be kept"),
         ("go9 foo", "'foo' belongs to no setting"),
         ("go9 --net transformer", "unknown net 'transformer'; choose one of: mlp, resnet"),
