@@ -53,8 +53,8 @@ class Oracle:
     """Simulations; 0: the policy alone."""
     positions: int = 1000
     """Positions, at most; small games have fewer."""
-    first_ply: int = 8
-    """No position comes earlier (connect4: the truth of earlier ones takes long)."""
+    first_ply: int = 14
+    """No position comes earlier; in connect4 the truth of earlier ones takes minutes."""
     policy: str = ""
     """Whose policy draws positions; empty: that of the first player."""
     table: Path | None = None

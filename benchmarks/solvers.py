@@ -33,7 +33,7 @@ class Solvers:
     """Questions, parted by commas: breadth, connect4. Empty: all."""
     positions: int = 1000
     """Of Connect Four."""
-    first_ply: int = 8
+    first_ply: int = 14
     """No position of Connect Four comes earlier."""
     seed: int = 0
     """Of these positions."""
