@@ -20,7 +20,7 @@ from jaxgo.players import load_player
 from jaxgo.ui import match_screen
 
 TICTACTOE, CONNECT4 = make("tictactoe"), make("connect4")
-QUIET = ("greedy", "puct:2")  # neither draws luck
+QUIET = ("gumbel:4", "puct:2")  # neither draws luck
 SPREAD = np.array([0.15, 0.2, 0.3, 0.2, 0.15])  # paired outcomes of equal agents
 SCORES = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.0, 1.0))
 
@@ -76,7 +76,7 @@ def test_a_match_without_luck_ends_with_the_openings(short):
     assert sum(play.outcomes()) == 2
     assert all(all(pair.lines) for pair in last.results)
     assert play.notes() == [
-        "there are only 2 different openings, and without luck the same games would come again: greedy - puct:2 ended "
+        "there are only 2 different openings, and without luck the same games would come again: gumbel:4 - puct:2 ended "
         "after them"
     ]
     again = Tournament(contest(), Schedule(pairs=5), lines(folder, "b2", "a1"), folder / "m.jsonl", slots=4)
