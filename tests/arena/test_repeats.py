@@ -76,8 +76,8 @@ def test_a_match_without_luck_ends_with_the_openings(short):
     assert sum(play.outcomes()) == 2
     assert all(all(pair.lines) for pair in last.results)
     assert play.notes() == [
-        "there are only 2 different openings, and without luck the same games would come again: gumbel:4 - puct:2 ended "
-        "after them"
+        "there are only 2 different openings, and without luck the same games would come again: gumbel:4 - puct:2 "
+        "ended after them"
     ]
     again = Tournament(contest(), Schedule(pairs=5), lines(folder, "b2", "a1"), folder / "m.jsonl", slots=4)
     assert [step.games for step in again.run()] == [0]
