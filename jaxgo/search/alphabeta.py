@@ -57,6 +57,18 @@ class Frames(NamedTuple):
     key: UInt32[Array, "B D 2"]
 
 
+class Known(NamedTuple):
+    """What is known of a node when it is put on the stack, for who moves there."""
+
+    low: Float32[Array, " B"]  # the window
+    high: Float32[Array, " B"]
+    best: Float32[Array, " B"]  # what it is worth at least
+    left: Int32[Array, " B"]  # plies to go
+    sign: Float32[Array, " B"]  # -1 where the mover has changed
+    seat: Int32[Array, " B"]
+    key: UInt32[Array, "B 2"]
+
+
 class AlphaBetaState(NamedTuple):
     root: Position
     frames: Frames
@@ -377,34 +389,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         moves, score, whole = self._candidates(leaves.logits, mask, likely, first)
         if self.quiescence:
             whole &= ~stands & (left > 0)
-        below = (here == (top + 1)[:, None]) & push[:, None]
-        target = jnp.where(push, top + 1, here.shape[1])
-
-        def put(column: Array, new: Array) -> Array:
-            return jnp.where(below, new[:, None], column)
-
-        def write(column: Array, new: Array) -> Array:
-            return column.at[rows, target].set(new.astype(column.dtype), mode="drop")
-
-        best = jnp.where(stands, value, -BEYOND)
-        f = f._replace(
-            states=jax.tree.map(write, f.states, leaves.states),
-            moves=write(f.moves, moves),
-            score=write(f.score, score),
-            alpha=put(f.alpha, jnp.maximum(low, best)),
-            beta=put(f.beta, high),
-            low=put(f.low, low),
-            best=put(f.best, best),
-            move=put(f.move, moves[:, 0]),
-            sure=put(f.sure, jnp.zeros_like(push)),
-            all_sure=put(f.all_sure, whole),
-            again=put(f.again, jnp.zeros_like(push)),
-            untried=put(f.untried, (score > -jnp.inf).sum(axis=-1, dtype=jnp.int32)),
-            left=put(f.left, left),
-            sign=put(f.sign, sign),
-            seat=put(f.seat, seat),
-            key=write(f.key, words),
-        )
+        known = Known(low, high, jnp.where(stands, value, -BEYOND), left, sign, seat, words)
+        f = _pushed(f, push, top, leaves.states, known, moves, score, whole)
         q = q._replace(
             frames=f,
             visits=q.visits.at[rows, visited].add(1, mode="drop"),
@@ -461,6 +447,47 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             score = -moves.astype(jnp.float32)
         score = jnp.where(there, score, -jnp.inf)
         return moves, score, there.sum(axis=-1) >= mask.sum(axis=-1)
+
+
+def _pushed(
+    f: Frames,
+    push: Bool[Array, " B"],
+    top: Int32[Array, " B"],
+    states: Any,
+    known: Known,
+    moves: Int32[Array, "B K"],
+    score: Float32[Array, "B K"],
+    whole: Bool[Array, " B"],
+) -> Frames:
+    """The stacks with a new node above the old top, in the games that `push` one."""
+    levels, rows = f.best.shape[1], jnp.arange(push.shape[0])
+    below = (jnp.arange(levels)[None] == (top + 1)[:, None]) & push[:, None]
+    target = jnp.where(push, top + 1, levels)
+
+    def put(column: Array, new: Array) -> Array:
+        return jnp.where(below, new[:, None], column)
+
+    def write(column: Array, new: Array) -> Array:
+        return column.at[rows, target].set(new.astype(column.dtype), mode="drop")
+
+    return f._replace(
+        states=jax.tree.map(write, f.states, states),
+        moves=write(f.moves, moves),
+        score=write(f.score, score),
+        alpha=put(f.alpha, jnp.maximum(known.low, known.best)),
+        beta=put(f.beta, known.high),
+        low=put(f.low, known.low),
+        best=put(f.best, known.best),
+        move=put(f.move, moves[:, 0]),
+        sure=put(f.sure, jnp.zeros_like(push)),
+        all_sure=put(f.all_sure, whole),
+        again=put(f.again, jnp.zeros_like(push)),
+        untried=put(f.untried, (score > -jnp.inf).sum(axis=-1, dtype=jnp.int32)),
+        left=put(f.left, known.left),
+        sign=put(f.sign, known.sign),
+        seat=put(f.seat, known.seat),
+        key=write(f.key, known.key),
+    )
 
 
 def _finished(f: Frames, level: Int32[Array, " B"]) -> Bool[Array, " B"]:
