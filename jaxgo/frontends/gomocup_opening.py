@@ -2,19 +2,36 @@
 
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from jaxgo.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from jaxgo.frontends.gomocup import Gomocup
+from jaxgo.frontends.board import Board
+from jaxgo.frontends.session import Session
+from jaxgo.frontends.thinking import Thought
+from jaxgo.games.gomoku.rules import Gomoku
 
 EVEN = 0.1  # values up to here are nobody's advantage
 # black, white, black near an edge, where the first stones weigh little: columns and rows from a corner
 FIRST = (((1, 2), (3, 1), (6, 1)), ((0, 3), (2, 2), (1, 6)), ((2, 1), (2, 3), (7, 0)), ((4, 0), (3, 2), (0, 5)))
 
 
-def answer_swap2(brain: "Gomocup", stones: Sequence[int]) -> str:
+class Opener(Protocol):
+    """What an opening asks of the brain that plays it."""
+
+    @property
+    def game(self) -> Gomoku: ...
+
+    @property
+    def table(self) -> Session: ...
+
+    def name_of(self, action: int) -> str: ...
+
+    def played(self, line: Sequence[int]) -> Board: ...
+
+    def think(self, share: float = 1.0) -> Thought: ...
+
+
+def answer_swap2(brain: Opener, stones: Sequence[int]) -> str:
     """What the protocol wants to hear: three stones; or SWAP, the next stone, or two stones for the other to choose.
 
     After three and after five stones White is to move, so a stone means to stay with White, and SWAP to take Black.
@@ -45,7 +62,7 @@ def answer_swap2(brain: "Gomocup", stones: Sequence[int]) -> str:
         brain.table.restore(before, brain.table.name)
 
 
-def _first_three(brain: "Gomocup") -> str:
+def _first_three(brain: Opener) -> str:
     size, draw = brain.game.size, random.Random()
     right, down = draw.random() < 0.5, draw.random() < 0.5
     names = []
