@@ -40,11 +40,11 @@ class Lanes(NamedTuple):
 class Rollout(Evaluator):
     """The mean result of `count` playouts, and a policy without opinion (or the move weights)."""
 
-    count: int = 1
+    count: int = 1  # playouts of a position
     depth: int = 100  # plies after which a playout is cut
     weighted: bool = True  # moves are drawn by the game's `move_weights`; else all alike
     unfinished: Unfinished = "heuristic"  # what a playout is worth that was cut
-    prior: Prior = "uniform"
+    prior: Prior = "uniform"  # the policy: without opinion, or the move weights
     advisor: Evaluator | None = None  # its policy, and not the weights, draws the moves
 
     def __post_init__(self) -> None:

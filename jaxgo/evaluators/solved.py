@@ -113,7 +113,7 @@ def judge(game: Game[Any], table: Lookup, states: States) -> tuple[Answer, Answe
 class Solved(Evaluator):
     """The truth out of a table of `jaxgo solve`; a position that is not in it counts as even."""
 
-    file: str = ""
+    file: str = ""  # of a table that `jaxgo solve` wrote
 
     def init(self, game: Game[Any], key: Array) -> Params:
         if not self.file:

@@ -47,8 +47,8 @@ def _small(size: int, name: str) -> nn.Dense:
 class Mlp(Net):
     """Dense layers on the whole board."""
 
-    width: int = 128
-    blocks: int = 2
+    width: int = 128  # features of a layer
+    blocks: int = 2  # residual, of two dense layers each
 
     kind: ClassVar[str] = "mlp"
 

@@ -100,8 +100,8 @@ def _small(size: int, name: str) -> nn.Dense:
 class ResNet(Net):
     """Residual blocks of 3 x 3 convolutions."""
 
-    channels: int = 32
-    blocks: int = 2
+    channels: int = 32  # features of a cell
+    blocks: int = 2  # residual, of two convolutions each
     pool_every: int = 2  # every so many blocks hear from the whole board; 0: only the heads do
     precision: Precision = "float32"  # of the trunk; the heads always compute in float32
 

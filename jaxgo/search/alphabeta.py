@@ -100,13 +100,13 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
     """
 
     simulations: int = 200_000  # nodes
-    depth: int = 4
-    odd: bool = False
+    depth: int = 4  # plies of the last search
+    odd: bool = False  # whether odd depths are searched, too
     deepening: bool = True  # else only `depth`
     pvs: bool = True  # all moves but the first are searched with a null window first
     ordering: bool = True  # by weights, table and history; else in the order of their numbers
     table: int = 12  # 2 ** table entries for each game; 0: no table
-    threats: bool = True
+    threats: bool = True  # where a game names threats: take a win, else stop the other seat's
     quiescence: int = 0  # plies of forcing moves beyond the horizon
 
     def __post_init__(self) -> None:

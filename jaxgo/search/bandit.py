@@ -35,10 +35,10 @@ class BanditState(NamedTuple):
 class Bandit(Search[BanditState], Narrowing):
     """The common part: budgets, several leaves a round, tree reuse. Subclasses say how to choose and conclude."""
 
-    simulations: int = 400
+    simulations: int = 400  # planned unless `begin` is told otherwise
     parallel_leaves: int = 1  # of one game in one evaluator call
     virtual_loss: float = 1.0  # what a walk under way costs its moves until its result is known; 0: it counts as even
-    solver: bool = True
+    solver: bool = True  # proofs climb the tree, and end the search of a solved root
     nodes: int = 0  # room in the tree; 0: simulations + 1
 
     def __post_init__(self) -> None:

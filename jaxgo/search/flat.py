@@ -48,8 +48,8 @@ class Flat(Search[FlatState]):
 
     default_evaluator = "rollout"
 
-    simulations: int = 400
-    c: float = 1.4142135
+    simulations: int = 400  # planned unless `begin` is told otherwise
+    c: float = 1.4142135  # of exploration, against the mean result
     weight: float = 0.7  # of the results in the final choice
     parallel_leaves: int = 1  # moves pulled at once: those of the highest bounds
 

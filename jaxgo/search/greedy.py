@@ -39,7 +39,7 @@ class Greedy(Search[GreedyState]):
     Where a game names threats, it wins if it can at once, and else stops the other seat from that.
     """
 
-    threats: bool = True
+    threats: bool = True  # win at once, else stop the other seat
 
     @property
     def budget(self) -> int:

@@ -66,11 +66,11 @@ class Gumbel(Search[GumbelState], Narrowing):
     simulations: int = 64  # planned unless `begin` is told otherwise
     max_considered: int = 16  # root moves at the start
     gumbel_scale: float = 1.0  # of the Gumbel noise; 0 to play at full strength
-    value_scale: float = 0.1
-    visit_offset: float = 50.0
+    value_scale: float = 0.1  # how strongly values outweigh the prior
+    visit_offset: float = 50.0  # counts as visits in that weight, which grows with them
     min_value_range: float = 0.0  # q-values that differ by less are not stretched to the full scale
     parallel_leaves: int = 0  # most leaves of one game in one evaluator call; 0: all survivors of a round
-    solver: bool = True
+    solver: bool = True  # proofs climb the tree, and end the search of a solved root
     nodes: int = 0  # room in the tree; 0: simulations + 1
 
     def __post_init__(self) -> None:

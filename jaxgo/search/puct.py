@@ -28,13 +28,13 @@ class Puct(Bandit):
     are scaled to [0, 1] among siblings, as in MuZero), an even game, or its parent less
     `fpu_reduction * sqrt(visited prior)`."""
 
-    c_init: float = 1.25
-    c_base: float = 19652.0
-    fpu: Fpu = "worst"
-    fpu_reduction: float = 0.2
+    c_init: float = 1.25  # how much the prior counts against values, while visits are few
+    c_base: float = 19652.0  # visits of a node from which on the prior counts for more
+    fpu: Fpu = "worst"  # worth of a move without visits: its worst sibling's, an even game's, or its parent's less
+    fpu_reduction: float = 0.2  # by how much less where `fpu` is parent, times the root of the visited prior
     noise: float = 0.0  # share of Dirichlet noise in the root prior; 0.25 in self-play
     alpha: float = 0.0  # of the Dirichlet noise; 0: `total_alpha` divided by the number of legal moves
-    total_alpha: float = 10.83
+    total_alpha: float = 10.83  # what all legal moves share, where `alpha` is 0
     forced: float = 0.0  # forced playouts at the root, 2 in KataGo; their visits are pruned from the policy
 
     def __post_init__(self) -> None:

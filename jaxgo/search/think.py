@@ -61,8 +61,8 @@ _grow = functools.partial(jax.jit, static_argnums=1)(reuse.grow)
 class Limit:
     """When to stop: after so many simulations of each game, or after so many seconds, whichever is first."""
 
-    simulations: int | None = None
-    seconds: float | None = None
+    simulations: int | None = None  # of each game
+    seconds: float | None = None  # by the clock on the wall
 
     def __post_init__(self) -> None:
         if not self.simulations and not self.seconds:

@@ -27,8 +27,8 @@ class Uct(Bandit):
 
     default_evaluator = "rollout"
 
-    c: float = 1.4
-    log: Log = "natural"
+    c: float = 1.4  # of exploration, against the mean value
+    log: Log = "natural"  # the logarithm of the formula; the other is decimal
     final: Final = "visits"  # what the best move has most of
     delay: int = 0  # simulations before the evaluator is asked at all; until then leaves count as even
 
