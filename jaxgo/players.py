@@ -28,6 +28,7 @@ import numpy as np
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.names import place_of
+from jaxgo.core.words import Value, read_value, split_setting
 from jaxgo.evaluators import EVALUATORS, Network, Rollout
 from jaxgo.evaluators import find as find_evaluator
 from jaxgo.evaluators.base import Evaluator, Params
@@ -43,7 +44,7 @@ from jaxgo.system.weights import find_weights
 SHORT = {"count": "rollouts"}  # what an option of playouts is called
 EXTERNAL = ("gtp", "gomocup")  # programs of their own; only the arena plays against them
 
-_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_KINDS = {bool: "neither yes nor no", int: "not a whole number", float: "not a number"}  # what else a text is
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -121,8 +122,8 @@ def parse(text: str) -> Spec:
     name, colon, budget = split_name(head)
     options: dict[str, str] = {}
     for word in texts:
-        option, equals, value = (part.strip() for part in word.partition("="))
-        if not (option and equals and value):
+        option, value = split_setting(word) or ("", "")
+        if not (option and value):
             raise UsageError(f"{word.strip()!r} in {text.strip()!r} is not of the form name=value, such as c=1.4")
         if option in options:
             raise UsageError(f"{text.strip()!r} gives {option} twice; leave one out")
@@ -286,22 +287,14 @@ def _with(value: Any, texts: Mapping[str, tuple[str, str]]) -> Any:
     return dataclasses.replace(value, **changes)
 
 
-def _read(name: str, text: str, like: bool | int | float | str) -> bool | int | float | str:
+def _read(name: str, text: str, like: Value) -> Value:
     """The text as a value of the same kind as the default."""
-    if isinstance(like, bool):
-        if text.lower() not in _WORDS:
-            raise UsageError(f"{name}={text} is neither yes nor no")
-        return _WORDS[text.lower()]
-    if isinstance(like, str):
-        return text
-    kind, words = (int, "a whole number") if isinstance(like, int) else (float, "a number")
-    try:
-        number = kind(text)
-    except ValueError:
-        raise UsageError(f"{name}={text} is not {words}") from None
-    if not math.isfinite(number):
+    value = read_value(text, like)
+    if type(value) is not type(like):
+        raise UsageError(f"{name}={text} is {_KINDS[type(like)]}")
+    if isinstance(value, float) and not math.isfinite(value):
         raise UsageError(f"{name}={text} is not a finite number")
-    return number
+    return value
 
 
 # -- from a player to its spec ---------------------------------------------------------------------------------------
@@ -369,7 +362,7 @@ def _differ(base: Any, value: Any, field: str) -> bool:
     return bool(getattr(base, field) != getattr(value, field))
 
 
-def _text(value: bool | int | float | str) -> str:
+def _text(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -17,6 +17,7 @@ from jaxgo import evaluators, games, nets, search
 from jaxgo.cli import train_words
 from jaxgo.core.errors import UsageError
 from jaxgo.core.names import place_of, resolve
+from jaxgo.core.words import read_value
 from jaxgo.evaluators import Heuristic
 from jaxgo.games.mnk import Mnk
 from jaxgo.games.names import name_of, read_game
@@ -184,6 +185,31 @@ def test_a_module_that_is_there_already_keeps_its_weights():
 def test_a_net_that_cannot_learn_is_refused_in_one_sentence(source, said):
     with pytest.raises(UsageError, match=said):
         TrainConfig(game="tictactoe", net=source, targets=TargetsConfig(heads=())).heads  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("text", "like", "value"),
+    [
+        ("on", False, True),
+        ("Off", None, False),
+        ("3", None, 3),
+        ("5.5", None, 5.5),
+        ("renju", None, "renju"),
+        ("no", True, False),
+        ("5", 1.5, 5.0),
+        ("5", 1, 5),
+        ("x", 1, "x"),
+        ("on", "any", "on"),
+    ],
+)
+def test_a_value_is_read_as_its_default_is(text, like, value):
+    found = read_value(text, like)
+    assert (type(found), found) == (type(value), value)
+
+
+def test_an_option_of_a_game_is_read_alike_by_all_commands():
+    assert train_words.parse(["go9", "--option", "suicide=on"]).config.options == (("suicide", True),)
+    assert read_game("go9", ["suicide=on"]).suicide
 
 
 def test_what_is_no_net_is_refused():

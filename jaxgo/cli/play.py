@@ -10,6 +10,7 @@ import tyro
 from jaxgo.cli import play_text
 from jaxgo.cli.command import Command, reader
 from jaxgo.core.errors import UsageError
+from jaxgo.core.words import split_setting
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
@@ -39,8 +40,8 @@ class Play:
     def run(self) -> int:
         from jaxgo.games.names import read_game
 
-        options = dict(text.partition("=")[::2] for text in self.option)
         read_game(self.name, self.option)  # complains now
+        options = dict(setting for text in self.option if (setting := split_setting(text)))
         try:
             from jaxgo.frontends.web import listen, offers, server, table
         except ImportError:

@@ -13,6 +13,7 @@ import tyro
 from jaxgo import nets
 from jaxgo import search as searches
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.words import read_value, split_setting
 from jaxgo.nets import Net, Outside, ResNet
 from jaxgo.training import presets
 from jaxgo.training.config import TrainConfig
@@ -90,26 +91,15 @@ def _replaced(config: TrainConfig, words: list[str]) -> tuple[TrainConfig, list[
             continue
         value = value if equals else next(queue, "")
         if name == "--option":
-            key, equals, text = value.partition("=")
-            if not equals:
+            setting = split_setting(value)
+            if setting is None:
                 raise UsageError(f"--option {value} is not of the form NAME=VALUE, such as --option komi=5.5")
-            options[key] = _read(text)
+            options[setting[0]] = read_value(setting[1])  # the game may still change, so `make` complains
         elif name == "--net":
             config = dataclasses.replace(config, net=nets.find(value))
         else:
             config = dataclasses.replace(config, search=searches.find(value))
     return dataclasses.replace(config, options=tuple(options.items())), rest
-
-
-def _read(text: str) -> Any:
-    """The value of an option of a game; `make` complains of the wrong kind."""
-    words = {"true": True, "yes": True, "false": False, "no": False}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return kind(text)
-    return text
 
 
 def _tyro(job: Job, words: list[str]) -> tuple[Job, list[str]]:

@@ -7,32 +7,19 @@ from typing import Any
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.names import place_of
+from jaxgo.core.words import read_value, split_setting
 from jaxgo.games import GAMES, find, make
-
-_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-
-
-def _value(text: str, like: object) -> Any:
-    """The text as a value of the same kind as the default; texts that are not stay texts, and `make` complains."""
-    if isinstance(like, bool):
-        return _WORDS.get(text.lower(), text)
-    for kind in (int, float):
-        if isinstance(like, kind) or (like is None):
-            try:
-                return kind(text)
-            except ValueError:
-                continue
-    return text
 
 
 def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
     """The game `name` with `options` such as "komi=5.5"; a UsageError on anything unknown."""
     usual, values = find(name), {}
-    for option in options:
-        key, equals, text = option.partition("=")
-        if not equals:
-            raise UsageError(f"option {option!r} is not of the form name=value, such as max_plies=100")
-        values[key.strip()] = _value(text.strip(), getattr(usual, key.strip(), None))
+    for words in options:
+        setting = split_setting(words)
+        if setting is None:
+            raise UsageError(f"option {words!r} is not of the form name=value, such as max_plies=100")
+        option, text = setting
+        values[option] = read_value(text, getattr(usual, option, None))
     return make(name, **values)
 
 
