@@ -22,51 +22,16 @@ from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
-from jaxgo.search import forcing, table
+from jaxgo.search import forcing, stack, table
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, draw, per_game
 from jaxgo.search.model import CANDIDATE, ILLEGAL, Model
 from jaxgo.search.narrow import Narrowing
+from jaxgo.search.stack import BEYOND, Frames, Known
 from jaxgo.search.tree import mover_sign
 
-BEYOND = 2.0  # no value is outside (-2, 2)
 GUESS = 1.0 - 2.0**-20  # the most that an evaluator's word counts
 NULL = 2.0**-20  # the width of a null window
 FIRST = 1e9  # the score of the move to try first
-
-
-class Frames(NamedTuple):
-    """The nodes from the root to the one that is searched: the stack of every game. K moves are tried of each."""
-
-    states: Any
-    moves: Int32[Array, "B D K"]
-    score: Float32[Array, "B D K"]  # the order of the moves; -inf: tried, or none
-    alpha: Float32[Array, "B D"]
-    beta: Float32[Array, "B D"]
-    low: Float32[Array, "B D"]  # alpha as it was at first
-    best: Float32[Array, "B D"]
-    move: Int32[Array, "B D"]  # the best one
-    sure: Bool[Array, "B D"]  # the value of the best move is final
-    all_sure: Bool[Array, "B D"]  # all legal moves are among the K, and those tried are final
-    slot: Int32[Array, "B D"]  # which of the K is searched now
-    null: Bool[Array, "B D"]  # ... with a null window
-    again: Bool[Array, "B D"]  # ... and must be searched again, with a full one
-    untried: Int32[Array, "B D"]
-    left: Int32[Array, "B D"]  # plies to the horizon; below 0 only forcing moves are tried
-    sign: Float32[Array, "B D"]  # -1 where the mover is another than at the node above
-    seat: Int32[Array, "B D"]
-    key: UInt32[Array, "B D 2"]
-
-
-class Known(NamedTuple):
-    """What is known of a node when it is put on the stack, for who moves there."""
-
-    low: Float32[Array, " B"]  # the window
-    high: Float32[Array, " B"]
-    best: Float32[Array, " B"]  # what it is worth at least
-    left: Int32[Array, " B"]  # plies to go
-    sign: Float32[Array, " B"]  # -1 where the mover has changed
-    seat: Int32[Array, " B"]
-    key: UInt32[Array, "B 2"]
 
 
 class AlphaBetaState(NamedTuple):
@@ -153,30 +118,31 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         model = model.seen_by(self)
         spent = state.done + per_game(budget, state.done.shape[0], jnp.int32)
 
-        def active(q: AlphaBetaState) -> Bool[Array, " B"]:
-            return ~q.ended & (q.done < spent)
+        def active(state: AlphaBetaState) -> Bool[Array, " B"]:
+            return ~state.ended & (state.done < spent)
 
-        def step(q: AlphaBetaState) -> AlphaBetaState:
-            q = self._return(q, active(q))
-            return self._visit(model, params, keys.of_step(key, q.calls, q.done), q, active(q))
+        def step(state: AlphaBetaState) -> AlphaBetaState:
+            state = self._return(state, active(state))
+            return self._visit(model, params, keys.of_step(key, state.calls, state.done), state, active(state))
 
-        return jax.lax.while_loop(lambda q: active(q).any(), step, state)
+        return jax.lax.while_loop(lambda state: active(state).any(), step, state)
 
     def result(self, key: Array, state: AlphaBetaState, temperature: Temperature = 0.0) -> SearchResult:
-        q = state
-        games, actions = q.prior.shape
-        begun = (q.depth == 0) & (q.frames.best[:, 0] > -BEYOND)
-        action = jnp.where(begun, q.frames.move[:, 0], q.action)
-        value = jnp.where(begun, q.frames.best[:, 0], q.value)
-        values = jnp.where((q.depth == 0)[:, None], q.seen, q.q)
+        games, actions = state.prior.shape
+        begun = (state.depth == 0) & (state.frames.best[:, 0] > -BEYOND)
+        action = jnp.where(begun, state.frames.move[:, 0], state.action)
+        value = jnp.where(begun, state.frames.best[:, 0], state.value)
+        values = jnp.where((state.depth == 0)[:, None], state.seen, state.q)
         policy = jax.nn.one_hot(action, actions, dtype=jnp.float32)
         hot = per_game(temperature, games, jnp.float32) > 0
         action = jnp.where(hot, draw(key, policy, temperature), action).astype(jnp.int32)
         known = values > -BEYOND
         # where the rules look back, what is final on the stack is no fact
-        solved = q.solved & (not histories.kept(q.root.history))
-        proven = jax.nn.one_hot(q.action, actions, dtype=bool) & solved[:, None]
-        return SearchResult(action, policy, value, q.visits, jnp.where(known, values, 0.0), proven, solved, q.healthy)
+        solved = state.solved & (not histories.kept(state.root.history))
+        proven = jax.nn.one_hot(state.action, actions, dtype=bool) & solved[:, None]
+        return SearchResult(
+            action, policy, value, state.visits, jnp.where(known, values, 0.0), proven, solved, state.healthy
+        )
 
     # -- the root ----------------------------------------------------------------------------------------------
     def _begun(
@@ -196,34 +162,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         mask = forcing.narrowed(model.game, leaves.states, legal) if self._knows(model) and self.threats else legal
         likely = history[jnp.arange(games), seat]
         moves, score, whole = self._candidates(leaves.logits, mask, likely, jnp.full(games, -1))
-
-        def column(first: Array, dtype: Any = None) -> Array:
-            shape = (games, levels, *first.shape[1:])
-            return jnp.zeros(shape, dtype or first.dtype).at[:, 0].set(first)
-
-        def flat(value: float | bool | int, dtype: Any) -> Array:
-            return jnp.full((games, levels), value, dtype)
-
-        frames = Frames(
-            states=jax.tree.map(column, leaves.states),
-            moves=column(moves),
-            score=column(score),
-            alpha=flat(-BEYOND, jnp.float32),
-            beta=flat(BEYOND, jnp.float32),
-            low=flat(-BEYOND, jnp.float32),
-            best=flat(-BEYOND, jnp.float32),
-            move=flat(0, jnp.int32),
-            sure=flat(False, bool),
-            all_sure=column(whole),
-            slot=flat(0, jnp.int32),
-            null=flat(False, bool),
-            again=flat(False, bool),
-            untried=column((score > -jnp.inf).sum(axis=-1, dtype=jnp.int32)),
-            left=flat(min(self._step, self.depth) if self.deepening else self.depth, jnp.int32),
-            sign=flat(1.0, jnp.float32),
-            seat=column(seat),
-            key=jnp.zeros((games, levels, 2), jnp.uint32),
-        )
+        horizon = min(self._step, self.depth) if self.deepening else self.depth
+        frames = stack.planted(leaves.states, levels, moves, score, whole, seat, horizon)
         nothing = jnp.zeros(games, jnp.int32)
         value = leaves.value * mover_sign(leaves.seat)
         return AlphaBetaState(
@@ -253,48 +193,48 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         return 1 if self.odd else 2
 
     # -- going up ----------------------------------------------------------------------------------------------
-    def _return(self, q: AlphaBetaState, active: Bool[Array, " B"]) -> AlphaBetaState:
+    def _return(self, state: AlphaBetaState, active: Bool[Array, " B"]) -> AlphaBetaState:
         """A node without anything left to try hands its value to the one above; a finished root goes deeper."""
-        f, rows = q.frames, jnp.arange(q.level.shape[0])
-        best, beta, low = (x[rows, q.level] for x in (f.best, f.beta, f.low))
-        finished = active & _finished(f, q.level)
-        up = finished & (q.level > 0)
-        sure, all_sure = f.sure[rows, q.level], f.all_sure[rows, q.level]
+        f, rows = state.frames, jnp.arange(state.level.shape[0])
+        best, beta, low = (x[rows, state.level] for x in (f.best, f.beta, f.low))
+        finished = active & stack.finished(f, state.level)
+        up = finished & (state.level > 0)
+        sure, all_sure = f.sure[rows, state.level], f.all_sure[rows, state.level]
         cut = best >= beta
         final = jnp.where(cut | (best >= 1.0), sure, all_sure)
-        left, move = f.left[rows, q.level], f.move[rows, q.level]
-        entries, history = q.table, q.history
+        left, move = f.left[rows, state.level], f.move[rows, state.level]
+        entries, history = state.table, state.history
         if self.table:
             bound = jnp.where(cut, table.LOWER, jnp.where(best > low, table.EXACT, table.UPPER))
-            entry = table.Entry(f.key[rows, q.level], best, move, left, bound, final)
+            entry = table.Entry(f.key[rows, state.level], best, move, left, bound, final)
             entries = table.store(entries, entry, up)
         if self.ordering:
             gain = jnp.where(up & cut & (left > 0), (left * left).astype(jnp.float32), 0.0)
-            history = history.at[rows, f.seat[rows, q.level], move].add(gain)
-        above = jnp.maximum(q.level - 1, 0)
-        value = best * f.sign[rows, q.level]
-        q = q._replace(table=entries, history=history, level=jnp.where(up, above, q.level))
-        q = self._learn(q, up, value, final)
-        return self._deepen(q, finished & ~up, final)
+            history = history.at[rows, f.seat[rows, state.level], move].add(gain)
+        above = jnp.maximum(state.level - 1, 0)
+        value = best * f.sign[rows, state.level]
+        state = state._replace(table=entries, history=history, level=jnp.where(up, above, state.level))
+        state = self._learn(state, up, value, final)
+        return self._deepen(state, finished & ~up, final)
 
     def _learn(
-        self, q: AlphaBetaState, on: Bool[Array, " B"], value: Float32[Array, " B"], final: Bool[Array, " B"]
+        self, state: AlphaBetaState, on: Bool[Array, " B"], value: Float32[Array, " B"], final: Bool[Array, " B"]
     ) -> AlphaBetaState:
         """The move that the top of the stack searches is worth this, for who makes it."""
-        f, rows = q.frames, jnp.arange(q.level.shape[0])
-        alpha, beta, best = (x[rows, q.level] for x in (f.alpha, f.beta, f.best))
-        again = on & f.null[rows, q.level] & (value > alpha) & (value < beta)
+        f, rows = state.frames, jnp.arange(state.level.shape[0])
+        alpha, beta, best = (x[rows, state.level] for x in (f.alpha, f.beta, f.best))
+        again = on & f.null[rows, state.level] & (value > alpha) & (value < beta)
         known = on & ~again
         better = known & (value > best)
-        move = f.moves[rows, q.level, f.slot[rows, q.level]]
-        here = jnp.arange(f.best.shape[1])[None] == q.level[:, None]
+        move = f.moves[rows, state.level, f.slot[rows, state.level]]
+        here = jnp.arange(f.best.shape[1])[None] == state.level[:, None]
 
         def put(column: Array, where: Array, new: Array) -> Array:
             return jnp.where(here & where[:, None], new[:, None], column)
 
-        at_root = jnp.where(known & (q.level == 0), move, q.seen.shape[1])
-        return q._replace(
-            seen=q.seen.at[rows, at_root].set(value, mode="drop"),
+        at_root = jnp.where(known & (state.level == 0), move, state.seen.shape[1])
+        return state._replace(
+            seen=state.seen.at[rows, at_root].set(value, mode="drop"),
             frames=f._replace(
                 again=put(f.again, on, again),
                 best=put(f.best, better, value),
@@ -305,36 +245,36 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             ),
         )
 
-    def _deepen(self, q: AlphaBetaState, on: Bool[Array, " B"], final: Bool[Array, " B"]) -> AlphaBetaState:
+    def _deepen(self, state: AlphaBetaState, on: Bool[Array, " B"], final: Bool[Array, " B"]) -> AlphaBetaState:
         """Notes what a finished depth found, and begins the next."""
-        f = q.frames
+        f = state.frames
         depth, value = f.left[:, 0], f.best[:, 0]
         # who is lost plays on as if he had not seen it: what looked best a depth before holds out longest
-        keep = on & ((value > -1.0) | (q.depth == 0))
+        keep = on & ((value > -1.0) | (state.depth == 0))
         solved = on & final
         ended = solved | (on & ((depth >= self.depth) | (jnp.abs(value) >= 1.0)))
         rest = on & ~ended
         first = jnp.where(f.moves[:, 0] == f.move[:, :1], FIRST, 0.0)
-        score = jnp.where(rest[:, None], q.root_score + first, f.score[:, 0])
-        count = (q.root_score > -jnp.inf).sum(axis=-1, dtype=jnp.int32)
+        score = jnp.where(rest[:, None], state.root_score + first, f.score[:, 0])
+        count = (state.root_score > -jnp.inf).sum(axis=-1, dtype=jnp.int32)
 
         def root(column: Array, new: Array | float | bool) -> Array:
             return column.at[:, 0].set(jnp.where(rest, new, column[:, 0]))
 
-        return q._replace(
-            action=jnp.where(keep, f.move[:, 0], q.action),
-            value=jnp.where(on, value, q.value),
-            depth=jnp.where(on, depth, q.depth),
-            q=jnp.where(on[:, None], q.seen, q.q),
-            seen=jnp.where(rest[:, None], -BEYOND, q.seen),
-            solved=q.solved | solved,
-            ended=q.ended | ended,
+        return state._replace(
+            action=jnp.where(keep, f.move[:, 0], state.action),
+            value=jnp.where(on, value, state.value),
+            depth=jnp.where(on, depth, state.depth),
+            q=jnp.where(on[:, None], state.seen, state.q),
+            seen=jnp.where(rest[:, None], -BEYOND, state.seen),
+            solved=state.solved | solved,
+            ended=state.ended | ended,
             frames=f._replace(
                 score=f.score.at[:, 0].set(score),
                 alpha=root(f.alpha, -BEYOND),
                 best=root(f.best, -BEYOND),
                 sure=root(f.sure, False),
-                all_sure=root(f.all_sure, q.whole),
+                all_sure=root(f.all_sure, state.whole),
                 untried=root(f.untried, count),
                 left=root(f.left, jnp.minimum(depth + self._step, self.depth)),
             ),
@@ -342,11 +282,11 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
 
     # -- going down --------------------------------------------------------------------------------------------
     def _visit(
-        self, model: Model, params: Params, key: Array, q: AlphaBetaState, active: Bool[Array, " B"]
+        self, model: Model, params: Params, key: Array, state: AlphaBetaState, active: Bool[Array, " B"]
     ) -> AlphaBetaState:
         """Makes the next move of the node on top of the stack: its value is known at once, or it is the new top."""
-        f, rows, top = q.frames, jnp.arange(q.level.shape[0]), q.level
-        ready = active & ~_finished(f, top)
+        f, rows, top = state.frames, jnp.arange(state.level.shape[0]), state.level
+        ready = active & ~stack.finished(f, top)
         again = f.again[rows, top]
         slot = jnp.where(again, f.slot[rows, top], first_max(f.score[rows, top]))
         move = f.moves[rows, top, slot]
@@ -365,43 +305,33 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         mask, stands = self._moves_below(model, leaves.states, leaves.logits > ILLEGAL, left)
         leaf = leaves.over | ~mask.any(axis=-1)
         words = _position_key(model, leaves.states)
-        entry = table.look_up(q.table, words) if self.table else None
+        entry = table.look_up(state.table, words) if self.table else None
         hit = jnp.zeros_like(leaf)
         final = leaves.over
         if entry is not None:
-            usable = (entry.left >= left) | entry.final
-            tells = (entry.bound == table.EXACT) | ((entry.bound == table.LOWER) & (entry.value >= high))
-            hit = ~leaf & usable & (tells | ((entry.bound == table.UPPER) & (entry.value <= low)))
+            hit = ~leaf & table.settles(entry, left, low, high)
             value, final = jnp.where(hit, entry.value, value), jnp.where(hit, entry.final, final)
         enough = ~leaf & ~hit & stands & (value >= high)  # beyond the horizon nobody has to go on
         push = ready & ~leaf & ~hit & ~enough
 
-        here = jnp.arange(f.best.shape[1])[None]
-        on_top = (here == top[:, None]) & ready[:, None]
-        visited = jnp.where(ready, jnp.where(top == 0, move, f.moves[rows, 0, f.slot[:, 0]]), q.visits.shape[1])
-        f = f._replace(
-            score=f.score.at[rows, jnp.where(ready, top, here.shape[1]), slot].set(-jnp.inf, mode="drop"),
-            slot=jnp.where(on_top, slot[:, None], f.slot),
-            null=jnp.where(on_top, null[:, None], f.null),
-            again=f.again & ~on_top,
-            untried=f.untried - (on_top & ~again[:, None]),
-        )
-        likely = q.history[rows, seat]
+        visited = jnp.where(ready, jnp.where(top == 0, move, f.moves[rows, 0, f.slot[:, 0]]), state.visits.shape[1])
+        f = stack.descended(f, ready, top, slot, null, again)
+        likely = state.history[rows, seat]
         first = jnp.full_like(move, -1) if entry is None else jnp.where(entry.bound > 0, entry.move, -1)
         moves, score, whole = self._candidates(leaves.logits, mask, likely, first)
         if self.quiescence:
             whole &= ~stands & (left > 0)
         known = Known(low, high, jnp.where(stands, value, -BEYOND), left, sign, seat, words)
-        f = _pushed(f, push, top, leaves.states, known, moves, score, whole)
-        q = q._replace(
+        f = stack.pushed(f, push, top, leaves.states, known, moves, score, whole)
+        state = state._replace(
             frames=f,
-            visits=q.visits.at[rows, visited].add(1, mode="drop"),
-            done=q.done + ready,
-            calls=q.calls + 1,
-            healthy=q.healthy & (leaves.healthy | ~ready),
+            visits=state.visits.at[rows, visited].add(1, mode="drop"),
+            done=state.done + ready,
+            calls=state.calls + 1,
+            healthy=state.healthy & (leaves.healthy | ~ready),
         )
-        q = self._learn(q, ready & ~push, value * sign, final)
-        return q._replace(level=jnp.where(push, top + 1, top))
+        state = self._learn(state, ready & ~push, value * sign, final)
+        return state._replace(level=jnp.where(push, top + 1, top))
 
     def _knows(self, model: Model) -> bool:
         return (self.threats or self.quiescence > 0) and forcing.knows_threats(model.game)
@@ -449,53 +379,6 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             score = -moves.astype(jnp.float32)
         score = jnp.where(there, score, -jnp.inf)
         return moves, score, there.sum(axis=-1) >= mask.sum(axis=-1)
-
-
-def _pushed(
-    f: Frames,
-    push: Bool[Array, " B"],
-    top: Int32[Array, " B"],
-    states: Any,
-    known: Known,
-    moves: Int32[Array, "B K"],
-    score: Float32[Array, "B K"],
-    whole: Bool[Array, " B"],
-) -> Frames:
-    """The stacks with a new node above the old top, in the games that `push` one."""
-    levels, rows = f.best.shape[1], jnp.arange(push.shape[0])
-    below = (jnp.arange(levels)[None] == (top + 1)[:, None]) & push[:, None]
-    target = jnp.where(push, top + 1, levels)
-
-    def put(column: Array, new: Array) -> Array:
-        return jnp.where(below, new[:, None], column)
-
-    def write(column: Array, new: Array) -> Array:
-        return column.at[rows, target].set(new.astype(column.dtype), mode="drop")
-
-    return f._replace(
-        states=jax.tree.map(write, f.states, states),
-        moves=write(f.moves, moves),
-        score=write(f.score, score),
-        alpha=put(f.alpha, jnp.maximum(known.low, known.best)),
-        beta=put(f.beta, known.high),
-        low=put(f.low, known.low),
-        best=put(f.best, known.best),
-        move=put(f.move, moves[:, 0]),
-        sure=put(f.sure, jnp.zeros_like(push)),
-        all_sure=put(f.all_sure, whole),
-        again=put(f.again, jnp.zeros_like(push)),
-        untried=put(f.untried, (score > -jnp.inf).sum(axis=-1, dtype=jnp.int32)),
-        left=put(f.left, known.left),
-        sign=put(f.sign, known.sign),
-        seat=put(f.seat, known.seat),
-        key=write(f.key, known.key),
-    )
-
-
-def _finished(f: Frames, level: Int32[Array, " B"]) -> Bool[Array, " B"]:
-    rows = jnp.arange(level.shape[0])
-    spent = (f.untried[rows, level] == 0) | (f.best[rows, level] >= f.beta[rows, level])
-    return spent & ~f.again[rows, level]
 
 
 def _position_key(model: Model, states: Any) -> UInt32[Array, "B 2"]:

@@ -52,6 +52,15 @@ def look_up(table: UInt32[Array, "B T 4"], key: UInt32[Array, "B 2"]) -> Entry:
     return entry._replace(bound=jnp.where((entry.key == key).all(axis=-1), entry.bound, NONE))
 
 
+def settles(
+    entry: Entry, left: Int32[Array, " B"], low: Float32[Array, " B"], high: Float32[Array, " B"]
+) -> Bool[Array, " B"]:
+    """Whether an entry tells as much as a search to that distance from the horizon, within that window, would."""
+    usable = (entry.left >= left) | entry.final
+    tells = (entry.bound == EXACT) | ((entry.bound == LOWER) & (entry.value >= high))
+    return usable & (tells | ((entry.bound == UPPER) & (entry.value <= low)))
+
+
 def store(table: UInt32[Array, "B T 4"], entry: Entry, on: Bool[Array, " B"]) -> UInt32[Array, "B T 4"]:
     """Notes an entry of each game where `on` holds."""
     rows, place = jnp.arange(table.shape[0]), _place(table, entry.key)
