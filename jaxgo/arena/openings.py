@@ -183,11 +183,11 @@ def _wander(
 ) -> tuple[Position, Int32[Array, "T B"]]:
     """Random moves from the start, in a batch of games, and what they were."""
     lanes = first + jnp.arange(BATCH, dtype=jnp.int32)
-    luck = jax.vmap(choice.word, (None, 0))(seed, lanes)
+    streams = jax.vmap(choice.word, (None, 0))(seed, lanes)
     start = jax.tree.map(lambda x: jnp.stack([x] * BATCH), play.start(game, jax.random.key(0)))
 
     def move(carry: Any, ply: Int32[Array, ""]) -> tuple[Any, Int32[Array, " B"]]:
-        words = jax.vmap(choice.word, (None, 0))(ply, luck)
+        words = jax.vmap(choice.word, (None, 0))(ply, streams)
         legal = jax.vmap(functools.partial(play.legal, game))(carry)
         action = jax.vmap(choice.pick)(legal, words)
         moved, _ = jax.vmap(functools.partial(play.play, game))(carry, action)

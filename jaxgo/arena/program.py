@@ -6,7 +6,7 @@ has the games in which it sits on seat 0, and its opponent has them at odd ones.
 (a double move, or a fresh game at an odd tick) is left alone for a tick. A game that ends makes room for the next
 opening of its queue, so every search is always asked about a full row.
 
-A game draws its luck from its own key and from how many moves were made in it, and from nothing else: the result does
+A game draws at random from its own key and from how many moves were made in it, and from nothing else: the result does
 not hang on slots, devices, or on what else is played.
 
 Letters: K agents, S slots, M openings of each queue, T plies, D devices.
@@ -128,10 +128,10 @@ def _tick(crews: list[Crew], queues: Queues, games: Games) -> Games:
     half = jnp.where(seat == 0, jnp.arange(agents), queues.partner)[:, None]  # the queue that a row's games are of
     number = jnp.maximum(games.number, 0)
     mine = (games.number != EMPTY) & (games.position.state.to_play == seat)
-    luck = 2 * games.length + queues.side[half]
-    keys = jax.vmap(jax.vmap(jax.random.fold_in))(queues.keys[half, number], luck)
-    heat = jnp.where(games.length < queues.hot, queues.temperature, 0.0)
-    action, healthy = _actions(crews, (keys, games.position, mine, heat))
+    step = 2 * games.length + queues.side[half]
+    keys = jax.vmap(jax.vmap(jax.random.fold_in))(queues.keys[half, number], step)
+    temperature = jnp.where(games.length < queues.hot, queues.temperature, 0.0)
+    action, healthy = _actions(crews, (keys, games.position, mine, temperature))
 
     def flat(x: Array) -> Array:
         return x.reshape(agents * slots, *x.shape[2:])
@@ -185,17 +185,22 @@ def _actions(crews: list[Crew], asked: Any) -> tuple[Int32[Array, "K S"], Bool[A
 
 
 def _row(
-    player: Static, params: Any, luck: Array, position: Position, mine: Bool[Array, " S"], heat: Float32[Array, " S"]
+    player: Static,
+    params: Any,
+    keys: Array,
+    position: Position,
+    mine: Bool[Array, " S"],
+    temperature: Float32[Array, " S"],
 ) -> tuple[Int32[Array, " S"], Bool[Array, ""]]:
     """One agent's moves. Games that do not wait for it get no simulations; a row without any is not searched."""
     search, model = player
 
     def think(_: None) -> tuple[Array, Array]:
-        begin, go, choose = batches.split(luck, 3)
+        begin, go, choose = batches.split(keys, 3)
         budget = jnp.where(mine, search.budget, 0) if search.resumable else search.budget
         state = search.begin(model, params, begin, position, search.budget)
         state = search.extend(model, params, go, state, budget)
-        result = search.result(choose, state, heat)
+        result = search.result(choose, state, temperature)
         return result.action, (result.healthy | ~mine).all()
 
     nothing = jnp.zeros(mine.shape, jnp.int32), jnp.bool_(True)

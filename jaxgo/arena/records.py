@@ -71,15 +71,15 @@ def pair_id(
     number: int,
     opening: Sequence[str] = (),
     checkpoints: Sequence[str] = ("", ""),
-    heat: tuple[float, int] = (0.0, 0),
+    temperature: tuple[float, int] = (0.0, 0),
 ) -> str:
     """Which two games these are, as 16 hexadecimal digits that are the same on every machine.
 
-    `heat` is the temperature of the first moves, and how many these are.
+    `temperature` is that of the first moves, and how many these are.
     """
     what: list[object] = [game, sorted(options), a, b, seed, number, list(opening), list(checkpoints)]
-    if heat[0] > 0 and heat[1] > 0:
-        what.append(list(heat))
+    if temperature[0] > 0 and temperature[1] > 0:
+        what.append(list(temperature))
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
 
 

@@ -1,6 +1,6 @@
 """A tournament: rounds of matches by a schedule, every finished pair a line in a file, resumed where it stopped.
 
-Agents sit in the order of their names, and a pair's luck follows from who plays, the seed and the number of the
+Agents sit in the order of their names, and a pair's key follows from who plays, the seed and the number of the
 opening. So a pair has the same id and the same result whatever else is played, and nothing is played twice. Two agents
 without luck would play an opening again as they did before, so their match ends where the openings do.
 """
@@ -71,17 +71,18 @@ class Tournament:
         self._say = say
         self._hashes = [player.fingerprint() if isinstance(player, Player) else "" for player in self.players]
         warm = contest.temperature > 0 and contest.hot_plies > 0
-        self._luck = [warm or (isinstance(player, Player) and player.lucky) for player in self.players]
+        self._lucky = [warm or (isinstance(player, Player) and player.lucky) for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
         self.chunk = min(chunk or (CHUNK if steady else SHORT_CHUNK), schedule.pairs)
         # by name, so that the same agents in another order are the same program; engines play elsewhere
         every = [*((p.name, i, p) for i, p in enumerate(self.players) if isinstance(p, Player))]
         every = sorted([*every, *((p.name, -1, p) for p in spare)], key=lambda one: one[0])
         self._row = {i: row for row, (_, i, _) in enumerate(every) if i >= 0}
-        heat = contest.temperature, contest.hot_plies
         self._room = max(room, self.chunk)
         agents = [player for _, _, player in every]
-        self._pool = Pool(agents, self._room, slots, mesh, *heat) if len(agents) > 1 else None
+        self._pool: Pool | None = None
+        if len(agents) > 1:
+            self._pool = Pool(agents, self._room, slots, mesh, contest.temperature, contest.hot_plies)
         self._games, self._seconds, self._compiled = 0, 0.0, False
         self._known = {pair.id: pair for pair in (records.read(path) if path and path.exists() else [])}
         self._numbers = self._find_numbers()
@@ -205,7 +206,7 @@ class Tournament:
 
     def _is_lucky(self, match: Match) -> bool:
         """Whether the same opening makes another game each time."""
-        return self._luck[match[0]] or self._luck[match[1]]
+        return self._lucky[match[0]] or self._lucky[match[1]]
 
     def _seats(self, match: Match) -> Match:
         """Who is `a` and who is `b`: by name, so that it does not hang on the order in which agents are given."""
@@ -224,7 +225,7 @@ class Tournament:
             number=number,
             opening=self.openings.names(number),
             checkpoints=(self._hashes[a], self._hashes[b]),
-            heat=(what.temperature, what.hot_plies),
+            temperature=(what.temperature, what.hot_plies),
         )
 
     # -- playing ---------------------------------------------------------------------------------------------------
@@ -286,7 +287,7 @@ class Tournament:
             yield self.progress()
 
     def _keys(self, match: Match, numbers: Sequence[int]) -> Array:
-        """The luck of each pair, from who plays and which opening it is, and from nothing else."""
+        """The key of each pair, from who plays and which opening it is, and from nothing else."""
         words = [int(self._id(match, number)[:8], 16) for number in numbers]
         root = jax.random.key(self.contest.seed)
         more = words + [0] * (self._room - len(words))

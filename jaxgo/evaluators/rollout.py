@@ -75,9 +75,9 @@ class Rollout(Evaluator):
     def play(self, game: Game[Any], params: Params, key: Array, states: States) -> Float32[Array, " L"]:
         """The result of one playout from each position, for the side to move there."""
         lanes = states.ply.shape[0]
-        luck, advice = keys.split(key)
+        moves, advice = keys.split(key)
         live = ~jax.vmap(game.over)(states)
-        word = keys.sample(jax.random.bits, luck, (lanes,), jnp.uint32)
+        word = keys.sample(jax.random.bits, moves, (lanes,), jnp.uint32)
         everyone = Lanes(states, live, word, jnp.ones(lanes, bool))
         advice = keys.any_one(advice)  # lanes change places there, and a policy needs no luck
         everyone, ply = self._run(game, params, advice, everyone, jnp.int32(0), _fewer(lanes))

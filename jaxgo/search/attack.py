@@ -53,7 +53,7 @@ class Attack(Search[AttackState]):
     def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> AttackState:
-        judge, luck = keys.split(key)
+        judge, ties = keys.split(key)
         leaves = model.root(params, judge, root)
         legal = leaves.logits > ILLEGAL
         narrow = forcing.narrowed(model.game, leaves.states, legal)
@@ -63,7 +63,7 @@ class Attack(Search[AttackState]):
             prover=threats.begin(model.game, leaves.states, legal, ~leaves.over, self.depth),
             prior=jnp.where(narrow, leaves.logits, ILLEGAL),
             value=leaves.value * mover_sign(leaves.seat),
-            luck=keys.sample(jax.random.uniform, luck, legal.shape),
+            luck=keys.sample(jax.random.uniform, ties, legal.shape),
             done=nothing,
             calls=jnp.int32(0),
             healthy=leaves.healthy,

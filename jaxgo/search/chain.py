@@ -119,7 +119,7 @@ class Chain(Search[ChainState]):
         return True
 
     def begin(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> ChainState:
-        luck, inner = keys.split(key)
+        ties, inner = keys.split(key)
         legal = model.legal(root)
         named = self._named(model.game, root.state, legal)
         by = jnp.full(legal.shape[0], len(named), jnp.int32)
@@ -131,7 +131,7 @@ class Chain(Search[ChainState]):
             root=root,
             among=among,
             by=by.astype(jnp.int32),
-            luck=keys.sample(jax.random.uniform, luck, legal.shape),
+            luck=keys.sample(jax.random.uniform, ties, legal.shape),
             last=self.search.begin(model, params, inner, root, plan),
         )
 

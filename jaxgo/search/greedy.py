@@ -48,10 +48,10 @@ class Greedy(Search[GreedyState]):
     def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> GreedyState:
-        judge, luck = keys.split(key)
+        judge, ties = keys.split(key)
         leaves = model.seen_by(Narrowing(threats=self.threats)).root(params, judge, root)
         tree = trees.plant(leaves, nodes=1)
-        drawn = keys.sample(jax.random.uniform, luck, leaves.logits.shape)
+        drawn = keys.sample(jax.random.uniform, ties, leaves.logits.shape)
         return GreedyState(root, tree, drawn, jnp.zeros_like(tree.used), jnp.int32(0))
 
     def extend(self, model: Model, params: Params, key: Array, state: GreedyState, budget: Budget) -> GreedyState:

@@ -1,7 +1,7 @@
 """Games with engines: every opening twice with the seats swapped, some games side by side, by the rules of jaxgo.
 
 An engine is a process, so these games are played one move at a time from Python, in a few threads. Whatever an engine
-does wrong loses it the game and its process; the next game gets a fresh one. jaxgo's own agents draw their luck from
+does wrong loses it the game and its process; the next game gets a fresh one. jaxgo's own agents draw at random from
 the key of the pair and from how many moves were made, so what they do does not hang on the threads.
 """
 
@@ -114,13 +114,13 @@ def _think(
     model: Model,
     params: Any,
     key: Array,
-    luck: Int32[Array, ""],
+    step: Int32[Array, ""],
     position: Position,
-    heat: Float32[Array, ""],
+    temperature: Float32[Array, ""],
 ) -> tuple[Int32[Array, ""], Bool[Array, ""]]:
-    """A move of an agent, with the luck that it would have in a match of agents."""
-    own = jax.random.fold_in(key, luck)[None]
-    found = search.run(model, params, own, position, temperature=heat[None])
+    """A move of an agent, with the key that it would have in a match of agents."""
+    own = jax.random.fold_in(key, step)[None]
+    found = search.run(model, params, own, position, temperature=temperature[None])
     return found.action[0], found.healthy[0]
 
 
@@ -153,7 +153,7 @@ class _Event:
         return _step(self.game, position, jnp.int32(NOTHING))
 
     def think(self, agent: Player, index: int, side: int, length: int, view: View) -> int:
-        heat = self.temperature if length < self.hot_plies else 0.0
+        temperature = self.temperature if length < self.hot_plies else 0.0
         action, healthy = _think(
             agent.search,
             agent.model,
@@ -161,7 +161,7 @@ class _Event:
             self.keys[index],
             jnp.int32(2 * length + side),
             view.position,
-            jnp.float32(heat),
+            jnp.float32(temperature),
         )
         if not bool(healthy):
             raise EvaluatorError(f"{agent.name}: {agent.model.evaluator} gave NaN or infinite numbers in a match")
