@@ -1,7 +1,7 @@
 """How fast do the solvers look at positions, beside plain Python; and do they agree with a solver of others?
 
-uv run benchmarks/solvers.py                                    # everything
-uv run --extra benchmark benchmarks/solvers.py --only connect4  # against bitbully
+uv run benchmarks/solvers.py                         # everything
+uv run benchmarks/solvers.py --only connect4      # against bitbully: uv pip install bitbully
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Connect Four on any board: discs fall down columns, and k in a row win.
 
-The board is two bit boards of a few words each (see `core.stacks`), so a win is found by shifting whole boards: with
+The board is two bit boards of a few words each (see `boards.stacks`), so a win is found by shifting whole boards: with
 one spare bit above each column, the four directions are shifts by 1, by one column, and by one column and a row more
 or less.
 """

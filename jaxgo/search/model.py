@@ -1,4 +1,4 @@
-"""A game seen through an evaluator. This is the one place where the batch axis is added and where masks are applied."""
+"""A game seen through an evaluator: the rules for a batch of positions, and the one place where masks are applied."""
 
 import dataclasses
 import functools

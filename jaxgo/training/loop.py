@@ -1,4 +1,4 @@
-"""One run: play, label, keep, learn, judge, save. This is the table of the design as code.
+"""One run: play, label, keep, learn, judge, save.
 
 The next iteration is handed to an accelerator before the numbers of the last one are fetched, so it never waits for the
 host, and what a watcher hears is one iteration old. (Several CPU devices must wait; see `Trainer.waits`.)
