@@ -71,7 +71,7 @@ def play_match(
 ) -> Score:
     """Plays every opening twice, with seats swapped; game i of each half has a key that follows from `key` and i.
 
-    Searches play as they are: see `without_noise` for those that explore. `temperature` holds for the first
+    Searches play as they are: `Search.quiet` turns the exploration of one off. `temperature` holds for the first
     `hot_plies` moves of a game.
     """
     count = openings.state.ply.shape[0]

@@ -113,7 +113,7 @@ class Setting:
     hot_plies: int = 0
     """How many moves the temperature holds for."""
     slots: int | None = None
-    """Games that an agent thinks about at once, on each device; else as many as memory allows, up to 512."""
+    """Games that an agent thinks about at once, on each device; else as many as memory allows, up to 512 on a CPU."""
     engines: int = 2
     """Games with gtp: and gomocup: engines that are played side by side."""
     engine_seconds: float | None = None
