@@ -38,7 +38,7 @@ class PairResult:
     number: int = 0  # of the opening among those of this seed
     opening: tuple[str, ...] = ()  # names of its moves
     plies: tuple[int, int] = (0, 0)  # how long the first and the second game were
-    checkpoints: tuple[str, str] = ("", "")  # hashes of the parameters of a and b; "" where there are none
+    checkpoints: tuple[str, str] = ("", "")  # hashes of a and b: search, evaluator, weights; "" where nobody knows
     lines: tuple[str, str] = ("", "")  # hashes of the moves of each game; "" where luck would make another one of it
     problems: tuple[str, ...] = ()  # what went wrong, such as "game 1: b forfeits, illegal move z9"
     commit: str = ""
