@@ -19,7 +19,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.gomocup_clock import MatchClock
-from jaxgo.frontends.gomocup_opening import answer_swap2
+from jaxgo.frontends.gomocup_opening import Opener, answer_swap2
 from jaxgo.frontends.lines import LONGEST
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thought
@@ -35,7 +35,7 @@ STONE = re.compile(r"\s*(\d{1,4})\s*,\s*(\d{1,4})\s*,\s*([123])\s*")
 LISTS = ("BOARD", "YXBOARD", "SWAP2BOARD")  # lines follow, up to DONE
 
 
-class Gomocup:
+class Gomocup(Opener):
     """The brain: its session, its clock, and the list of stones that is being read."""
 
     def __init__(self, game: Gomoku, player: str, write: Write) -> None:
@@ -113,7 +113,7 @@ class Gomocup:
         try:
             self.move()
         except UsageError:
-            self.table.restore(before, self.table.name)
+            self.restore(before)
             raise
 
     # -- the board ---------------------------------------------------------------------------------------------
@@ -219,7 +219,12 @@ class Gomocup:
     def _put(self, board: Board) -> None:
         if board.over:
             raise UsageError("the game is over on this board")
-        self.table.restore(board, self.table.name)
+        self.restore(board)
+
+    def restore(self, board: Board) -> None:
+        """Puts a board on the table, by the rules that are played there now."""
+        table = self.table
+        table.restore(board if board.game == table.game else boards.like(board, table.game), table.name)
 
     # -- moves -------------------------------------------------------------------------------------------------
     def think(self, share: float = 1.0, detail: bool = False) -> Thought:

@@ -1,8 +1,8 @@
 """The opening by swap2: three stones that are even, and who wants which colour."""
 
+import abc
 import random
 from collections.abc import Sequence
-from typing import Protocol
 
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends.board import Board
@@ -15,20 +15,31 @@ EVEN = 0.1  # values up to here are nobody's advantage
 FIRST = (((1, 2), (3, 1), (6, 1)), ((0, 3), (2, 2), (1, 6)), ((2, 1), (2, 3), (7, 0)), ((4, 0), (3, 2), (0, 5)))
 
 
-class Opener(Protocol):
+class Opener(abc.ABC):
     """What an opening asks of the brain that plays it."""
 
-    @property
-    def game(self) -> Gomoku: ...
+    game: Gomoku
 
     @property
-    def table(self) -> Session: ...
+    @abc.abstractmethod
+    def table(self) -> Session:
+        """The session that plays now: another than before, once other rules are taken over."""
 
-    def name_of(self, action: int) -> str: ...
+    @abc.abstractmethod
+    def restore(self, board: Board) -> None:
+        """Puts a board on the table, by the rules that are played there now."""
 
-    def played(self, line: Sequence[int]) -> Board: ...
+    @abc.abstractmethod
+    def name_of(self, action: int) -> str:
+        """How the protocol writes a point."""
 
-    def think(self, share: float = 1.0) -> Thought: ...
+    @abc.abstractmethod
+    def played(self, line: Sequence[int]) -> Board:
+        """The board after these moves."""
+
+    @abc.abstractmethod
+    def think(self, share: float = 1.0) -> Thought:
+        """A thought within a share of the time of a move."""
 
 
 def answer_swap2(brain: Opener, stones: Sequence[int]) -> str:
@@ -42,24 +53,24 @@ def answer_swap2(brain: Opener, stones: Sequence[int]) -> str:
         return _first_three(brain)
     if len(stones) not in (3, 5):
         raise UsageError(f"SWAP2BOARD has 0, 3 or 5 stones, not {len(stones)}")
-    table, before = brain.table, brain.table.board
+    before = brain.table.board
     try:
         board = brain.played(stones)
         if board.over:
             raise UsageError("the game is over on this board")
-        table.restore(board, table.name)
+        brain.restore(board)
         thought = brain.think(share=1.0 if len(stones) == 5 else 0.5)
         if len(stones) == 5 or abs(thought.value) > EVEN:
             return brain.name_of(thought.action) if thought.value >= 0 else "SWAP"
-        table.play(thought.action)
-        if table.board.over:
+        brain.table.play(thought.action)
+        if brain.table.board.over:
             return brain.name_of(thought.action)
         moves = brain.think(share=0.95).moves
         tried = [move for move in moves if move.visits] or moves[:1]
         level = min(tried, key=lambda move: (abs(move.value), -move.visits))
         return f"{brain.name_of(thought.action)} {brain.name_of(level.action)}"
     finally:
-        brain.table.restore(before, brain.table.name)
+        brain.restore(before)
 
 
 def _first_three(brain: Opener) -> str:

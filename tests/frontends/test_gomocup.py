@@ -144,6 +144,22 @@ def test_rules_are_taken_over_when_they_are_ready(talk):
     assert talk.ask("INFO timeout_turn soon") == "ERROR timeout_turn is a number of milliseconds"
 
 
+def test_rules_that_are_ready_in_an_opening_stay(talk, monkeypatch):
+    think = talk.brain.think
+
+    def late(share):
+        talk.brain.settle(60.0)
+        return think(share=share)
+
+    monkeypatch.setattr(talk.brain, "think", late)
+    before = stones(talk)
+    answer = talk.ask("INFO rule 1", "SWAP2BOARD", "1,1", "5,5", "3,1", "DONE")
+    assert re.fullmatch(f"{MOVE} {MOVE}", answer)
+    assert len({*answer.split(), "1,1", "5,5", "3,1"}) == 5
+    assert talk.brain.table.game.rules == "standard"
+    assert stones(talk) == before
+
+
 def test_openings_are_the_managers_business():
     with pytest.raises(UsageError, match="leave the option opening out"):
         Gomocup(make("swap2-15"), "random", print)
