@@ -319,7 +319,9 @@ def spec(player: Player) -> str:
         if words is not None:
             found.append((head != wanted, len(words.options), words))
     if not found:
-        raise UsageError(f"no name says all of {player.search} with {player.model.evaluator}; give the player one")
+        raise UsageError(
+            f"no name says all of {player.search} with {player.model.evaluator}; use settings that can be typed"
+        )
     return str(min(found, key=lambda one: one[:2])[2])
 
 
@@ -333,7 +335,7 @@ def _described(head: str, player: Player) -> Spec | None:
         return None
     if budget:
         usually = _amount(base)
-        base = dataclasses.replace(base, simulations=getattr(search, "simulations"))  # type: ignore[type-var]  # noqa: B009
+        base = dataclasses.replace(base, simulations=_fields(search)["simulations"])  # type: ignore[type-var]
         if search.budget == 0 or not budget.isdigit():
             budget = budget if budget != usually else ""
     options = _differences(base, search, {name: name for name in _fields(base)})
@@ -373,7 +375,7 @@ def _text(value: Value) -> str:
 
 def _amount(search: Search) -> str:
     """What stands after the colon: simulations, or the links of a chain; nothing, for searches without either."""
-    said = getattr(search, "simulations", 0)
+    said = _fields(search).get("simulations", "")
     return said if isinstance(said, str) else str(search.budget or "")
 
 

@@ -46,6 +46,15 @@ class Lazy(Greedy):
     naps: int = 2
 
 
+@dataclasses.dataclass(frozen=True)
+class Steady(Greedy):
+    """One that always makes as many simulations."""
+
+    @property
+    def budget(self) -> int:
+        return 3
+
+
 class Sunny(Heuristic):
     """An evaluator of somebody's own."""
 
@@ -141,6 +150,7 @@ def test_searches_and_evaluators_by_place():
             wrong("chess")
     lazy = load_player(f"{HERE}:Lazy,naps=5", GAME)
     assert (lazy.search, lazy.name) == (Lazy(naps=5), f"{HERE}:Lazy,naps=5")
+    assert load_player(f"{HERE}:Steady", GAME).name == f"{HERE}:Steady", "no option says how many"
     player = load_player(f"gumbel:8,evaluator={HERE}:Sunny", GAME)
     assert (player.search, type(player.model.evaluator)) == (Gumbel(simulations=8).quiet(), Sunny)
     assert load_player(player.name, GAME) == player
