@@ -175,15 +175,19 @@ def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
     if isinstance(game, Gomoku):
         known = [rule for rule in GOMOKU_RULES if rule == rules]
         return make_like(game, rules=known[0]) if known and game.opening == "none" else game
-    ko, suicide = GO_RULES.get(rules, (getattr(game, "ko", ""), getattr(game, "suicide", False)))
-    komi = getattr(game, "komi", 0.0)
+    if not isinstance(game, Go):
+        return game
+    ko, suicide = GO_RULES.get(rules, (game.ko, game.suicide))
+    komi = game.komi
     if "KM" in root.values:
         try:
             komi = float(root.first("KM"))
         except ValueError:
             raise UsageError(f"line {root.line}: KM[{root.first('KM')[:20]}] is no number") from None
         if not abs(komi) <= 1000:
-            raise UsageError(f"line {root.line}: KM[{root.first('KM')[:20]}] is no komi")
+            raise UsageError(
+                f"line {root.line}: KM[{root.first('KM')[:20]}] is no komi; give a number from -1000 to 1000"
+            )
     return make_like(game, ko=ko, suicide=suicide, komi=komi, handicap=0)
 
 

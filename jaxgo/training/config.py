@@ -155,7 +155,9 @@ class Budget:
     def __post_init__(self) -> None:
         check_finite("budget.", self)
         if self.iterations < 0 or not self.seconds >= 0:
-            raise UsageError(f"a budget of {self.iterations} iterations and {self.seconds} seconds cannot be kept")
+            raise UsageError(
+                f"a budget of {self.iterations} iterations and {self.seconds} seconds cannot be kept; 0 sets no limit"
+            )
 
 
 @dataclasses.dataclass(frozen=True)
