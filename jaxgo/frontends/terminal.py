@@ -77,13 +77,13 @@ class Terminal:
     def _take(self, line: str) -> None:
         """A line of the person: a move first, else a word."""
         word, _, rest = line.partition(" ")
-        command = getattr(self, f"_do_{word.lower()}", None) if word.isalpha() else None
+        command = COMMANDS.get(word.lower())
         try:
             action = self.session.game.parse_action(line)
         except UsageError:
             if command is None:
                 raise UsageError(f"{line!r} is neither a move nor a word; `help` lists them") from None
-            command(rest.strip())
+            command(self, rest.strip())
             return
         self.session.play(action)
         self._thought = None
@@ -184,3 +184,20 @@ def beside(left: str, right: str) -> str:
     lines += [""] * (high - len(lines))
     others += [""] * (high - len(others))
     return "\n".join(f"{a:<{wide}}{GAP}{b}".rstrip() for a, b in zip(lines, others, strict=True))
+
+
+COMMANDS: dict[str, Callable[[Terminal, str], None]] = {
+    "help": Terminal._do_help,
+    "hint": Terminal._do_hint,
+    "analyse": Terminal._do_analyse,
+    "undo": Terminal._do_undo,
+    "redo": Terminal._do_redo,
+    "moves": Terminal._do_moves,
+    "text": Terminal._do_text,
+    "setup": Terminal._do_setup,
+    "save": Terminal._do_save,
+    "load": Terminal._do_load,
+    "swap": Terminal._do_swap,
+    "resign": Terminal._do_resign,
+    "new": Terminal._do_new,
+}

@@ -79,7 +79,7 @@ class Table:
     def handle(self, request: protocol.Request) -> None:
         """Does what the page asks; a UsageError where it cannot be done."""
         with self._lock:
-            getattr(self, f"_do_{type(request).__name__.lower()}")(request)
+            HANDLERS[type(request)](self, request)
 
     def close(self) -> None:
         with self._lock:
@@ -447,3 +447,24 @@ def _told(move: Move) -> dict[str, Any]:
         "proven": proven,
         "line": " ".join(move.variation[:8]),
     }
+
+
+HANDLERS: dict[type[Any], Callable[[Table, Any], None]] = {
+    protocol.New: Table._do_new,
+    protocol.Play: Table._do_play,
+    protocol.Undo: Table._do_undo,
+    protocol.Redo: Table._do_redo,
+    protocol.Resign: Table._do_resign,
+    protocol.Setup: Table._do_setup,
+    protocol.Seats: Table._do_seats,
+    protocol.Swap: Table._do_swap,
+    protocol.Draw: Table._do_draw,
+    protocol.Budget: Table._do_budget,
+    protocol.Go: Table._do_go,
+    protocol.Hint: Table._do_hint,
+    protocol.Analyse: Table._do_analyse,
+    protocol.Stop: Table._do_stop,
+    protocol.Loop: Table._do_loop,
+    protocol.Save: Table._do_save,
+    protocol.Load: Table._do_load,
+}
