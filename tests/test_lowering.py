@@ -56,7 +56,7 @@ def test_no_program_asks_which_backend_runs_it():
         if "default_backend" in path.read_text()
     }
     # the platform of a model that names none, the preset of a machine, and a hint about the memory of the host
-    assert set(asked) <= {"jaxgo/search/model.py", "jaxgo/training/presets.py", "jaxgo/training/memory.py"}
+    assert set(asked) <= {"jaxgo/search/model.py", "jaxgo/training/presets.py", "jaxgo/training/machine.py"}
 
 
 def test_bfloat16_nets_convolve_in_bfloat16():

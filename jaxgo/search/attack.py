@@ -43,6 +43,7 @@ class Attack(Search[AttackState]):
     depth: int = threats.DEPTH  # plies
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.simulations < 1 or not 1 <= self.depth <= 200:
             raise UsageError("threats needs simulations of at least 1, and depth from 1 to 200")
 

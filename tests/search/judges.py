@@ -42,14 +42,14 @@ class Broken(Hashed):
     """Like `Hashed`, but one position in 61 gets a number that is none."""
 
     where: Literal["value", "logit"] = "value"
-    number: float = float("nan")
+    number: Literal["nan", "inf"] = "nan"  # a word, because numbers of an evaluator are finite
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         logits, value = super().__call__(game, params, key, states)
         bad = is_bad(jax.vmap(game.hash)(states))
         if self.where == "value":
-            return Evaluation(logits, jnp.where(bad, self.number, value))
-        return Evaluation(jnp.where(bad[:, None], self.number, logits), value)
+            return Evaluation(logits, jnp.where(bad, float(self.number), value))
+        return Evaluation(jnp.where(bad[:, None], float(self.number), logits), value)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -196,7 +196,7 @@ def test_a_search_by_the_clock(capsys):
         (["--seconds", "nan"], "cannot be below 0"),
         (["--seconds", "inf"], "cannot be below 0"),
         (["--agent", "uct:99999999999"], "Uct: simulations=99999999999 is too large; at most 16,777,216"),
-        (["--agent", "gumbel:16,gumbel_scale=nan"], "Gumbel: gumbel_scale=nan is not a finite number"),
+        (["--agent", "gumbel:16,gumbel_scale=nan"], "gumbel_scale=nan is not a finite number"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(arguments, said, capsys):

@@ -63,7 +63,7 @@ def test_games_that_change_places_keep_their_luck(spec, temperature):
     run = jax.jit(lambda key, root: agent.search.run(agent.model, (), key, root, temperature=temperature))
     here = run(EACH, root)
     there = run(EACH[TURN], jax.tree.map(lambda x: x[TURN], root))
-    for one, other in zip(here, there, strict=True):
+    for one, other in zip(jax.tree.leaves(here), jax.tree.leaves(there), strict=True):
         np.testing.assert_array_equal(np.asarray(one)[TURN], other)
     many = [run(jax.random.split(jax.random.key(seed), 3), root) for seed in range(8)]
     assert any(int(r.action[1]) != int(r.action[2]) or (r.visits[1] != r.visits[2]).any() for r in many), (

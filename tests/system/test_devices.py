@@ -27,18 +27,18 @@ def test_an_uneven_share_is_refused_with_a_number_that_can_be(count, near):
 
 def test_hosts_are_joined_only_where_there_are_some(monkeypatch):
     asked = []
-    monkeypatch.setattr(jax.distributed, "initialize", lambda *args: asked.append(args))
+    monkeypatch.setattr(jax.distributed, "initialize", lambda *args, **more: asked.append((*args, more)))
     devices.join_hosts()
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "1")
     devices.join_hosts()
     assert asked == []
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
     devices.join_hosts()
-    assert asked == [()]
+    assert asked == [({"heartbeat_timeout_seconds": devices.LOST},)]
     monkeypatch.setenv("JAX_COORDINATOR_ADDRESS", "10.0.0.1:1234")
     with pytest.raises(UsageError, match="needs JAX_NUM_PROCESSES and JAX_PROCESS_ID"):
         devices.join_hosts()
     monkeypatch.setenv("JAX_NUM_PROCESSES", "2")
     monkeypatch.setenv("JAX_PROCESS_ID", "1")
     devices.join_hosts()
-    assert asked[-1] == ("10.0.0.1:1234", 2, 1)
+    assert asked[-1][:3] == ("10.0.0.1:1234", 2, 1)

@@ -192,7 +192,7 @@ def test_a_mistake_is_one_sentence(words, sentence, capsys):
         ("--option kk=3", "unknown option of tictactoe 'kk'; choose one of: height, width, k"),
         ("--game chess", "unknown game 'chess'"),
         ("--targets.heads ownership", "which this game does not teach"),
-        ("--search.simulations 1000000000", "GiB (samples 0.0, plies that wait 0.0, trees "),
+        ("--search.simulations 16000000 --selfplay.games 64 --replay.capacity 512", "GiB (samples 0.0, plies that wait 0.0, trees "),
         ("--net.width 1000000000", "GiB (samples 0.0, plies that wait 0.0, trees 0.0, weights 37252"),
         ("--learner.batch 100000000 --replay.capacity 100000000", "a step of the learner "),
         ("--learner.batch 512", "learner.batch=512 is more than the samples of replay.capacity=256; lower it"),
@@ -203,7 +203,7 @@ def test_a_mistake_is_one_sentence(words, sentence, capsys):
             "--selfplay.book nowhere.txt",
             "selfplay.book=nowhere.txt: no such file; name one with an opening in each line",
         ),
-        ("--gate.every 5", "gate.elo=20: not even by winning both games of all 12 openings could new weights show"),
+        ("--gate.every 5 --gate.pairs 2", "gate.elo=20: not even by winning both games of all 2 openings could new"),
         ("--judge.final uct:x", "simulations=x is not a whole number"),
     ],
 )
