@@ -192,7 +192,10 @@ def test_a_mistake_is_one_sentence(words, sentence, capsys):
         ("--option kk=3", "unknown option of tictactoe 'kk'; choose one of: height, width, k"),
         ("--game chess", "unknown game 'chess'"),
         ("--targets.heads ownership", "which this game does not teach"),
-        ("--search.simulations 16000000 --selfplay.games 64 --replay.capacity 512", "GiB (samples 0.0, plies that wait 0.0, trees "),
+        (
+            "--search.simulations 16000000 --selfplay.games 64 --replay.capacity 512",
+            "GiB (samples 0.0, plies that wait 0.0, trees ",
+        ),
         ("--net.width 1000000000", "GiB (samples 0.0, plies that wait 0.0, trees 0.0, weights 37252"),
         ("--learner.batch 100000000 --replay.capacity 100000000", "a step of the learner "),
         ("--learner.batch 512", "learner.batch=512 is more than the samples of replay.capacity=256; lower it"),
