@@ -13,13 +13,15 @@ from jaxgo.games import GAMES, find, make
 
 def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
     """The game `name` with `options` such as "komi=5.5"; a UsageError on anything unknown."""
-    usual, values = find(name), {}
+    usual = find(name)
+    defaults = {field.name: getattr(usual, field.name) for field in dataclasses.fields(usual)}  # type: ignore[arg-type]
+    values = {}
     for words in options:
         setting = split_setting(words)
         if setting is None:
             raise UsageError(f"option {words!r} is not of the form name=value, such as max_plies=100")
         option, text = setting
-        values[option] = read_value(text, getattr(usual, option, None))
+        values[option] = read_value(text, defaults.get(option))
     return make(name, **values)
 
 
