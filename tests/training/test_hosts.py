@@ -131,4 +131,5 @@ def test_a_host_that_is_gone_ends_the_other(tmp_path):
     assert time.monotonic() - began < 60
     manifest = max(run.glob("checkpoints/*/MANIFEST.json"))
     step = json.loads(manifest.read_text())["step"]
-    finish(start(run, 1, 2, "--budget.iterations", str(step + 2)))
+    # the devices may be those of one host now, if there are as many
+    finish(start(run, 1, 4, "--budget.iterations", str(step + 2)))
