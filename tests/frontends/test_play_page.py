@@ -12,8 +12,9 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends.web import protocol, server
+from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.table import Shared
 
 HOME = "http://localhost"
@@ -236,6 +237,54 @@ def test_what_is_refused_is_answered_and_changes_nothing(client):
             assert len(told["text"]) < 2000
             assert "Traceback" not in told["text"]
         assert state(page) == before
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "request_"),
+    [
+        (table.drawing, "choices", {"do": "play", "action": 0}),  # breaks when the move is made already
+        (table.drawing, "choices", {"do": "setup", "text": "X.O/.X./... 1"}),
+        (table.offers.Offers, "check", {"do": "seats", "players": ["random", ""]}),
+        (table.formats, "write", {"do": "save", "kind": "json"}),
+    ],
+)
+def test_an_error_of_our_own_is_answered_logged_and_changes_nothing(
+    client, monkeypatch, caplog, place, name, request_
+):
+    whole, calls = getattr(place, name), []
+
+    def breaks(*args):
+        calls.append(args)
+        if len(calls) == 1:
+            raise ZeroDivisionError("the cause")
+        return whole(*args)
+
+    with visit(client) as page:
+        page.play("b2")
+        before = state(page)
+        monkeypatch.setattr(place, name, breaks)
+        page.ask(**request_, **({"number": before["number"]} if request_["do"] == "play" else {}))
+        told = page.hear("error")["text"]
+        assert "an error of jaxgo itself" in told
+        assert "ZeroDivision" not in told
+        assert "\n" not in told
+        logged = [record.exc_info[0] for record in caplog.records if record.name == server.__name__]
+        assert logged == [ZeroDivisionError]
+        assert {**state(page), "number": before["number"]} == before
+        assert page.play("a1")["moves"] == ["b2", "a1"]
+
+
+def test_a_search_that_cannot_begin_leaves_its_place_to_others():
+    searches, begun = Searches(1), []
+
+    def breaks():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        searches.ask("one", breaks)
+    searches.ask("two", lambda: begun.append("two"))
+    searches.ask("one", lambda: begun.append("one"))
+    assert begun == ["two", "one"]
 
 
 def test_a_page_that_is_behind_cannot_move(client):

@@ -61,7 +61,12 @@ class Searches:
                 begin = self._waiting.pop(who)
                 self._running[who] = None, time.monotonic()
                 self._unwanted.discard(who)
-            thinking = begin()  # without the lock: it may have to wait for the visitor's session
+            try:
+                thinking = begin()  # without the lock: it may have to wait for the visitor's session
+            except BaseException:
+                with self._lock:
+                    del self._running[who]  # or its place would be taken for ever
+                raise
             with self._lock:
                 if thinking is None:
                     del self._running[who]

@@ -8,6 +8,7 @@ threads of their own, so the loop that listens is always free.
 import asyncio
 import contextlib
 import json
+import logging
 import secrets
 import time
 from collections import deque
@@ -26,7 +27,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends.web import protocol
 from jaxgo.frontends.web.offers import game_list
-from jaxgo.frontends.web.table import Shared, Table
+from jaxgo.frontends.web.table import OWN_FAULT, Shared, Table
 from jaxgo.ui import board_shape
 
 STATIC = Path(__file__).parent / "static"
@@ -50,6 +51,7 @@ RATE, BURST = 25.0, 60  # messages a second, and at once
 STRIKES = 200  # messages in a row beyond that, or that are no requests, before the socket is closed
 BACKLOG = 64  # messages that a slow page may be behind
 LOOK = 0.2  # seconds between looks at what searches are doing
+LOG = logging.getLogger(__name__)  # where nobody sets it up, it writes to stderr
 
 
 class Guard:
@@ -128,7 +130,9 @@ class Visit:
             await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
             for job in jobs:
                 job.cancel()
-            await asyncio.gather(*jobs, return_exceptions=True)
+            for fault in await asyncio.gather(*jobs, return_exceptions=True):
+                if isinstance(fault, Exception):
+                    LOG.error("a visit ended by an error of jaxgo itself", exc_info=fault)
         finally:
             if self.table is not None:
                 await run_in_threadpool(self.table.close)
@@ -159,6 +163,9 @@ class Visit:
         except UsageError as error:
             self.tell({"tell": "error", "text": str(error)})
             return False
+        except Exception:  # the page waits for an answer whatever happens
+            LOG.exception("an error of jaxgo itself, at the request %.200r", text)
+            self.tell({"tell": "error", "text": OWN_FAULT})
         return True
 
     async def _write(self) -> None:

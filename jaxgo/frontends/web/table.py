@@ -5,6 +5,8 @@ itself: the next player thinks, or the next game of a loop begins. Whatever is w
 sentence and changes nothing.
 """
 
+import copy
+import logging
 import random
 import threading
 from collections.abc import Callable
@@ -27,6 +29,8 @@ from jaxgo.search.think import Limit
 SHOWN = 60  # root moves that the page is told of
 KEPT = 100  # games that a visitor can still save
 HUMAN = "you"
+OWN_FAULT = "this is an error of jaxgo itself, and nothing was changed; the server's log tells more"
+LOG = logging.getLogger(__name__)
 TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "json": "application/json"}
 Tell = Callable[[dict[str, Any]], None]
 
@@ -77,9 +81,35 @@ class Table:
             self._changed()
 
     def handle(self, request: protocol.Request) -> None:
-        """Does what the page asks; a UsageError where it cannot be done."""
+        """Does what the page asks; a UsageError where it cannot be done. Any other exception changes nothing either."""
         with self._lock:
-            HANDLERS[type(request)](self, request)
+            put_back = self._remember()
+            try:
+                HANDLERS[type(request)](self, request)
+            except UsageError:
+                raise
+            except Exception:
+                put_back()
+                raise
+
+    def _remember(self) -> Callable[[], None]:
+        """What makes the table again as it is now; the page is told where it has seen another one."""
+        names = ("name", "options", "_limit", "_paused", "_analysing", "_loop", "_delay", "_counted", "_kept")
+        before = {name: getattr(self, name) for name in names}
+        score, session = copy.deepcopy(self._score), self.session
+        board, seats, number, called = session.board, session.seats, session.number, session.name
+
+        def put_back() -> None:
+            vars(self).update(before, _score=score)
+            if session.board is not board:
+                session.restore(board, called)
+            for seat, player in enumerate(seats):
+                if session.seats[seat] is not player:
+                    session.set_player(seat, player)
+            if session.number != number:
+                self._changed()
+
+        return put_back
 
     def close(self) -> None:
         with self._lock:
@@ -282,7 +312,10 @@ class Table:
         """A search is over: what it found is told, and the game goes on where a move was played."""
         error = future.exception()
         if error is not None:
-            words = str(error) if isinstance(error, UsageError) else "the search failed; see the server's log"
+            words = str(error)
+            if not isinstance(error, UsageError):
+                LOG.error("a search failed", exc_info=error)
+                words = "the search failed; see the server's log"
             self._tell({"tell": "error", "text": words})
             with self._lock:
                 self._paused = True
