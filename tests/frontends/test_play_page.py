@@ -248,9 +248,7 @@ def test_what_is_refused_is_answered_and_changes_nothing(client):
         (table.formats, "write", {"do": "save", "kind": "json"}),
     ],
 )
-def test_an_error_of_our_own_is_answered_logged_and_changes_nothing(
-    client, monkeypatch, caplog, place, name, request_
-):
+def test_an_error_of_our_own_is_answered_logged_and_changes_nothing(client, monkeypatch, caplog, place, name, request_):
     whole, calls = getattr(place, name), []
 
     def breaks(*args):
