@@ -33,6 +33,7 @@ from jaxgo.evaluators import EVALUATORS, Network, Rollout
 from jaxgo.evaluators import find as find_evaluator
 from jaxgo.evaluators.base import Evaluator, Params
 from jaxgo.games import make
+from jaxgo.nets import Net
 from jaxgo.nets import from_json as net_from_json
 from jaxgo.search import PRESETS, SEARCHES, name_of, split_name
 from jaxgo.search import find as find_search
@@ -233,18 +234,23 @@ def _settled(words: Spec, base: Search, usual: Evaluator | None) -> tuple[Search
     return search, evaluator if evaluator is None else _with(evaluator, changes)
 
 
-def _network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) -> tuple[Model, Params]:
-    """A network that was trained for this game, and its weights."""
+def trained(place: str, about: Mapping[str, Any]) -> tuple[Game[Any], Net]:
+    """The game and the net that weights are of."""
     try:
-        trained, net = make(about["game"], **about["options"]), net_from_json(about["net"])
+        return make(about["game"], **about["options"]), net_from_json(about["net"])
     except (KeyError, TypeError):
         raise UsageError(f"the weights of {place} do not say which game and network they are of") from None
+
+
+def _network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) -> tuple[Model, Params]:
+    """A network that was trained for this game, and its weights."""
+    known, net = trained(place, about)
     module: Any = net.module(game)
     model = Model(game, Network(module))
     # further heads of the learner may lie beside what a search needs
     wanted = jax.eval_shape(model.init, jax.random.key(0))
     params = jax.tree.map(jnp.asarray, arrays)
-    if type(trained) is not type(game) or not _holds(params, wanted):
+    if type(known) is not type(game) or not _holds(params, wanted):
         raise UsageError(f"the weights of {place} are for {about['game']}; they do not fit the game that is asked for")
     return model, params
 

@@ -21,6 +21,7 @@ COMMANDS = {  # the file, and what it is for
     "solve": ("solve", "find a puzzle's shortest solution, or work a small game out to the end"),
     "show": ("show", "draw a position in the terminal and as a picture"),
     "runs": ("runs", "list runs of training, and check what they saved"),
+    "export": ("export", "write weights as safetensors or ONNX for other programs, and take safetensors back"),
     "gtp": ("gtp", "be an engine for GUIs and referees that speak GTP"),
     "gomocup": ("gomocup", "be a brain for managers that speak Gomocup's protocol"),
     "games": ("games", "list the games"),

@@ -46,6 +46,14 @@ def place_of(value: Any) -> str:
     return place
 
 
+def package(name: str, what: str, how: str) -> Any:
+    """A package that only some need; a UsageError says for what it is missing, and how it comes."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise UsageError(f"{what} needs {name.partition('.')[0]}: {how}") from None
+
+
 def _module(name: str, place: str, what: str) -> Any:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))

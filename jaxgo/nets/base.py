@@ -122,6 +122,11 @@ class PolicyValueNet(nn.Module):
         return said.logits, squash(said.value)
 
 
+def planes_shape(game: Game[Any]) -> tuple[int, ...]:
+    """What `observe` of a game shows, by its shape: H, W, C."""
+    return tuple(jax.eval_shape(lambda key: game.observe(game.init(key)), jax.random.key(0)).shape)
+
+
 def on_platform(module: Any, platform: str) -> Any:
     """A module in the form that suits a platform, where it has several; modules of others are what they are."""
     return module.on(platform) if isinstance(module, PolicyValueNet) else module

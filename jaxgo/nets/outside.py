@@ -19,7 +19,7 @@ from jaxtyping import Array
 from jaxgo.core import names
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.nets.base import Head, Net, Outputs
+from jaxgo.nets.base import Head, Net, Outputs, planes_shape
 
 Source = nn.Module | nnx.Module | Callable[..., Any]
 NEARLY = 1.0 - 1e-6  # the largest value that has a logit
@@ -38,7 +38,7 @@ class Outside(Net):
 
     def heads(self, game: Game[Any], wanted: tuple[Head, ...]) -> tuple[Head, ...]:
         module = _adapted(self.source, game, ())
-        planes = jax.ShapeDtypeStruct((2, *_planes(game)), jnp.float32)
+        planes = jax.ShapeDtypeStruct((2, *planes_shape(game)), jnp.float32)
         params = jax.eval_shape(module.init, jax.random.key(0), planes)
         found = _read(jax.eval_shape(module.raw, params, planes))
         for what, array, shape in (("logits", found[0], (2, game.num_actions)), ("values", found[1], (2,))):
@@ -177,10 +177,6 @@ def _adapted(source: Any, game: Game[Any], heads: tuple[str, ...]) -> Any:
     if not isinstance(made, nn.Module):
         raise UsageError(f"{source} made {type(made).__name__}, not a module of flax.linen; one of nnx takes `rngs`")
     return _Linen(made, heads)
-
-
-def _planes(game: Game[Any]) -> tuple[int, ...]:
-    return tuple(jax.eval_shape(lambda key: game.observe(game.init(key)), jax.random.key(0)).shape)
 
 
 def _read(said: Any) -> tuple[Any, Any, dict[str, Any]]:

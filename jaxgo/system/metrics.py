@@ -3,7 +3,6 @@
 The file is the truth: it can be searched, plotted and survives a kill. The other two get the same numbers.
 """
 
-import importlib
 import json
 import math
 import os
@@ -13,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core import names
 from jaxgo.system.files import write_whole
 
 FILE = "metrics.jsonl"
@@ -101,18 +100,11 @@ def _numbers(row: Any, above: str = "") -> Iterable[tuple[str, float]]:
 # -- elsewhere ---------------------------------------------------------------------------------------------------
 
 
-def _load(package: str, extra: str, what: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError:
-        raise UsageError(f"{what} needs {package}: uv run --extra {extra} train.py ...") from None
-
-
 class TensorBoard:
     """Event files in `tensorboard/` of the run folder."""
 
     def __init__(self, run: Path) -> None:
-        module = _load("tensorboardX", "tensorboard", "--log.tensorboard")
+        module = names.package("tensorboardX", "--log.tensorboard", "uv run --extra tensorboard train.py ...")
         self._writer = module.SummaryWriter(logdir=str(run / "tensorboard"), flush_secs=30)
 
     def write(self, step: int, numbers: Mapping[str, float]) -> None:
@@ -127,7 +119,7 @@ class WeightsAndBiases:
     """A run in a project of Weights & Biases; goes on with the same run when the folder is resumed."""
 
     def __init__(self, run: Path, project: str, config: Mapping[str, Any]) -> None:
-        module = _load("wandb", "wandb", "--log.wandb")
+        module = names.package("wandb", "--log.wandb", "uv run --extra wandb train.py ...")
         self._run = module.init(
             project=project, name=run.name, id=_identity(run), resume="allow", dir=str(run), config=dict(config)
         )

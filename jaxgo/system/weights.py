@@ -2,8 +2,11 @@
 
 A zip of plain arrays runs no code, takes no more memory than the file is long, and finds a flipped byte by the
 checksum of its member. `load_weights` takes such a file, a run folder, a step of one, or the name of shipped weights.
+A `.safetensors` file holds the same for other programs, with a checksum of all arrays, and is read wherever a file of
+weights is.
 """
 
+import hashlib
 import io
 import json
 import math
@@ -14,28 +17,49 @@ from typing import Any
 
 import numpy as np
 
+from jaxgo.core import names
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.system.files import write_whole
 
 SHIPPED = Path(__file__).parents[1] / "weights"
 FOLDER = "players"  # of a run folder
 ABOUT = "about.json"
+TENSORS = ".safetensors"
+NOTE, DIGEST = "jaxgo", "sha256"  # what the metadata of such a file has
+EXTRA = "uv run --extra export jaxgo ..."
 
 Weights = dict[str, Any]  # nested dicts of arrays, as Flax has them
 
 
 def save_weights(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]) -> None:
     """Writes weights and a JSON note about them: the game, the network, the step."""
+    arrays = _arrays(params)
+    if path.suffix == TENSORS:
+        kept = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        package = names.package("safetensors.numpy", f"{path}", EXTRA)
+        write_whole(path, package.save(kept, metadata=metadata(params, about)))
+        return
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_STORED) as file:
         file.writestr(ABOUT, json.dumps(about, indent=2))
-        for name, leaf in _flat(params).items():
-            array = np.asarray(leaf)
-            if array.dtype.kind not in "biuf":
-                raise ValueError(f"{name} is of {array.dtype}, which a file of weights cannot hold")
+        for name, array in arrays.items():
             with file.open(f"{name}.npy", "w") as member:
                 np.save(member, array)
     write_whole(path, memory.getvalue())
+
+
+def metadata(params: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
+    """What files for other programs say of their weights: what they belong to, and their checksum."""
+    return {NOTE: json.dumps(about), DIGEST: digest(params)}
+
+
+def digest(params: Mapping[str, Any]) -> str:
+    """SHA-256 of all arrays with their names, types and shapes: the same weights have it in every kind of file."""
+    made = hashlib.sha256()
+    for name, array in sorted(_arrays(params).items()):
+        made.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        made.update(np.ascontiguousarray(array).tobytes())
+    return made.hexdigest()
 
 
 def load_weights(path: str | Path, step: int | None = None) -> tuple[dict[str, Any], Weights]:
@@ -66,6 +90,8 @@ def find_weights(path: str | Path, step: int | None = None) -> tuple[str, dict[s
 
 def read_weights(path: Path) -> tuple[dict[str, Any], Weights]:
     """One file of weights; a UsageError says what is wrong with it."""
+    if path.suffix == TENSORS:
+        return _read_tensors(path)
     try:
         with zipfile.ZipFile(path) as file:
             infos = file.infolist()
@@ -76,8 +102,29 @@ def read_weights(path: Path) -> tuple[dict[str, Any], Weights]:
             about = json.loads(file.read(ABOUT))
             flat = {i.filename.removesuffix(".npy"): _array(file.read(i)) for i in infos if i.filename != ABOUT}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise UsageError(f"{path} holds no sound weights ({error}); take another step or file") from None
+        raise _unsound(path, error) from None
     return about, _nested(flat)
+
+
+def _read_tensors(path: Path) -> tuple[dict[str, Any], Weights]:
+    """The same of a file that other programs read, too."""
+    package = names.package("safetensors", f"{path}", EXTRA)
+    try:
+        with package.safe_open(path, framework="np") as file:
+            note = file.metadata() or {}
+            found = _nested({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118  (no mapping)
+        if not {NOTE, DIGEST} <= note.keys():
+            raise ValueError("its metadata does not say which game and network they are of")
+        if digest(found) != note[DIGEST]:
+            raise ValueError("its arrays are not those that were written")
+        about = json.loads(note[NOTE])
+    except (OSError, ValueError, KeyError, TypeError, package.SafetensorError) as error:
+        raise _unsound(path, error) from None
+    return about, found
+
+
+def _unsound(path: Path, error: Exception) -> UsageError:
+    return UsageError(f"{path} holds no sound weights ({error}); take another step or file")
 
 
 def weight_steps(run: Path) -> list[int]:
@@ -116,6 +163,15 @@ def _array(data: bytes) -> np.ndarray:
     if dtype.kind not in "biuf" or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
         raise ValueError("an array of another length than it says")
     return np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if by_columns else "C")
+
+
+def _arrays(params: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The arrays by their names, of such types as files hold."""
+    arrays = {name: np.asarray(leaf) for name, leaf in _flat(params).items()}
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"{name} is of {array.dtype}, which a file of weights cannot hold")
+    return arrays
 
 
 def _flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import state_bytes
 from jaxgo.evaluators.network import Network
+from jaxgo.nets.base import planes_shape
 from jaxgo.search.model import Model
 from jaxgo.system import devices
 from jaxgo.training.config import TrainConfig
@@ -65,7 +66,7 @@ def blank_batch(trainer: Trainer) -> Batch:
     def array(*shape: int, dtype: Any = jnp.float32) -> Any:
         return jax.ShapeDtypeStruct((count, *shape), dtype)
 
-    planes = jax.eval_shape(lambda key: game.observe(game.init(key)), jax.random.key(0)).shape
+    planes = planes_shape(game)
     heads = {head.name: array(*head.shape(game)) for head in trainer.heads}
     policy, legal, one = array(game.num_actions), array(game.num_actions, dtype=jnp.bool_), array()
     return Batch(array(*planes), legal, policy, one, one, one, heads, dict.fromkeys(heads, one))

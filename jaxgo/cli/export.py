@@ -1,0 +1,45 @@
+"""`jaxgo export`: weights as files for other programs, and back."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from jaxgo.cli.command import reader
+from jaxgo.core.errors import UsageError
+
+KINDS = (".safetensors", ".onnx", ".npz")
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write the weights of a run, or a file of them, as another kind of file."""
+
+    weights: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WEIGHTS")]
+    """A run (runs/go9, its newest weights), a step of it (runs/go9/120), a file of weights, or a shipped name."""
+    to: Annotated[Path, tyro.conf.arg(metavar="FILE")]
+    """What to write: FILE.safetensors, FILE.onnx (planes in, logits and value out), or FILE.npz, jaxgo's own."""
+
+    def run(self) -> int:
+        from jaxgo.system.files import check_writable, write_whole
+        from jaxgo.system.weights import digest, load_weights, metadata, save_weights
+
+        if self.to.suffix not in KINDS:
+            raise UsageError(f"--to {self.to} names no kind of file that is known here; end it in {', '.join(KINDS)}")
+        about, params = load_weights(self.weights)
+        check_writable(self.to)
+        if self.to.suffix == ".onnx":
+            from jaxgo.nets.onnx_graph import to_onnx
+            from jaxgo.players import trained
+
+            game, net = trained(self.weights, about)
+            write_whole(self.to, to_onnx(net, game, params, metadata(params, about)))
+        else:
+            save_weights(self.to, params, about)
+        step, code = about.get("step", "?"), digest(params)
+        print(f"{self.to}: {about['game']}, {about['net']['kind']}, step {step}, sha256 {code}")
+        return 0
+
+
+read = reader(Export)
