@@ -1,4 +1,4 @@
-"""What should I play? The searches by name; a new one is one file in this folder and one line here.
+"""What should I play? The searches by name; a new one is one file in this folder and one line in `registry.py`.
 
 Settings of programs that people know are in `presets.py`.
 """
@@ -19,17 +19,11 @@ from jaxgo.search.model import Model
 from jaxgo.search.presets import PRESETS
 from jaxgo.search.puct import Puct
 from jaxgo.search.random import Random
+from jaxgo.search.registry import REGISTRY
 from jaxgo.search.uct import Uct
 
 SEARCHES: dict[str, Search] = {
-    "random": Random(),
-    "greedy": Greedy(),
-    "flat": Flat(),
-    "uct": Uct(),
-    "puct": Puct(),
-    "gumbel": Gumbel(),
-    "alphabeta": AlphaBeta(),
-    "threats": Attack(),
+    **REGISTRY,
     "chain": Chain(),
     # bots of Dagaz: careful for Three Musketeers; instinct for Maharajah and Archimedes
     "careful": Chain("careful+random"),

@@ -85,7 +85,7 @@ class SearchResult(NamedTuple):
 class Search(abc.ABC, Generic[S]):
     """A frozen dataclass of numbers, typed by its state: its own config.
 
-    A new search is one file and one line in `SEARCHES`; what others must know of it, it says itself.
+    A new search is one file and one line in `registry.py`; what others must know of it, it says itself.
     """
 
     default_evaluator: ClassVar[str] = "heuristic"  # by its name in EVALUATORS: who judges where nobody is named

@@ -29,29 +29,12 @@ from jaxgo.core.play import Position
 from jaxgo.core.replay import split_moves
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing
-from jaxgo.search.alphabeta import AlphaBeta
-from jaxgo.search.attack import Attack
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, per_game
-from jaxgo.search.flat import Flat
-from jaxgo.search.greedy import Greedy
-from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
 from jaxgo.search.presets import PRESETS
-from jaxgo.search.puct import Puct
-from jaxgo.search.random import Random
-from jaxgo.search.uct import Uct
+from jaxgo.search.registry import REGISTRY
 
 RULES = ("win", "book", "take", "careful", "safe")
-LAST: dict[str, Search] = {
-    "random": Random(),
-    "greedy": Greedy(),
-    "flat": Flat(),
-    "uct": Uct(),
-    "puct": Puct(),
-    "gumbel": Gumbel(),
-    "alphabeta": AlphaBeta(),
-    "threats": Attack(),
-}
 
 
 class ChainState(NamedTuple):
@@ -185,7 +168,7 @@ class Chain(Search[ChainState]):
 @functools.cache
 def _search(text: str) -> Search:
     name, colon, simulations = text.partition(":")
-    known: dict[str, Search] = {**LAST, **{name: preset.search for name, preset in PRESETS.items()}}
+    known: dict[str, Search] = {**REGISTRY, **{name: preset.search for name, preset in PRESETS.items()}}
     if name not in known:
         raise unknown_name("search at the end of a chain", name, known)
     if not colon:

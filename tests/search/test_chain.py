@@ -12,7 +12,7 @@ from jaxgo.core import lookahead, play
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import make
-from jaxgo.search import Chain, Model
+from jaxgo.search import SEARCHES, Chain, Model
 
 GAME = make("tictactoe")
 # X to move: 2 wins at once, 5 stops O; X must stop 5; nothing hangs on it; lost whatever he does
@@ -96,6 +96,12 @@ def test_captures_that_cannot_be_taken_back():
         assert found.exposes[action] == hurt
     assert found.takes.max() == 1
     assert not found.wins.any()
+
+
+def test_every_search_can_end_a_chain():
+    for name, search in SEARCHES.items():
+        if not isinstance(search, Chain):
+            assert Chain(f"win+{name}").search is search
 
 
 def test_wrong_chains():
