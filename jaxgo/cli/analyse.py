@@ -13,6 +13,8 @@ from jaxgo.core.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from jaxgo.core.play import Position
+    from jaxgo.players import Player
     from jaxgo.search.analysis import Move
     from jaxgo.search.think import Limit, Snapshot, Thinker
 
@@ -43,6 +45,8 @@ class Analyse:
     """Print JSON lines: the search, then one line for each move."""
     dagaz: bool = False
     """Print the log of Dagaz: wins and playouts of each move, and the depth where the search keeps a tree."""
+    playouts: bool = False
+    """Print the log of Dagaz with every playout: who won, how deep it went, what stood there; for flat searches."""
     seed: int = 0
     """Of the search's luck."""
 
@@ -58,21 +62,36 @@ class Analyse:
 
         if self.rows < 0 or not 0 <= self.seconds < float("inf"):
             raise UsageError("--rows and --seconds are numbers that cannot be below 0")
-        if self.json and self.dagaz:
-            raise UsageError("--json and --dagaz are two ways to print the same; choose one")
+        if self.json + self.dagaz + self.playouts > 1:
+            raise UsageError("--json, --dagaz and --playouts are ways to print the same; choose one")
         game = read_game(self.name, self.option)
         agent = players.load_player(self.agent, game, noise=self.noise)
         position, _ = replay(game, split_moves(self.moves), self.position)
         if bool(play.over(game, position)):
             raise UsageError(f"the game is over after --moves {self.moves}; leave the last move out")
+        root = jax.tree.map(lambda x: jnp.asarray(x)[None], position)
+        if self.playouts:
+            return self._print_playouts(agent, root)
         thinker = Thinker(agent.search, agent.model, agent.params, jax.random.key(self.seed))
-        thinker.begin(jax.tree.map(lambda x: jnp.asarray(x)[None], position))
+        thinker.begin(root)
         limit = Limit(seconds=self.seconds) if self.seconds else Limit(simulations=max(1, agent.search.budget))
         thinker.warm(limit)
         if self.json or self.dagaz:
             self._print_lines(thinker, thinker.think(limit))
         else:
             self._print_table(thinker, limit)
+        return 0
+
+    def _print_playouts(self, agent: "Player", root: "Position") -> int:
+        import jax
+
+        from jaxgo.search import playouts
+
+        key, game = jax.random.key(self.seed), agent.model.game
+        # what is no flat search is refused there
+        flat: Any = agent.search
+        state, found = playouts.watch(flat, agent.model, agent.params, key, root, flat.budget)
+        print("\n".join(playouts.log(flat, game, state, found, game.action_name)))
         return 0
 
     def _moves(self, thinker: "Thinker", snapshot: "Snapshot") -> "list[Move]":

@@ -142,6 +142,10 @@ class Game(abc.ABC, Generic[S]):
         """A lower bound of the moves that a puzzle still needs; a move lowers it by one at most."""
         return jnp.int32(0)
 
+    def distances(self, state: S) -> Int32[Array, "2"]:
+        """In a race, how many moves each seat needs to win if the other one stood still and out of its way."""
+        raise UsageError(f"{type(self).__name__} is no race; use another evaluator than race")
+
     def class_key(self, state: S) -> UInt32[Array, "2"]:
         """Positions with equal keys are worth the same to their movers and equally far from the end, though they may
         not look the same: symmetric ones, or with equal blocks exchanged. Solvers look at one of each class."""

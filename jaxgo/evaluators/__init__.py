@@ -9,6 +9,7 @@ from jaxgo.evaluators.base import Evaluation, Evaluator, Params
 from jaxgo.evaluators.heuristic import Heuristic
 from jaxgo.evaluators.mix import Mix
 from jaxgo.evaluators.network import Network
+from jaxgo.evaluators.race import Race
 from jaxgo.evaluators.rollout import Rollout
 from jaxgo.evaluators.solved import Solved
 from jaxgo.evaluators.uniform import Uniform
@@ -18,6 +19,7 @@ EVALUATORS: dict[str, Evaluator] = {
     "heuristic": Heuristic(),
     "rollout": Rollout(),
     "solved": Solved(),
+    "race": Race(),
 }
 
 
@@ -42,6 +44,7 @@ __all__ = [
     "Mix",
     "Network",
     "Params",
+    "Race",
     "Rollout",
     "Solved",
     "Uniform",

@@ -74,6 +74,10 @@ class Rollout(Evaluator):
 
     def play(self, game: Game[Any], params: Params, key: Array, states: States) -> Float32[Array, " L"]:
         """The result of one playout from each position, for the side to move there."""
+        return self._judge(game, states.to_play, self.ends(game, params, key, states))
+
+    def ends(self, game: Game[Any], params: Params, key: Array, states: States) -> Lanes:
+        """Where one playout from each position ends, or is cut."""
         lanes = states.ply.shape[0]
         moves, advice = keys.split(key)
         live = ~jax.vmap(game.over)(states)
@@ -89,7 +93,7 @@ class Rollout(Evaluator):
             part = part._replace(live=index < lanes)
             part, ply = self._run(game, params, advice, part, ply, _fewer(width))
             everyone = jax.tree.map(lambda x, new, at=index: x.at[at].set(new, mode="drop"), everyone, part)
-        return self._judge(game, states.to_play, everyone)
+        return everyone
 
     def _run(
         self, game: Game[Any], params: Params, key: Array, lanes: Lanes, ply: Int32[Array, ""], fewer: int

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, get_args
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt8, UInt32
+from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt8, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
@@ -142,13 +142,18 @@ class Dodgem(Game[DodgemState]):
         words = jax.lax.bitcast_convert_type(rows, jnp.uint32)
         return zobrist.of_words(jnp.append(words, state.to_play.astype(jnp.uint32)))
 
-    def heuristic(self, state: DodgemState) -> Float32[Array, ""]:
-        """The race: how many forward moves more the opponent still needs, as a share of the most there can be."""
+    def distances(self, state: DodgemState) -> Int32[Array, "2"]:
+        """The forward moves that each team still needs."""
         n = self.size
         cars = self._unpack(state.cars)
-        blue = jnp.sum(jnp.where(cars[0], jnp.arange(1, n + 1)[:, None], 0))
-        red = jnp.sum(jnp.where(cars[1], jnp.arange(n, 0, -1)[None], 0))
-        lead = (red - blue).astype(jnp.float32) / (n * (n - 1))
+        blue = jnp.where(cars[0], jnp.arange(1, n + 1, dtype=jnp.int32)[:, None], 0).sum(dtype=jnp.int32)
+        red = jnp.where(cars[1], jnp.arange(n, 0, -1, dtype=jnp.int32)[None], 0).sum(dtype=jnp.int32)
+        return jnp.stack([blue, red])
+
+    def heuristic(self, state: DodgemState) -> Float32[Array, ""]:
+        """The race: how many forward moves more the opponent still needs, as a share of the most there can be."""
+        blue, red = self.distances(state)
+        lead = (red - blue).astype(jnp.float32) / (self.size * (self.size - 1))
         return jnp.where(state.to_play == 0, lead, -lead)
 
     def move_weights(self, state: DodgemState) -> Float32[Array, " A"]:

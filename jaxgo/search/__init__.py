@@ -25,9 +25,10 @@ from jaxgo.search.uct import Uct
 SEARCHES: dict[str, Search] = {
     **REGISTRY,
     "chain": Chain(),
-    # bots of Dagaz: careful for Three Musketeers; instinct for Maharajah and Archimedes
+    # bots of Dagaz: careful for Three Musketeers; instinct and aggressive for Maharajah and Archimedes
     "careful": Chain("careful+random"),
     "instinct": Chain("win+take+safe+random"),
+    "aggressive": Chain("win+capture+safe+random"),
 }
 
 

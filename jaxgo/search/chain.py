@@ -5,6 +5,7 @@ A link is a rule that names moves, of which any is played, and the last link is 
 win      a move that wins at once
 book     the moves of a book of openings
 take     what takes most and cannot be taken back
+capture  what takes most, whatever is taken back
 careful  whatever does not lose at once or by one reply; a pass is no candidate
 safe     the same, and no reply takes a piece
 """
@@ -34,7 +35,7 @@ from jaxgo.search.model import Model
 from jaxgo.search.presets import PRESETS
 from jaxgo.search.registry import REGISTRY
 
-RULES = ("win", "book", "take", "careful", "safe")
+RULES = ("win", "book", "take", "capture", "careful", "safe")
 
 
 class ChainState(NamedTuple):
@@ -141,7 +142,7 @@ class Chain(Search[ChainState]):
     def _named(self, game: Game[Any], states: Any, legal: Bool[Array, "B A"]) -> list[Bool[Array, "B A"]]:
         rules = self.links[:-1]
         outlook = None
-        if {"take", "safe"} & set(rules) or ("win" in rules and not forcing.knows_threats(game)):
+        if {"take", "capture", "safe"} & set(rules) or ("win" in rules and not forcing.knows_threats(game)):
             outlook = jax.vmap(functools.partial(lookahead.look, game))(states, legal)
         return [self._rule(rule, game, states, legal, outlook) for rule in rules]
 
@@ -161,7 +162,7 @@ class Chain(Search[ChainState]):
         safe = legal & ~outlook.loses & ~outlook.exposes
         if rule == "safe":
             return safe & ~outlook.idle
-        takes = jnp.where(safe, outlook.takes, 0)
+        takes = jnp.where(legal if rule == "capture" else safe, outlook.takes, 0)
         return (takes > 0) & (takes == takes.max(axis=-1, keepdims=True))
 
 

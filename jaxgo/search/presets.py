@@ -6,9 +6,10 @@ here.
 
 import dataclasses
 
-from jaxgo.evaluators import Evaluator, Heuristic, Rollout
+from jaxgo.evaluators import Evaluator, Heuristic, Race, Rollout
 from jaxgo.search.base import Search
 from jaxgo.search.flat import Flat
+from jaxgo.search.greedy import Greedy
 from jaxgo.search.puct import Puct
 from jaxgo.search.uct import Uct
 
@@ -39,6 +40,8 @@ PRESETS: dict[str, Preset] = {
     "zeroplus": Preset(Uct(c=1.4142135, breadth=5, threats=True, vcf=40), Rollout(depth=10, prior="weights")),
     # Dagaz: a flat bandit with sqrt 2, the final choice 0.7 results and 0.3 move weights
     "dagaz": Preset(Flat(c=1.4142135, weight=0.7), Rollout()),
+    # Dagaz's bot for races: the shortest way, whatever stands there
+    "shortest-path": Preset(Greedy(), Race()),
     # Connect Four 3D of NYCU: UCB1 with 1.414 and a decimal logarithm; and PUCT with its connect-and-block prior and
     # dominant pruning
     "nycu3d": Preset(Uct(c=1.414, log="decimal"), PLAIN),

@@ -18,7 +18,7 @@ from jaxgo.search.model import CANDIDATE, Model
 from jaxgo.search.tree import Spot
 
 Log = Literal["natural", "decimal"]
-Final = Literal["visits", "value"]
+Final = Literal["visits", "value", "mix"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,13 +29,14 @@ class Uct(Bandit):
 
     c: float = 1.4  # of exploration, against the mean value
     log: Log = "natural"  # the logarithm of the formula; the other is decimal
-    final: Final = "visits"  # what the best move has most of
+    final: Final = "visits"  # what the best move has most of; mix: of results and prior together
+    weight: float = 0.7  # of the results where `final` is mix; of the prior (the greatest is 1) the rest
     delay: int = 0  # simulations before the evaluator is asked at all; until then leaves count as even
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.c < 0.0 or self.delay < 0:
-            raise UsageError("uct needs c and delay of at least 0")
+        if self.c < 0.0 or self.delay < 0 or not 0.0 <= self.weight <= 1.0:
+            raise UsageError("uct needs c and delay of at least 0, and weight from 0 to 1")
         if self.log not in get_args(Log):
             raise unknown_name("log of uct", self.log, get_args(Log))
         if self.final not in get_args(Final):
@@ -71,12 +72,19 @@ class Uct(Bandit):
         visits = edges.visits.astype(jnp.float32)
         weights = jnp.where(visits.sum(axis=-1, keepdims=True) > 0, visits, jax.nn.softmax(state.prior, axis=-1))
         policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
-        if self.final == "value":
-            score = jnp.where(edges.visits > 0, edges.q, -jnp.inf)
-        else:
-            score = by_visits(weights, edges)
+        score = self.rank(edges, weights, state.prior)
         among = playable(state.tree, edges) if self.solver else edges.legal
         return conclude(state, key, among, score, policy, temperature)
+
+    def rank(self, edges: Edges, weights: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
+        """What the final choice takes most of."""
+        if self.final == "visits":
+            return by_visits(weights, edges)
+        if self.final == "value":
+            return jnp.where(edges.visits > 0, edges.q, -jnp.inf)
+        belief = jnp.exp(prior - prior.max(axis=-1, keepdims=True))
+        mean = jnp.where(edges.visits > 0, (edges.q + 1.0) / 2.0, 0.0)
+        return self.weight * mean + (1.0 - self.weight) * belief
 
 
 def _gumbel(edges: Edges, salt: Salt) -> Float32[Array, "L A"]:

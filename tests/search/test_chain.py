@@ -104,6 +104,30 @@ def test_every_search_can_end_a_chain():
             assert Chain(f"win+{name}").search is search
 
 
+@pytest.mark.slow
+def test_aggressive_takes_most_whatever_is_taken_back():
+    """Kono from positions of a random game: of the moves that take, and of none else."""
+    game = make("kono")
+    model = Model(game, Uniform())
+    chain = Chain("win+capture+safe+random")
+    run = jax.jit(lambda key, root: chain.run(model, (), key, root))
+    outlook = jax.jit(jax.vmap(functools.partial(lookahead.look, game)))
+    root = jax.jit(lambda key: model.start(key, LANES))(jax.random.key(0))
+    step, legal = jax.jit(model.play), jax.jit(model.legal)
+    taken = 0
+    for ply in range(8):
+        key = jax.random.fold_in(jax.random.key(2), ply)
+        found, ahead = run(key, root), outlook(root.state, legal(root))
+        takes = np.asarray(ahead.takes)
+        mine = takes[np.arange(LANES), np.asarray(found.action)]
+        wins = np.asarray(ahead.wins).any(axis=1)
+        assert ((mine == takes.max(axis=1)) | wins).all()
+        assert ((np.asarray(found.by) == 1) == ((takes.max(axis=1) > 0) & ~wins)).all()
+        taken += int((mine > 0).sum())
+        root = step(root, jax.random.categorical(key, jnp.where(legal(root), 0.0, -jnp.inf)).astype(jnp.int32))[0]
+    assert taken > 0
+
+
 def test_wrong_chains():
     for links, message in (
         ("lucky+random", "rule of a chain"),

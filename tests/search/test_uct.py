@@ -6,6 +6,7 @@ import pytest
 from judges import Hashed, searched, stacked
 
 from jaxgo.core import play
+from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.rollout import Rollout
 from jaxgo.games import GAMES, make
 from jaxgo.search.edges import Edges
@@ -58,6 +59,17 @@ def test_every_root_move_is_tried_before_any_is_tried_again():
     position = play.start(model.game, jnp.zeros(2, jnp.uint32))
     result, _ = searched(Uct(simulations=7, solver=False), model, stacked([position.state], model.game))
     assert (result.visits == 1).all()
+
+
+def test_a_mixed_choice_weighs_results_and_belief():
+    """By hand: 0.7 (q + 1) / 2 + 0.3 p / p_max is 0.49 + 0.03, 0.28 + 0.30 and 0.00 + 0.30; visits say otherwise."""
+    some = edges([9, 3, 0], [0.4, -0.2, 0.9], 13, logits=np.log([0.1, 1.0, 1.0]))
+    score = Uct(final="mix").rank(some, some.visits.astype(jnp.float32), some.logits)
+    np.testing.assert_allclose(score, [[0.52, 0.58, 0.30]], atol=1e-6)
+    most = Uct().rank(some, some.visits.astype(jnp.float32), some.logits)
+    assert int(most.argmax()) == 0
+    with pytest.raises(UsageError, match="weight from 0 to 1"):
+        Uct(final="mix", weight=1.5)
 
 
 def race(board: str, lanes: int):

@@ -41,5 +41,5 @@ def test_2_5_careful_musketeers_never_line_up_unless_they_must():
 
 
 def test_2_2_bots_have_names():
-    for spec in ("careful", "instinct", "chain:win+take+safe+uct:40"):
+    for spec in ("careful", "instinct", "aggressive", "chain:win+take+safe+uct:40"):
         assert load_player(load_player(spec, GAME).name, GAME) == load_player(spec, GAME)
