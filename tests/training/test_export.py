@@ -30,7 +30,7 @@ def weights(module, planes):
     [
         ("tictactoe", Mlp(width=5, blocks=2)),
         ("go5", ResNet(channels=6, blocks=2, precision="bfloat16")),  # cells and a pass
-        pytest.param("tictactoe", ResNet(channels=3, blocks=1, pool_every=0), marks=pytest.mark.slow),  # cells
+        pytest.param("tictactoe", ResNet(channels=8, blocks=1, pool_every=0), marks=pytest.mark.slow),  # cells
         pytest.param("connect4", ResNet(channels=8, blocks=2, pool_every=1), marks=pytest.mark.slow),  # a dense policy
     ],
     ids=lambda value: value if isinstance(value, str) else value.kind,
