@@ -18,10 +18,10 @@ from jaxgo.system import devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.stop import Stop
-from jaxgo.training import gate, machine
+from jaxgo.training import gate, inherit, machine
 from jaxgo.training.config import TrainConfig, to_json
 from jaxgo.training.judge import MATCHES, anchor
-from jaxgo.training.loop import Report, train
+from jaxgo.training.loop import Report, about, train
 from jaxgo.training.machine import measure_evaluations
 from jaxgo.training.trainer import Trainer
 from jaxgo.ui import run_report as reports
@@ -97,9 +97,13 @@ def run(job: Job, console: Console | None = None) -> int:
     config = job.config
     console = console or Console(force_terminal=False if job.plain else None, emoji=False, quiet=not first)
     check(config)
-    place = Path(job.run)
+    place, start = Path(job.run), None
+    if job.init_from:
+        start = inherit.find(Trainer(config, devices.make_mesh()), job.init_from, place)
     screen = Screen(job.preset, config, console)
     with RunDir(place, to_json(config), free=FREE, say=screen.say) as folder:
+        if start is not None:
+            inherit.keep(folder, start, about(config))
         _greet(console, job, folder.resumed)
         recorder = Recorder(place, _sinks(job, place) if first else [])
         try:

@@ -52,6 +52,7 @@ class Job:
 
     config: Annotated[TrainConfig, tyro.conf.arg(name="")]
     run: str = ""  # the folder of the run; runs/PRESET by default
+    init_from: str = ""  # weights to begin with: another run (runs/go7), a step of it, or a file
     log: Log = Log()
     plain: bool = False  # lines instead of a live page
     preset: tyro.conf.Suppress[str] = ""
@@ -138,7 +139,17 @@ def _unknown(word: str, job: Job) -> UsageError:
     if not word.startswith("-"):
         return UsageError(f"{word!r} belongs to no setting; write --NAME VALUE, and the preset first")
     name = word.lstrip("-").partition("=")[0].replace("-", "_")
-    valid = [*settings(job.config), "run", "plain", "log.tensorboard", "log.wandb", "net", "search", "option"]
+    valid = [
+        *settings(job.config),
+        "run",
+        "init_from",
+        "plain",
+        "log.tensorboard",
+        "log.wandb",
+        "net",
+        "search",
+        "option",
+    ]
     group = [other for other in valid if "." in name and other.startswith(name.partition(".")[0] + ".")]
     near = difflib.get_close_matches(name, valid, 1, 0.75)
     said = unknown_name("setting", word, [f"--{other}" for other in group or valid])

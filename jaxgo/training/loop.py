@@ -21,6 +21,7 @@ from jaxgo.search.health import EvaluatorError
 from jaxgo.selfplay import Tally
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
+from jaxgo.training import inherit
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.gate import Gate
 from jaxgo.training.judge import Judge, rated_search
@@ -89,8 +90,7 @@ class Loop:
         devices.connect(trainer.mesh)
         self.state = trainer.begin()
         found = run.restore(self.state)
-        if found is not None:
-            self.state = found[1]
+        self.state = inherit.begin(trainer, self.state, run) if found is None else found[1]
         self.iteration = int(self.state.iteration)
         self._earlier = float(self.state.seconds)
         self._games, self._moves = (high * WORD + low for high, low in np.asarray(self.state.played).tolist())

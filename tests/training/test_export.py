@@ -29,7 +29,8 @@ def weights(module, planes):
     ("name", "net"),
     [
         ("tictactoe", Mlp(width=5, blocks=2)),
-        ("go5", ResNet(channels=6, blocks=2, precision="bfloat16")),  # cells and a pass
+        # cells and a pass
+        pytest.param("go5", ResNet(channels=6, blocks=2, precision="bfloat16"), marks=pytest.mark.slow),
         pytest.param("tictactoe", ResNet(channels=8, blocks=1, pool_every=0), marks=pytest.mark.slow),  # cells
         pytest.param("connect4", ResNet(channels=8, blocks=2, pool_every=1), marks=pytest.mark.slow),  # a dense policy
     ],

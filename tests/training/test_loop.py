@@ -22,7 +22,7 @@ from jaxgo.search import Greedy
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
-from jaxgo.training import learner, targets
+from jaxgo.training import inherit, learner, targets
 from jaxgo.training import trainer as trainers
 from jaxgo.training.config import (
     Budget,
@@ -35,7 +35,7 @@ from jaxgo.training.config import (
     to_json,
 )
 from jaxgo.training.judge import Judge
-from jaxgo.training.loop import DivergedError, Loop, Report, train
+from jaxgo.training.loop import DivergedError, Loop, Report, about, train
 from jaxgo.training.trainer import Best, Trainer, TrainState
 
 CONFIG = TrainConfig(
@@ -279,6 +279,26 @@ def test_a_run_can_be_stopped_and_saves(path):
         )
         folder.wait()
         assert 2 <= int(state.iteration) == folder.steps()[-1] < CONFIG.budget.iterations  # it hears of it late
+
+
+def test_a_run_begins_with_the_weights_of_another(trainer, run, path, tmp_path):
+    """All of them, heads too, in both places of the learner; a run that is killed at once begins so again."""
+    weights = run[1].learner.average
+    with RunDir(path.with_name("heir"), to_json(CONFIG)) as folder:
+        start = inherit.find(trainer, str(path), folder.path)
+        inherit.keep(folder, start, about(CONFIG))
+        assert inherit.find(trainer, str(path), folder.path) is None, "the weights are here by now"
+        with pytest.raises(UsageError, match=r"has begun with .*smoke, not with other; leave --init-from out, or name"):
+            inherit.keep(folder, start._replace(words="other"), about(CONFIG))
+        for _ in range(2):
+            loop = Loop(trainer, folder, lambda report: None)
+            same(loop.state.learner.params, weights)
+            same(loop.state.learner.average, weights)
+        assert int(loop.state.learner.step) == 0
+        loop.advance()
+        loop.save()
+    with RunDir(path.with_name("heir"), to_json(CONFIG)) as folder:
+        assert Loop(trainer, folder, lambda report: None).iteration == 1, "its own checkpoint comes first"
 
 
 def test_a_learner_that_stays_broken_ends_the_run(trainer, path):

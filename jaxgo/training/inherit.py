@@ -1,0 +1,123 @@
+"""A run that begins with the weights of another one, of another size of board perhaps.
+
+Weights are copied where the nets are made of the same arrays. Those of a `resnet` on a game whose moves are its cells
+(Go, Gomoku) do not know the size of the board; those of an `mlp`, or of a policy that is a dense layer, do. Heads of
+the learner that the other run had not begin as they always do.
+
+The folder keeps them as the players of step 0, with the words that named them. So a run that is killed before its first
+checkpoint begins with the same weights again, whatever has become of the other run.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgo.core.errors import UsageError
+from jaxgo.nets import to_json
+from jaxgo.nets.base import planes_shape
+from jaxgo.system.rundir import RunDir
+from jaxgo.system.weights import find_weights, load_weights, weight_steps
+from jaxgo.training.trainer import Trainer, TrainState
+
+FROM = "from"  # what the note of step 0 has
+
+
+class Start(NamedTuple):
+    """Weights to begin with."""
+
+    words: str  # that named them
+    params: Any  # of the net that searches plan with, and of the heads that both runs have
+
+
+def find(trainer: Trainer, words: str, home: Path) -> Start | None:
+    """The weights of a run, a step or a file, if the net of this run can have them; a UsageError says what differs.
+
+    None where the run in the folder has begun with them already: they may be gone since.
+    """
+    known = first(home)
+    if known is not None and known[0][FROM] == words:
+        return None
+    place, about, params = find_weights(words)
+    config = trainer.config
+    wanted = jax.eval_shape(config.network.module(trainer.game).init, jax.random.key(0), _planes(trainer))
+    fault = _differs(wanted["params"], params.get("params", {}))
+    if fault:
+        nets = _changed(about.get("net", {}), to_json(config.network))
+        reason = nets or f"{fault}; " + (
+            "its size belongs to the board, so these weights cannot move to another"
+            if about.get("game") != config.game_name or about.get("options") != dict(config.options)
+            else "the planes or the moves of the game have changed"
+        )
+        raise UsageError(f"--init-from: the weights of {place} do not fit, as {reason}")
+    return Start(words, params)
+
+
+def keep(run: RunDir, start: Start, about: Mapping[str, Any]) -> None:
+    """Notes in the folder of a new run with what it begins; a UsageError where it began otherwise."""
+    known = first(run.path)
+    if known is not None or run.steps():
+        then = "new weights" if known is None else known[0][FROM]
+        raise UsageError(
+            f"{run.path} has begun with {then}, not with {start.words}; leave --init-from out, or name "
+            "another folder with --run"
+        )
+    run.save_weights(0, start.params, {**about, FROM: start.words})
+
+
+def first(home: Path) -> tuple[dict[str, Any], Any] | None:
+    """The note about what a run begins with, and the weights; None where it begins with new ones."""
+    if 0 not in weight_steps(home):
+        return None
+    about, params = load_weights(home, 0)
+    return (about, params) if FROM in about else None
+
+
+def begin(trainer: Trainer, state: TrainState, run: RunDir) -> TrainState:
+    """The state that a run begins with."""
+    found = first(run.path)
+    if found is None:
+        return state
+    params = _merged(jax.device_get(state.learner.params), found[1])
+    learner = jax.device_get(trainer.learner.begin(params))  # on this host alone, so that every host lays it out
+    laid = jax.tree.map(lambda new, old: jax.device_put(new, old.sharding), learner, state.learner)
+    best = state.best
+    if best is not None:  # a copy: the learner gives its own away
+        best = best._replace(params=jax.tree.map(jnp.copy, laid.average))
+    return state._replace(learner=laid, best=best)
+
+
+def _planes(trainer: Trainer) -> Any:
+    return jax.ShapeDtypeStruct((1, *planes_shape(trainer.game)), jnp.float32)
+
+
+def _merged(ours: Any, theirs: Any) -> Any:
+    """Their arrays where they are ours by name and shape."""
+    if not isinstance(ours, Mapping):
+        fits = not isinstance(theirs, Mapping) and theirs is not None and np.shape(theirs) == ours.shape
+        return np.asarray(theirs, ours.dtype) if fits else ours
+    inner = theirs if isinstance(theirs, Mapping) else {}
+    return {name: _merged(value, inner.get(name)) for name, value in ours.items()}
+
+
+def _differs(wanted: Any, given: Any, name: str = "") -> str:
+    """The first array that is not there in its shape, in words; empty where all are."""
+    if not isinstance(wanted, Mapping):
+        if given is None or isinstance(given, Mapping):
+            return f"there is no {name}"
+        here, there = tuple(wanted.shape), tuple(np.shape(given))
+        return "" if here == there else f"{name} is {list(there)} there and {list(here)} here"
+    inner = given if isinstance(given, Mapping) else {}
+    faults = (_differs(value, inner.get(key), f"{name}/{key}" if name else key) for key, value in wanted.items())
+    return next((fault for fault in faults if fault), "")
+
+
+def _changed(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """The first setting of the nets that makes their arrays differ."""
+    for name in [*here, *there]:
+        if name != "precision" and there.get(name) != here.get(name):
+            return f"net.{name} is {there.get(name)} there and {here.get(name)} here"
+    return ""

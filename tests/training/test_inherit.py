@@ -1,0 +1,81 @@
+"""Weights of one run for another: which nets can have them, and what is said where they cannot."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.nets import Mlp, ResNet, to_json
+from jaxgo.nets.base import planes_shape
+from jaxgo.system import devices
+from jaxgo.system.weights import save_weights
+from jaxgo.training import inherit
+from jaxgo.training.config import TargetsConfig, TrainConfig
+from jaxgo.training.trainer import Trainer
+
+NET = ResNet(channels=4, blocks=2)
+
+
+def trainer(game, net, *heads):
+    return Trainer(TrainConfig(game=game, net=net, targets=TargetsConfig(heads=heads)), devices.make_mesh())
+
+
+def shapes(trainer):
+    planes = jax.ShapeDtypeStruct((1, *planes_shape(trainer.game)), jnp.float32)
+    return jax.eval_shape(trainer.learner.module.init, jax.random.key(0), planes)
+
+
+def kept(tmp_path, trainer) -> Path:
+    """A file of weights as a run of this trainer makes them, all different."""
+    random = np.random.default_rng(3)
+    params = jax.tree.map(lambda x: random.normal(size=x.shape).astype(np.float32), shapes(trainer))
+    config, path = trainer.config, tmp_path / "given.npz"
+    about = {"game": config.game_name, "options": dict(config.options), "net": to_json(config.network)}
+    save_weights(path, params, about)
+    return path
+
+
+def test_a_small_board_teaches_a_large_one(tmp_path):
+    """Every array of the smaller board is that of the larger one; a head that the first run had not stays new."""
+    small, large = trainer("go7", NET, "ownership"), trainer("go9", NET, "ownership", "reply")
+    start = inherit.find(large, str(kept(tmp_path, small)), tmp_path)
+    assert start is not None
+    ours = jax.tree.map(lambda x: np.zeros(x.shape, np.float32), shapes(large))
+    merged = inherit._merged(ours, start.params)["params"]
+    assert {name for name in merged if not any(leaf.any() for leaf in jax.tree.leaves(merged[name]))} == {
+        "reply", "reply_cells", "reply_pass", "reply_pooled"
+    }  # fmt: skip
+    jax.tree.map(np.testing.assert_array_equal, merged["ownership"], start.params["params"]["ownership"])
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "said"),
+    [
+        (("go7", NET), ("go9", dataclasses.replace(NET, channels=8)), "as net.channels is 4 there and 8 here"),
+        (("go7", NET), ("go9", Mlp()), "as net.kind is resnet there and mlp here"),
+        (("go7", NET), ("go9", dataclasses.replace(NET, blocks=3)), "as net.blocks is 2 there and 3 here"),
+        (
+            ("go5", Mlp(width=4)),
+            ("go7", Mlp(width=4)),
+            "policy/bias is [26] there and [50] here; its size belongs to the board",
+        ),
+        # columns are moves, so the policy is a dense layer
+        (("tictactoe", NET), ("connect4", NET), "its size belongs to the board, so these weights cannot move"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_what_does_not_fit_is_refused_by_its_name(there, here, said, tmp_path):
+    path = kept(tmp_path, trainer(*there))
+    with pytest.raises(UsageError, match=re.escape(said)) as told:
+        inherit.find(trainer(*here), str(path), tmp_path)
+    assert str(told.value).startswith(f"--init-from: the weights of {path} do not fit, as ")
+
+
+def test_only_what_computes_may_differ(tmp_path):
+    half = dataclasses.replace(NET, precision="bfloat16")
+    assert inherit.find(trainer("go7", half), str(kept(tmp_path, trainer("go7", NET))), tmp_path) is not None
