@@ -18,6 +18,7 @@ COMMANDS = {  # the file, and what it is for
     "eval": ("eval", "let players meet and rate them, with error bars; also `eval sprt` and `eval ratings`"),
     "analyse": ("analyse", "search a position: visits, values, priors, proofs, lines"),
     "play": ("play", "open a page to play any game on, against a player or a friend; --text: in the terminal"),
+    "watch": ("watch", "open a page beside a run of training: curves, ladder, its games to replay"),
     "solve": ("solve", "find a puzzle's shortest solution, or work a small game out to the end"),
     "show": ("show", "draw a position in the terminal and as a picture"),
     "runs": ("runs", "list runs of training, and check what they saved"),

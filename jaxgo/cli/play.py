@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -12,11 +12,41 @@ from jaxgo.cli.command import Command, reader
 from jaxgo.core.errors import UsageError
 from jaxgo.core.words import split_setting
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+if TYPE_CHECKING:
+    from jaxgo.frontends.web.table import Shared
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listening:
+    """Where a page is served."""
+
+    port: int = 8000
+    """0: any that is free."""
+    host: str = "127.0.0.1"
+    """Where to listen; anything but this machine itself lets others play here too."""
+    names: tuple[str, ...] = ()
+    """Further names that this machine is called by; requests for other names are refused."""
+    browser: bool = True
+    """Open the page in the browser."""
+
+    def check(self) -> None:
+        """A UsageError where the libraries of the page are missing."""
+        try:
+            import starlette  # noqa: F401
+            import uvicorn  # noqa: F401
+        except ImportError:
+            raise UsageError("the page needs starlette and uvicorn; install them with: uv sync --extra web") from None
+
+    def serve(self, shared: "Shared", name: str, options: dict[str, str]) -> int:
+        """Serves the page until Ctrl-C."""
+        from jaxgo.frontends.web import listen, server
+
+        app = server.create(shared, name, options, sorted({*server.LOOPBACK, self.host, *self.names}))
+        return listen.serve(app, self.host, self.port, self.browser)
 
 
 @dataclass(frozen=True)
-class Play:
+class Play(Listening):
     """Open a page to play any game: against a player, two at one board, or to watch two players.
 
     With --text the game is in the terminal instead; `jaxgo play --text --help` tells its flags.
@@ -28,27 +58,16 @@ class Play:
     """An option of the game, such as komi=5.5; may be given several times."""
     runs: tuple[Path, ...] = (Path("runs"),)
     """Folders of training runs; players of all runs in them are on offer."""
-    port: int = 8000
-    """0: any that is free."""
-    host: str = "127.0.0.1"
-    """Where to listen; anything but this machine itself lets others play here too."""
-    names: tuple[str, ...] = ()
-    """Further names that this machine is called by; requests for other names are refused."""
-    browser: bool = True
-    """Open the page in the browser."""
 
     def run(self) -> int:
         from jaxgo.games.names import read_game
 
         read_game(self.name, self.option)  # complains now
+        self.check()
+        from jaxgo.frontends.web import offers, table
+
         options = dict(setting for text in self.option if (setting := split_setting(text)))
-        try:
-            from jaxgo.frontends.web import listen, offers, server, table
-        except ImportError:
-            raise UsageError("the page needs starlette and uvicorn; install them with: uv sync --extra web") from None
-        hosts = sorted({*LOOPBACK, self.host, *self.names})
-        app = server.create(table.Shared(offers.find(self.runs)), self.name, options, hosts)
-        return listen.serve(app, self.host, self.port, self.browser)
+        return self.serve(table.Shared(offers.find(self.runs)), self.name, options)
 
 
 def read(program: str, words: Sequence[str]) -> Command:

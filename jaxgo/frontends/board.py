@@ -181,7 +181,6 @@ def of_record(record: GameRecord) -> Board:
 def to_record(board: Board, name: str, players: tuple[str, ...] = ()) -> GameRecord:
     """The game on the board, since a position was last put there by hand."""
     first = max((ply for ply, action in enumerate(board.actions, 1) if action == NOTHING), default=0)
-    drawn = position_text.drawing(board.game, board.views[first].position.state)
     result, verdict = board.result(), ""
     if result is not None and board.resigned is not None:
         verdict = f"{'WB'[board.resigned]}+R"
@@ -191,12 +190,18 @@ def to_record(board: Board, name: str, players: tuple[str, ...] = ()) -> GameRec
         game=board.game,
         name=name,
         moves=board.actions[first:],
-        start="" if drawn == position_text.example(board.game) else drawn,
+        start=start_text(board.game, board.views[first]),
         players=players,
         returns=result.returns if result else None,
         verdict=verdict,
         reason=result.reason if result else "",
     )
+
+
+def start_text(game: Game[Any], view: View) -> str:
+    """Where a game began, as text; nothing where that is the game's usual start."""
+    drawn = position_text.drawing(game, view.position.state)
+    return "" if drawn == position_text.example(game) else drawn
 
 
 def like(board: Board, game: Game[Any]) -> Board:

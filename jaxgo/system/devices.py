@@ -56,6 +56,14 @@ def keep_programs() -> None:
         jax.config.update("jax_compilation_cache_dir", str(folder))
 
 
+def stay_aside() -> None:
+    """Leaves accelerators and most of the CPUs' time to others; for programs that stand beside a run of training."""
+    if not os.environ.get("JAX_PLATFORMS"):
+        jax.config.update("jax_platforms", "cpu")  # before anybody asks for a device
+    if hasattr(os, "nice"):
+        os.nice(10)
+
+
 def _processes() -> int:
     """How many processes the launcher says there are."""
     counts = [os.environ.get(name, "") for name in ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE")]

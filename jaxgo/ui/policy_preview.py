@@ -2,7 +2,7 @@
 
 import collections
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -40,6 +40,7 @@ class ShownGame(NamedTuple):
     moves: list[str]
     result: str
     state: Any  # at its end
+    start: Any = None  # where it began; None is the game's own start
 
 
 class PolicyPreview(NamedTuple):
@@ -52,6 +53,7 @@ class PolicyPreview(NamedTuple):
 
 
 class _Played(NamedTuple):
+    start: Any  # the states
     position: Position
     actions: Int32[Array, "T B"]
     length: Int32[Array, " B"]
@@ -62,24 +64,43 @@ class _Played(NamedTuple):
 
 def read(config: TrainConfig, params: Params) -> PolicyPreview:
     """Lets a network play some games by its first thought."""
+    return reader(config)(params)
+
+
+def reader(config: TrainConfig) -> Callable[[Params], PolicyPreview]:
+    """The same for any number of players of one run, compiled once."""
     game = config.make_game()
     module: Any = config.network.module(game)
     model = Model(game, Network(module))
-    params = jax.tree.map(jnp.asarray, params)
     plies = min(game.max_plies, LONGEST)
-    played = jax.jit(lambda params: _play(model, params, plies))(params)
+    play = jax.jit(lambda params: _play(model, params, plies))
+    look = jax.jit(lambda params, state: _look(model, params, state))
+    returns = jax.jit(jax.vmap(game.returns))
+
+    def preview(params: Params) -> PolicyPreview:
+        params = jax.tree.map(jnp.asarray, params)
+        played = play(params)
+        ends = returns(played.position.state)
+        return _told(game, played, ends, lambda state: look(params, state))
+
+    return preview
+
+
+def _told(
+    game: Game[Any], played: "_Played", returns: Array, look: Callable[[Any], tuple[Array, Array]]
+) -> PolicyPreview:
+    def of(states: Any, lane: int) -> Any:
+        return jax.tree.map(lambda x: x[lane], states)
+
     actions, lengths = np.asarray(played.actions), np.asarray(played.length)
     names = [[game.action_name(int(a)) for a in actions[:n, lane]] for lane, n in enumerate(lengths)]
     counted = collections.Counter(tuple(line[:LINE]) for line in names)
     common = [(list(line), count / SAMPLED) for line, count in counted.most_common(8)]
-    look = jax.jit(lambda params, state: _look(model, params, state))
-    start = jax.tree.map(lambda x: x[0], model.start(jax.random.key(0), 1).state)
-    middle = jax.tree.map(lambda x: x[0], played.middle)
-    views = [_see(game, look(params, state), state) for state in (start, middle) if not bool(game.over(state))]
-    returns = jax.jit(jax.vmap(game.returns))(played.position.state)
+    firsts = of(played.start, 0), of(played.middle, 0)
+    views = [_see(game, look(state), state) for state in firsts if not bool(game.over(state))]
     games = [
-        ShownGame(line, _result(bool(over), result), jax.tree.map(lambda x, i=lane: x[i], played.position.state))
-        for lane, (line, over, result) in enumerate(zip(names[:3], played.over[:3], returns[:3], strict=True))
+        ShownGame(line, _result(bool(over), result), of(played.position.state, i), of(played.start, i))
+        for i, (line, over, result) in enumerate(zip(names[:3], played.over[:3], returns[:3], strict=True))
     ]
     return PolicyPreview(SAMPLED, common, views, games)
 
@@ -114,11 +135,12 @@ def _play(model: Model, params: Params, plies: int) -> _Played:
         after, _ = model.play(now.position, action)
         middle = jax.tree.map(lambda new, old: jnp.where(now.ply == FREE, new, old), now.position.state, now.middle)
         length = now.length + ~now.over
-        return _Played(after, now.actions.at[now.ply].set(action), length, middle, model.over(after), now.ply + 1)
+        actions = now.actions.at[now.ply].set(action)
+        return _Played(now.start, after, actions, length, middle, model.over(after), now.ply + 1)
 
     zeros = jnp.zeros(SAMPLED, jnp.int32)
     none = jnp.zeros((plies, SAMPLED), jnp.int32)
-    begun = _Played(position, none, zeros, position.state, model.over(position), jnp.int32(0))
+    begun = _Played(position.state, position, none, zeros, position.state, model.over(position), jnp.int32(0))
     return jax.lax.while_loop(live, move, begun)
 
 

@@ -54,6 +54,13 @@ def ladder(rows: Sequence[Row]) -> list[tuple[float, float, float]]:
     return [(seconds, value, error) for seconds, value, error in found if value is not None and error is not None]
 
 
+def ratings(rows: Sequence[Row]) -> list[tuple[str, tuple[float, float]]]:
+    """Everybody's last rating and half of its 95 % interval, the best first."""
+    last: Row = next((row for row in reversed(rows) if row.get("elo")), {"elo": {}})
+    found = [(agent, (elo[0], elo[1])) for agent, elo in last["elo"].items() if None not in elo]
+    return sorted(found, key=lambda item: -item[1][0])
+
+
 def _series(rows: Sequence[Row], name: str) -> tuple[list[float], list[float]]:
     """The minutes and values of a number that not every row has."""
     pairs = [(row["seconds"] / 60, row[name]) for row in rows if row.get(name) is not None]
@@ -134,13 +141,11 @@ def _page(
 
 
 def _ratings(rows: Sequence[Row]) -> str:
-    last = next((row for row in reversed(rows) if row.get("elo")), None)
-    if last is None:
+    if not any(row.get("elo") for row in rows):
         return ""
-    found = [(agent, elo) for agent, elo in last["elo"].items() if None not in elo]
-    found.sort(key=lambda item: -item[1][0])
     cells = "".join(
-        f'<tr><td>{escape(agent)}<td class="n">{value:+.0f} ± {error:.0f}</tr>' for agent, (value, error) in found
+        f'<tr><td>{escape(agent)}<td class="n">{value:+.0f} ± {error:.0f}</tr>'
+        for agent, (value, error) in ratings(rows)
     )
     return f"<h2>Ratings</h2><table><tr><th>player<th>Elo, 95 %</tr>{cells}</table>"
 

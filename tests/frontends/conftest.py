@@ -14,3 +14,15 @@ def resident() -> Callable[[], int]:
     if not pages.exists():
         pytest.skip("looks at memory in /proc")
     return lambda: int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless browser."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    from browsing import CHROMIUM
+
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -1,9 +1,6 @@
 """The page in a real browser: whole games by clicking and by keyboard, the search's numbers, files, a phone."""
 
-import os
 import re
-import shutil
-import threading
 import time
 
 import jax
@@ -11,10 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-pytest.importorskip("uvicorn")
-pytest.importorskip("playwright", reason="the tests of the page in a browser need playwright")
-import uvicorn
-from playwright import sync_api
+sync_api = pytest.importorskip("playwright.sync_api", reason="the tests of the page in a browser need playwright")
+from browsing import WAIT, needs_browser, served
 
 from jaxgo.core import play
 from jaxgo.frontends.web import server
@@ -23,35 +18,14 @@ from jaxgo.frontends.web.table import Shared
 from jaxgo.games import GAMES
 from jaxgo.ui import clicks
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM, reason="no chromium on this machine (apt-get install chromium)"),
-]
 expect = sync_api.expect
-WAIT = 60_000  # milliseconds; machines of tests are busy
+pytestmark = [pytest.mark.slow, needs_browser]
 
 
 @pytest.fixture(scope="module")
 def address():
-    app = server.create(Shared(Offers({}, ("random",))), "tictactoe")
-    running = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
-    thread = threading.Thread(target=running.run, daemon=True)
-    thread.start()
-    until = time.monotonic() + 30
-    while not running.started and time.monotonic() < until:
-        time.sleep(0.05)
-    yield f"http://localhost:{running.servers[0].sockets[0].getsockname()[1]}/"
-    running.should_exit = True
-    thread.join(10)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+    with served(server.create(Shared(Offers({}, ("random",))), "tictactoe")) as at:
+        yield at
 
 
 @pytest.fixture

@@ -30,11 +30,12 @@ from jaxgo.frontends.web.offers import game_list
 from jaxgo.frontends.web.table import OWN_FAULT, Shared, Table
 from jaxgo.ui import board_shape
 
+SCRIPTS = ("main.js", "board.js", "space.js", "panel.js", "run.js", "make.js")
 STATIC = Path(__file__).parent / "static"
 FILES = {
     "/": ("index.html", "text/html"),
     **{f"/{name}": (name, "text/css") for name in ("style.css",)},
-    **{f"/{name}": (name, "text/javascript") for name in ("main.js", "board.js", "space.js", "panel.js", "make.js")},
+    **{f"/{name}": (name, "text/javascript") for name in SCRIPTS},
 }
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -104,6 +105,7 @@ class Visit:
         self.news = asyncio.Event()
         self.table: Table | None = None
         self.allowance, self.seen, self.strikes = float(BURST), time.monotonic(), 0
+        self.run_seen = 0  # what of a run that is watched the page knows
 
     def tell(self, message: dict[str, Any]) -> None:
         """Queues a message; from any thread."""
@@ -187,6 +189,10 @@ class Visit:
             if self.table is not None:
                 self.table.tick()
             self.shared.searches.tick()
+            run = self.shared.run
+            if run is not None and run.number != self.run_seen:
+                self.run_seen = run.number
+                self.tell(run.told)
 
 
 def create(

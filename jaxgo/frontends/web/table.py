@@ -20,6 +20,7 @@ from jaxgo.frontends.thinking import Thinking, Thought
 from jaxgo.frontends.web import drawing, offers, protocol
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.searches import Searches
+from jaxgo.frontends.web.watching import Watched
 from jaxgo.games.names import name_of, read_game
 from jaxgo.players import load_player
 from jaxgo.records import formats
@@ -38,8 +39,10 @@ Tell = Callable[[dict[str, Any]], None]
 class Shared:
     """What all visitors of a server share: what is on offer, whose search runs, what has been compiled."""
 
-    def __init__(self, on_offer: Offers, most_searches: int = 0, most_programs: int = 200) -> None:
-        self.offers, self.searches = on_offer, Searches(most_searches)
+    def __init__(
+        self, on_offer: Offers, most_searches: int = 0, most_programs: int = 200, run: Watched | None = None
+    ) -> None:
+        self.offers, self.searches, self.run = on_offer, Searches(most_searches), run
         self._programs: set[tuple[str, ...]] = set()
         self._most = most_programs
         self._lock = threading.Lock()
@@ -149,8 +152,8 @@ class Table:
         self._fresh()
 
     def _offer(self) -> None:
-        """Somebody to play against."""
-        if self.session.game.players == 2:
+        """Somebody to play against; beside a run nobody computes before it is asked."""
+        if self.session.game.players == 2 and self.shared.run is None:
             self._set_player(1, self.shared.offers.players(self.name)[0])
 
     def _fresh(self, paused: bool = False) -> None:
@@ -418,6 +421,7 @@ class Table:
                 "loop": {"on": self._loop, "delay": self._delay},
                 "score": [[name, *row] for name, row in self._score.items()],
                 "kept": [{k: v for k, v in game.items() if k != "record"} for game in self._kept],
+                "start": boards.start_text(shown.game, shown.views[0]),
                 "actions": [action for action in shown.actions if action != boards.NOTHING],
                 "status": self._said,
             }

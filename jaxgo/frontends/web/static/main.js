@@ -3,6 +3,7 @@
 import { Board } from "./board.js";
 import { find, make, put } from "./make.js";
 import { Panel } from "./panel.js";
+import { Run } from "./run.js";
 
 let socket = null;
 let games = [];
@@ -18,6 +19,7 @@ const complain = (text) => put(find("error"), text);
 const play = (action) => send({ do: "play", action, number: position.number });
 const say = (text) => put(find("said"), text);
 const panel = new Panel(send);
+const run = new Run({ replay, meet });
 const board = new Board(find("stage"), { play, say, ask: (choices) => menu(choices) });
 
 // -- what the server tells ------------------------------------------------------------------------------------
@@ -71,6 +73,7 @@ const told = {
     }
     if (position) panel.graph(position);
   },
+  run: (message) => run.set(message),
   status: (message) => status(message.text),
   error: (message) => complain(message.text),
   file(message) {
@@ -109,9 +112,10 @@ function connect() {
 
 // -- links ----------------------------------------------------------------------------------------------------
 
-// A link holds the game, its options, and the moves as the numbers of their actions.
+// A link holds the game, its options, where it began if that is not the usual start, and the actions of its moves.
 function link() {
   const words = new URLSearchParams({ game: shape.game, ...Object.fromEntries(Object.entries(shape.options).map(([k, v]) => [`o.${k}`, v])) });
+  if (position.start) words.set("start", position.start);
   if (position.actions.length) words.set("moves", position.actions.join("."));
   return `${location.origin}/#${words}`;
 }
@@ -123,7 +127,28 @@ function follow() {
   const own = Object.fromEntries([...words].filter(([name]) => name.startsWith("o.")).map(([name, value]) => [name.slice(2), value]));
   send({ do: "new", game, options: own });
   const moves = (words.get("moves") ?? "").split(".").filter(Boolean).map(Number);
-  if (moves.length) send({ do: "setup", actions: moves });
+  const start = words.get("start") ?? "";
+  if (moves.length || start) send({ do: "setup", text: start, actions: moves });
+}
+
+// -- a run that is watched -------------------------------------------------------------------------------------
+
+// The game of a run, unless it is on the board already.
+function gameOf({ game, options: own }) {
+  const same = shape?.game === game && Object.keys(own).length === Object.keys(shape.options).length &&
+    Object.entries(own).every(([name, value]) => shape.options[name] === value);
+  if (!same) send({ do: "new", game, options: own });
+}
+
+function replay(of, { start, actions }) {
+  gameOf(of);
+  send({ do: "setup", text: start, actions });
+  if (actions.length) send({ do: "undo", count: actions.length });
+}
+
+function meet(of) {
+  gameOf(of);
+  send({ do: "seats", players: shape.seats === 1 ? [of.player] : ["", of.player] });
 }
 
 function options(chosen) {

@@ -1,0 +1,73 @@
+// A run of training that the page stands beside: where it is, its curves, its ladder, and games to replay.
+
+import { draw, find, make, put } from "./make.js";
+
+const [WIDE, HIGH, LEFT, FOOT, TOP] = [320, 120, 40, 16, 6];
+
+export class Run {
+  constructor({ replay, meet }) {
+    Object.assign(this, { replay, meet, told: null });
+    find("meet").addEventListener("click", () => this.meet(this.told));
+    setInterval(() => this.told && this.state(), 1000);
+  }
+
+  set(told) {
+    this.told = told;
+    find("run").hidden = false;
+    find("meet").hidden = !told.player;
+    this.state();
+    const most = Math.max(...told.curves.flatMap(({ lines }) => lines.flatMap((line) => line.points.map(([minute]) => minute))), 1e-6);
+    put(find("curves"), ...told.curves.map((curve) => make("figure", {}, chart(curve, most), legend(curve))));
+    const table = find("ladder");
+    table.hidden = !told.ladder.length;
+    put(table.tBodies[0], ...told.ladder.map(([name, value, error]) => make("tr", {}, make("td", {}, name),
+      make("td", { class: "n" }, `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(0)} ± ${error.toFixed(0)}`))));
+    put(find("run-games"), ...told.groups.flatMap(({ about, games }) => [make("p", {}, `games ${about}`),
+      make("ol", {}, ...games.map((game) => make("li", {}, `${game.result}, ${game.actions.length} moves `,
+        make("button", { onclick: () => this.replay(told, game) }, "replay"))))]));
+  }
+
+  state() {
+    const { name, iteration, seconds, budget, written, step } = this.told;
+    const minutes = (seconds / 60).toFixed(1);
+    const of = budget ? ` of ${(budget / 60).toFixed(1)}` : "";
+    const news = written === null ? "nothing written yet" : `last news ${ago(Date.now() / 1000 - written)}`;
+    const newest = step === null ? "no player yet" : `newest player: step ${step}`;
+    put(find("run-state"), make("b", {}, name), `: iteration ${iteration}, ${minutes}${of} minutes; ${newest}; ${news}`);
+  }
+}
+
+function ago(seconds) {
+  const [number, unit] = seconds < 90 ? [seconds, "s"] : seconds < 5400 ? [seconds / 60, "min"] : [seconds / 3600, "h"];
+  return `${Math.max(0, Math.round(number))} ${unit} ago`;
+}
+
+const short = (number) => (Math.abs(number) >= 10000 ? `${Math.round(number / 1000)}k` : String(Number(number.toPrecision(3))));
+
+// Lines over minutes, of which all charts have as many; a third number of a point is half the length of its bar.
+function chart({ title, lines }, most) {
+  const points = lines.flatMap((line) => line.points);
+  let low = Math.min(0, ...points.map(([, value, error = 0]) => value - error));
+  let high = Math.max(...points.map(([, value, error = 0]) => value + error));
+  if (high <= low) [low, high] = [low - 1, high + 1];
+  const x = (minute) => (LEFT + ((WIDE - LEFT - 6) * minute) / most).toFixed(1);
+  const y = (value) => (TOP + ((HIGH - TOP - FOOT) * (high - value)) / (high - low)).toFixed(1);
+  const marks = [low, (low + high) / 2, high].flatMap((value) => [
+    draw("path", { class: "middle", d: `M${LEFT} ${y(value)}H${WIDE - 6}` }),
+    draw("text", { class: "tick end", x: LEFT - 4, y: y(value), dy: ".35em" }, short(value)),
+  ]);
+  const drawn = lines.flatMap(({ points: own }, i) => own.length ? [
+    draw("path", { class: `curve c${i}`, d: `M${own.map(([minute, value]) => `${x(minute)} ${y(value)}`).join("L")}` }),
+    ...own.filter((point) => point.length > 2).map(([minute, value, error]) =>
+      draw("path", { class: `curve c${i}`, d: `M${x(minute)} ${y(value - error)}V${y(value + error)}` })),
+  ] : []);
+  return draw("svg", { class: "graph chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${title} over minutes` },
+    ...marks, ...drawn, draw("text", { class: "tick", x: LEFT, y: HIGH - 3 }, "0"),
+    draw("text", { class: "tick end", x: WIDE - 6, y: HIGH - 3 }, `${short(most)} min`));
+}
+
+function legend({ title, lines }) {
+  const named = lines.filter((line) => line.name && line.points.length);
+  return make("figcaption", {}, make("b", {}, title), ...(named.length > 1 ? lines : []).map((line, i) =>
+    line.points.length ? make("span", { class: `key c${i}` }, line.name) : ""));
+}

@@ -1,0 +1,117 @@
+"""A run that the page follows: a thread looks at its folder now and then, and reads what has changed.
+
+Nothing in the folder is written, locked or renamed. What is not there yet, or not whole, is read at a later look.
+"""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators.base import Params
+from jaxgo.system import metrics
+from jaxgo.system.metrics import read_rows
+from jaxgo.system.rundir import read_config
+from jaxgo.system.weights import load_weights, weight_steps
+from jaxgo.training.config import from_json
+from jaxgo.training.judge import GAMES, MATCHES
+from jaxgo.ui import policy_preview, run_summary
+
+LOOK = 1.0  # seconds between looks
+REST = 20.0  # times as long as its games took to play a player's games are left alone: the run needs the machine
+
+Told = dict[str, Any]
+
+
+class Watched:
+    """One run folder; `told` is what a page needs of it, and `number` another one whenever that changes."""
+
+    def __init__(self, run: Path) -> None:
+        self.config = from_json(read_config(run))
+        self.run, self.player = run, f"@{run}"
+        self.number = 0
+        self.told: Told = {}
+        self._game = self.config.make_game()
+        self._seen: Any = None
+        self._step = -1  # whose games `_own` are
+        self._own: Told | None = None
+        self._free = 0.0  # when games may be played again
+        self._preview: Any = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="watch", daemon=True)
+
+    def start(self) -> None:
+        self.look()
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends the thread; what it is playing just now is left to end by itself."""
+        self._over.set()
+
+    def look(self) -> bool:
+        """Reads what has changed; whether anything has."""
+        steps = weight_steps(self.run)
+        seen = [_mark(self.run / name) for name in (metrics.FILE, MATCHES, GAMES)], steps[-1:], self._step
+        if seen == self._seen:
+            return False
+        rows = read_rows(self.run)
+        groups = [run_summary.judged(self.run, self.config, rows), self._own]
+        self.told = {
+            "tell": "run",
+            "name": str(self.run),
+            "game": self.config.game_name,
+            "options": {name: str(value) for name, value in self.config.options},
+            "player": self.player if steps else "",
+            "step": steps[-1] if steps else None,
+            "written": _written(self.run / metrics.FILE),
+            **run_summary.summary(self.config, rows),
+            "groups": [group for group in groups if group],
+        }
+        self._seen = seen
+        self.number += 1
+        return True
+
+    def play(self) -> bool:
+        """Lets the newest player play some games by its policy, once; whether it did."""
+        steps = weight_steps(self.run)
+        if not steps or steps[-1] == self._step or time.monotonic() < self._free:
+            return False
+        began = time.monotonic()
+        try:
+            params: Params = load_weights(self.run, steps[-1])[1]
+        except UsageError:  # taken away meanwhile; there will be another one
+            return False
+        if self._preview is None:
+            self._preview = policy_preview.reader(self.config)
+        games = self._preview(params).games
+        about = f"of step {steps[-1]}, by its policy alone, without search"
+        self._own, self._step = run_summary.group(self._game, about, games), steps[-1]
+        self._free = time.monotonic() + REST * (time.monotonic() - began)
+        return True
+
+    def _follow(self) -> None:
+        while not self._over.wait(LOOK):
+            try:
+                self.look()
+                if self.play():
+                    self.look()
+            except (OSError, UsageError, jax.errors.JaxRuntimeError):  # the next look may find it whole
+                continue
+
+
+def _mark(path: Path) -> tuple[int, int] | None:
+    """When a file was written last, and how long it is; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _written(path: Path) -> float | None:
+    """Seconds since 1970."""
+    mark = _mark(path)
+    return mark and mark[0] / 1e9

@@ -1,0 +1,151 @@
+"""`jaxgo watch`: a page beside a run, which reads the run's folder and leaves it as it is."""
+
+import hashlib
+import json
+
+import pytest
+import watched_run
+
+pytest.importorskip("starlette")
+from starlette.testclient import TestClient
+
+from jaxgo.cli.main import main
+from jaxgo.frontends.web import server
+from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.table import Shared
+from jaxgo.frontends.web.watching import Watched
+from jaxgo.system.rundir import RunDir
+from jaxgo.training.config import to_json
+from jaxgo.ui import run_summary
+
+
+@pytest.fixture
+def run(tmp_path):
+    return watched_run.begin(tmp_path / "run")
+
+
+def files(folder):
+    """Every file with its bytes and its time."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path: (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in found}
+
+
+def app_of(watched):
+    return server.create(Shared(Offers({str(watched.run): "tictactoe"}), run=watched), "tictactoe")
+
+
+def test_a_run_is_followed_while_it_writes_and_nothing_is_touched(run):
+    with RunDir(run, to_json(watched_run.CONFIG)):  # the lock is held, as by a training that goes on
+        watched = Watched(run)
+        assert watched.look()
+        told = watched.told
+        assert (told["iteration"], told["curves"], told["groups"], told["player"]) == (0, [], [], "")
+        assert told["written"] is None
+        watched_run.train(run)
+        before = files(run)
+        assert watched.look()
+        assert not watched.look(), "nothing has changed since"
+        told = watched.told
+        assert (told["iteration"], told["seconds"]) == (4, 24.0), "half a line is left for later"
+        curves = {curve["title"]: curve["lines"] for curve in told["curves"]}
+        assert [line["name"] for line in curves["loss"]] == ["total", "value"]
+        assert curves["loss"][0]["points"] == [[0.1, 2.0], [0.2, 1.0], [0.3, 0.66667], [0.4, 0.5]]
+        assert len(curves["plies a game"][0]["points"]) == 3
+        assert told["ladder"] == []
+        watched_run.judge(run)
+        assert watched.look()
+        told = watched.told
+        assert told["ladder"] == [["step 4", 50.0, 20.0], ["random", 0.0, 9.0]]
+        (group,) = told["groups"]
+        assert [game["actions"] for game in group["games"]] == [[6, 3, 7, 4, 8]] * 2
+        assert "step 4 wins" in group["games"][0]["result"]
+        assert watched.number == 3
+        now = files(run)
+        assert {path: now[path] for path in before if path.name != "metrics.jsonl"} == {
+            path: seen for path, seen in before.items() if path.name != "metrics.jsonl"
+        }
+        watched.look()
+        assert files(run) == now
+        json.dumps(told, allow_nan=False)
+
+
+def test_the_page_is_told_of_the_run_and_of_what_is_new(run):
+    watched_run.train(run)
+    watched = Watched(run)
+    watched.look()
+    with (
+        TestClient(app_of(watched), base_url="http://localhost") as client,
+        client.websocket_connect("ws://localhost/socket", headers={"origin": "http://localhost"}) as socket,
+    ):
+
+        def hear():
+            while (message := json.loads(socket.receive_text()))["tell"] != "run":
+                if message["tell"] == "position":
+                    assert message["players"] == ["", ""], "nobody computes beside a run before it is asked"
+            return message
+
+        assert hear()["iteration"] == 4
+        watched_run.judge(run)
+        watched.look()
+        told = hear()
+        game = told["groups"][0]["games"][0]
+        socket.send_text(json.dumps({"do": "setup", "text": game["start"], "actions": game["actions"]}))
+        while (message := json.loads(socket.receive_text()))["tell"] != "position":
+            pass
+        assert message["moves"] == list(watched_run.LINE)
+
+
+def test_what_is_no_run_is_refused(tmp_path, capsys):
+    assert main(["watch", str(tmp_path)]) == 2
+    assert "is not the folder of a run" in capsys.readouterr().err
+
+
+def test_long_curves_are_thinned():
+    points = run_summary.thin([[float(i), 2.0 * i] for i in range(10_000)])
+    assert 100 < len(points) <= run_summary.POINTS
+    assert points[0] == [24.5, 49.0]
+
+
+@pytest.mark.slow
+def test_the_newest_player_plays_and_the_page_shows_it(run, request):
+    pytest.importorskip("playwright.sync_api")
+    from browsing import CHROMIUM, WAIT, served
+
+    if not CHROMIUM:
+        pytest.skip("no chromium on this machine (apt-get install chromium)")
+    browser = request.getfixturevalue("browser")
+    from playwright.sync_api import expect
+
+    watched_run.train(run)
+    watched_run.judge(run)
+    watched = Watched(run)
+    watched.start()
+    with served(app_of(watched)) as address:
+        page = browser.new_page(viewport={"width": 360, "height": 740})
+        page.set_default_timeout(WAIT)
+        expect.set_options(timeout=WAIT)
+        faults = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+        page.goto(address)
+        expect(page.locator("#run-state")).to_contain_text("iteration 4")
+        expect(page.locator("#curves svg")).to_have_count(4)
+        expect(page.locator("#ladder tbody tr").first).to_contain_text("step 4")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        page.locator("#run-games button").first.click()
+        expect(page.locator("#last")).to_be_enabled()
+        page.locator("h1").click()
+        page.keyboard.press("End")
+        expect(page.locator("#moves li")).to_have_count(5)
+        expect(page.locator("#banner")).to_contain_text("seat 0 wins")
+        watched_run.save_player(run, 6)
+        expect(page.locator("#run-games")).to_contain_text("of step 6, by its policy alone")
+        page.locator("#run-games ol").last.locator("button").first.click()
+        expect(page.locator("#moves li")).to_have_count(0)
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#moves li")).to_have_count(1)
+        page.locator("#meet").click()
+        expect(page.locator("#seat1 b")).to_contain_text(str(run))
+        page.close()
+        assert not faults
+    watched.close()
