@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("uvicorn")
+import uvicorn
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 WAIT = 60_000  # milliseconds; machines of tests are busy

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="the tests of the page in a browser need playwright")
+pytest.importorskip("playwright", reason="the tests of the page in a browser need playwright")
 from browsing import WAIT, needs_browser, served
+from playwright import sync_api
 
 from jaxgo.core import play
 from jaxgo.frontends.web import server
