@@ -26,14 +26,12 @@ import harness
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 
 from jaxgo.arena import elo
 from jaxgo.arena.match import Score, play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.arena.records import PairResult
 from jaxgo.core import play
-from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.games import GAMES
 from jaxgo.players import Player, load_player
@@ -278,19 +276,5 @@ QUESTIONS: dict[str, Callable[[Arena], None]] = {
 }
 
 
-def main() -> None:
-    options = tyro.cli(Arena)
-    devices.use_cores()
-    wanted = [word for word in options.only.split(",") if word] or list(QUESTIONS)
-    try:
-        for word in wanted:
-            if word not in QUESTIONS:
-                raise unknown_name("question", word, QUESTIONS)
-        for word in wanted:
-            QUESTIONS[word](options)
-    except UsageError as error:
-        sys.exit(str(error))
-
-
 if __name__ == "__main__":
-    main()
+    harness.ask(Arena, QUESTIONS, devices.use_cores)

@@ -8,12 +8,26 @@ import json
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import jax
+import tyro
 
+from jaxgo.core.errors import UsageError, unknown_name
+
+
+class Options(Protocol):
+    """What every benchmark can be told."""
+
+    @property
+    def only(self) -> str:
+        """The questions to ask, parted by commas; empty: all."""
+
+
+Asked = TypeVar("Asked", bound=Options)
 Program = Callable[[], float]  # does some work, returns how much of it per second
 
 
@@ -65,3 +79,20 @@ def report(question: str, **answer: Any) -> None:
     """Prints one JSON line; floats keep four figures."""
     short = {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in answer.items()}
     print(json.dumps({"question": question, **short, "machine": machine()}), flush=True)
+
+
+def ask(
+    kind: type[Asked], questions: Mapping[str, Callable[[Asked], None]], prepare: Callable[[], None] = lambda: None
+) -> None:
+    """The program of a benchmark: reads its options, and asks the questions that they name."""
+    options = tyro.cli(kind)
+    prepare()
+    wanted = [word for word in options.only.split(",") if word] or list(questions)
+    try:
+        for word in wanted:
+            if word not in questions:
+                raise unknown_name("question", word, questions)
+        for word in wanted:
+            questions[word](options)
+    except UsageError as error:
+        sys.exit(str(error))

@@ -5,7 +5,6 @@ uv run benchmarks/search.py --only gumbel,puct  # some questions
 """
 
 import functools
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +14,9 @@ import jax
 import jax.numpy as jnp
 import mctx
 import numpy as np
-import tyro
 from toy import Hashed, Toy
 
 from jaxgo.core import choice
-from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import state_bytes
 from jaxgo.core.play import Position, advance
 from jaxgo.games import GAMES
@@ -271,18 +268,5 @@ QUESTIONS: dict[str, Callable[[Searches], None]] = {
 }
 
 
-def main() -> None:
-    options = tyro.cli(Searches)
-    wanted = [word for word in options.only.split(",") if word] or list(QUESTIONS)
-    try:
-        for word in wanted:
-            if word not in QUESTIONS:
-                raise unknown_name("question", word, QUESTIONS)
-        for word in wanted:
-            QUESTIONS[word](options)
-    except UsageError as error:
-        sys.exit(str(error))
-
-
 if __name__ == "__main__":
-    main()
+    harness.ask(Searches, QUESTIONS)

@@ -4,7 +4,6 @@ uv run benchmarks/solvers.py                         # everything
 uv run benchmarks/solvers.py --only connect4      # against bitbully: uv pip install bitbully
 """
 
-import sys
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -13,9 +12,8 @@ import harness
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 
-from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.games.sliding import SlidingBlocks
 from jaxgo.solvers.connect4 import Solver
@@ -136,16 +134,5 @@ def ask_connect4(options: Solvers) -> None:
 ASK = {"breadth": ask_breadth, "connect4": ask_connect4}
 
 
-def main() -> None:
-    options = tyro.cli(Solvers)
-    try:
-        for name in options.only.split(",") if options.only else ASK:
-            if name not in ASK:
-                raise unknown_name("question", name, ASK)
-            ASK[name](options)
-    except UsageError as error:
-        sys.exit(str(error))
-
-
 if __name__ == "__main__":
-    main()
+    harness.ask(Solvers, ASK)
