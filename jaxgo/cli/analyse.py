@@ -13,6 +13,7 @@ from jaxgo.core.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from jaxgo.core.game import Game
     from jaxgo.core.play import Position
     from jaxgo.players import Player
     from jaxgo.search.analysis import Move
@@ -51,14 +52,10 @@ class Analyse:
     """Of the search's luck."""
 
     def run(self) -> int:
-        import jax
-        import jax.numpy as jnp
-
         from jaxgo import players
-        from jaxgo.core import play
         from jaxgo.core.replay import replay, split_moves
         from jaxgo.games.names import read_game
-        from jaxgo.search.think import Limit, Thinker
+        from jaxgo.search.think import Limit
 
         if self.rows < 0 or not 0 <= self.seconds < float("inf"):
             raise UsageError("--rows and --seconds are numbers that cannot be below 0")
@@ -67,13 +64,10 @@ class Analyse:
         game = read_game(self.name, self.option)
         agent = players.load_player(self.agent, game, noise=self.noise)
         position, _ = replay(game, split_moves(self.moves), self.position)
-        if bool(play.over(game, position)):
-            raise UsageError(f"the game is over after --moves {self.moves}; leave the last move out")
-        root = jax.tree.map(lambda x: jnp.asarray(x)[None], position)
+        root = live_root(game, position, self.moves)
         if self.playouts:
             return self._print_playouts(agent, root)
-        thinker = Thinker(agent.search, agent.model, agent.params, jax.random.key(self.seed))
-        thinker.begin(root)
+        thinker = begin(agent, root, self.seed)
         limit = Limit(seconds=self.seconds) if self.seconds else Limit(simulations=max(1, agent.search.budget))
         thinker.warm(limit)
         if self.json or self.dagaz:
@@ -156,6 +150,29 @@ class Analyse:
                 style="bold" if move.best else None,
             )
         return Group(Text(title, no_wrap=True), table)
+
+
+def live_root(game: "Game[Any]", position: "Position", moves: str) -> "Position":
+    """The position as a batch of one; a UsageError where the game is over."""
+    import jax
+    import jax.numpy as jnp
+
+    from jaxgo.core import play
+
+    if bool(play.over(game, position)):
+        raise UsageError(f"the game is over after --moves {moves}; leave the last move out")
+    return jax.tree.map(lambda x: jnp.asarray(x)[None], position)
+
+
+def begin(agent: "Player", root: "Position", seed: int) -> "Thinker":
+    """A search of this position that has not begun to think."""
+    import jax
+
+    from jaxgo.search.think import Thinker
+
+    thinker = Thinker(agent.search, agent.model, agent.params, jax.random.key(seed))
+    thinker.begin(root)
+    return thinker
 
 
 def _verdict(move: "Move") -> str:

@@ -34,6 +34,10 @@ class Show:
     """Write the picture to this file, which ends in .png; needs the extra `png`."""
     numbers: bool = False
     """Number the pieces of the picture by the moves that brought them."""
+    heat: Annotated[str, tyro.conf.arg(metavar="policy|visits|ownership")] = ""
+    """Draw the agent's policy or visits where the moves land, or whose the points will be by random playouts."""
+    agent: str = "uct:1600"
+    """Who searches for --heat, such as puct:400 or gumbel:64@runs/go9."""
     notation: bool = False
     """Tell how moves are written, and which are legal in the position."""
 
@@ -51,19 +55,43 @@ class Show:
                 raise UsageError(f"--{kind} {path} is no name of such a picture; end it in .{kind}")
         moves = split_moves(self.moves)
         position, last = replay(game, moves, self.position)
+        heat, said = self._heat(game, position) if self.heat else ({}, "")
         if self.svg or self.png:
             numbers = numbered(game, replay(game, [], self.position)[0], moves) if self.numbers else {}
-            picture = board_view.svg(game, position.state, last=last, numbers=numbers)
+            picture = board_view.svg(game, position.state, last=last, numbers=numbers, **heat)
             for path, made in ((self.svg, picture.encode()), (self.png, board_view.png(picture) if self.png else b"")):
                 _write(path, made)
         print(f"{self.name} {describe_options(game)}".rstrip())
         print(board_view.text(game, position.state))
         print(status(game, position))
         print(f"--position {shlex.quote(position_text.write(game, position.state, moves, self.position))}")
+        if said:
+            print(said)
         if self.notation:
             print(f"Moves are written as {game.notation}.")
             print(f"Legal now: {some_legal(game, np.asarray(play.legal(game, position)))}.")
         return 0
+
+    def _heat(self, game: "Game[Any]", position: "Position") -> tuple[dict[str, Any], str]:
+        """The map that was asked for, as the picture takes it, and in words."""
+        from jaxgo import players
+        from jaxgo.cli import analyse
+        from jaxgo.search import analysis
+        from jaxgo.search.think import Limit
+        from jaxgo.ui import heat
+
+        kind = heat.check(self.heat, game)
+        agent = players.load_player(self.agent, game)  # complains now
+        root = analyse.live_root(game, position, self.moves)
+        if kind == "ownership":
+            cells, said = heat.of_points(game, root.state)
+            words = f"ownership by {heat.PLAYOUTS} random playouts, seat 0's above 0: {said}"
+            return {"owned": cells.tolist()}, words
+        thinker = analyse.begin(agent, root, seed=0)
+        result = thinker.think(Limit(simulations=max(1, agent.search.budget))).result
+        moves = analysis.table(result, game.action_name, thinker.tree)
+        cells, said = heat.of_moves(game, position.state, moves, kind)
+        return {"heat": cells.tolist()}, f"{kind} of {agent.name}: {said}"
 
 
 def numbered(game: "Game[Any]", position: "Position", moves: Sequence[str]) -> dict[int, int]:

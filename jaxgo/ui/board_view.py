@@ -39,11 +39,12 @@ def svg(
     numbers: Mapping[int, int] | None = None,
     heat: Sequence[float] | None = None,
     rings: Sequence[int] | None = None,
+    owned: Sequence[float] | None = None,
 ) -> str:
     """The board as a picture; the cells of the `last` action are ringed, those it names if no `rings` are given.
 
     `numbers` are the moves that were played on cells; `heat` has a number in [-1, 1] for each cell, drawn as the area
-    of a disc, below 0 in the second colour.
+    of a disc, below 0 in the second colour; `owned` is from 1, seat 0's, to -1, drawn as squares in their colours.
     """
     wide, high = size(game)
     codes = np.asarray(game.cells(state)).tolist()
@@ -52,6 +53,7 @@ def svg(
     for layer in layers(game, codes, last, rings):
         out += layer
     out += [write(mark) for mark in _heat(game, heat or ())]
+    out += [write(mark) for mark in _owned(game, owned or ())]
     out += [write(mark) for mark in _numbers(game, codes, numbers or {})]
     return "\n".join([*out, "</svg>"]) + "\n"
 
@@ -90,6 +92,18 @@ def _heat(game: Game[Any], heat: Sequence[float]) -> list[Mark]:
         out.append(Mark("circle", {**look, "cx": x, "cy": y, "r": round(CELL * 0.46 * min(abs(value), 1.0) ** 0.5, 1)}))
         if abs(value) >= 0.095:
             out.append(board_shape.words("heat-text", x, y, f"{100 * value:.0f}"))
+    return out
+
+
+def _owned(game: Game[Any], owned: Sequence[float]) -> list[Mark]:
+    """A square on each cell in the colour of whom it belongs to, the larger the surer."""
+    out = []
+    for cell, value in enumerate(owned):
+        side = round(CELL * 0.5 * min(abs(value), 1.0), 1)
+        if side >= 1:
+            x, y = centre(game, cell)
+            place = {"x": x - side / 2, "y": y - side / 2, "width": side, "height": side}
+            out.append(Mark("rect", {"class": "zero" if value > 0 else "one", **place}))
     return out
 
 

@@ -1,0 +1,40 @@
+"""What a game comes to besides its result: whose its points are, by how much it is won; the mean of random playouts.
+
+What there is to know is the game's own: its `aux_targets`, which networks learn from finished games.
+"""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float32
+
+from jaxgo.core.game import Game
+from jaxgo.evaluators.base import States
+from jaxgo.evaluators.rollout import Rollout
+
+OWNERSHIP, SCORE = "ownership", "score"  # of games that have them
+AREAS = 3  # plies of a playout for each cell of the board
+
+
+@dataclasses.dataclass(frozen=True)
+class Endings:
+    """Means and deviations of `count` playouts from each position."""
+
+    count: int = 64
+
+    def __call__(self, game: Game[Any], key: Array, states: States) -> dict[str, tuple[Array, Array]]:
+        """Of each auxiliary target: the mean and the standard deviation, with the batch first."""
+        games = states.ply.shape[0]
+        depth = min(game.max_plies, AREAS * game.shape[0] * game.shape[1])
+        lanes = jax.tree.map(lambda x: jnp.repeat(x, self.count, axis=0), states)
+        ends = Rollout(depth=depth).ends(game, (), key, lanes).states
+        found: dict[str, Float32[Array, " ..."]] = jax.vmap(game.aux_values)(ends)
+        grouped = {name: x.reshape(games, self.count, *x.shape[1:]) for name, x in found.items()}
+        return {name: (x.mean(axis=1), x.std(axis=1)) for name, x in grouped.items()}
+
+
+def knows(game: Game[Any], name: str) -> bool:
+    """Whether finished games of this kind teach such a thing."""
+    return any(target.name == name for target in game.aux_targets())

@@ -1,0 +1,53 @@
+"""Numbers on the cells of a board: what a search thinks of the moves, by where they land, and whose the points are."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.game import Game
+from jaxgo.evaluators.endings import OWNERSHIP, Endings, knows
+from jaxgo.search.analysis import Move
+from jaxgo.ui import board_shape, clicks
+
+Kind = Literal["policy", "visits", "ownership"]
+KINDS = ("policy", "visits", "ownership")
+PLAYOUTS = 512  # that ownership is the mean of
+SHOWN = 8  # numbers that are told in words
+
+
+def check(kind: str, game: Game[Any]) -> str:
+    """The kind, if there is such a map of this game."""
+    if kind not in KINDS:
+        raise unknown_name("heat map", kind, KINDS)
+    if kind == OWNERSHIP and not knows(game, OWNERSHIP):
+        raise UsageError("ownership is for games whose points belong to somebody at the end, such as go9")
+    return kind
+
+
+def of_moves(game: Game[Any], state: Any, moves: Sequence[Move], kind: str) -> tuple[np.ndarray, str]:
+    """The share of each cell, moves that land on one added up; and the best moves in words, those without cells too."""
+    shares = {move.name: move.prior if kind == "policy" else move.share for move in moves}
+    if None in shares.values():
+        raise UsageError("this search keeps no policy; show --heat visits, or an agent such as puct:400")
+    heat = np.zeros(game.picture[0] * game.picture[1])
+    for choice in clicks.choices(game, state, [move.action for move in moves]):
+        if choice.at >= 0:
+            heat[choice.at] += shares[choice.name]
+    return heat, _told(list(shares.items()))
+
+
+def of_points(game: Game[Any], states: Any, playouts: int = PLAYOUTS) -> tuple[np.ndarray, str]:
+    """Whose each cell is in the end: 1 seat 0's, -1 seat 1's, by the mean of random playouts from one position."""
+    play = jax.jit(lambda states: Endings(playouts)(game, jax.random.key(0), states))
+    heat = np.asarray(play(jax.tree.map(jnp.asarray, states))[OWNERSHIP][0][0])
+    return heat, _told(list(zip(board_shape.names(game), heat.tolist(), strict=True)))
+
+
+def _told(found: Sequence[tuple[str, Any]]) -> str:
+    """The largest numbers in words."""
+    best = sorted(found, key=lambda item: -abs(item[1]))[:SHOWN]
+    return ", ".join(f"{name} {100 * value:.0f} %" for name, value in best if abs(value) >= 0.005) or "nothing"

@@ -1,0 +1,70 @@
+"""Heat maps: every share lands on its cell, points belong to whom they belong to, and what cannot be is refused."""
+
+import xml.etree.ElementTree as ElementTree
+
+import jax
+import numpy as np
+import pytest
+
+from jaxgo.cli.main import main
+from jaxgo.core import position_text
+from jaxgo.games import make
+from jaxgo.search.analysis import Move
+from jaxgo.ui import board_view, heat
+
+SVG = "{http://www.w3.org/2000/svg}"
+GAME = make("tictactoe")
+
+
+def move(name, share, prior):
+    return Move(GAME.parse_action(name), name, round(100 * share), share, 0.0, prior, False, False, 0.0, 1, (name,))
+
+
+def test_shares_land_on_their_cells_and_are_drawn_there():
+    state = position_text.read(GAME, "X../.O./... 0")[0].state
+    moves = [move("c1", 0.5, 0.1), move("a1", 0.25, 0.7), move("b3", 0.25, 0.2)]
+    cells, said = heat.of_moves(GAME, state, moves, "visits")
+    assert cells.tolist() == [0, 0.25, 0, 0, 0, 0, 0.25, 0, 0.5]
+    assert said == "c1 50 %, a1 25 %, b3 25 %"
+    assert heat.of_moves(GAME, state, moves, "policy")[0].tolist() == [0, 0.2, 0, 0, 0, 0, 0.7, 0, 0.1]
+    picture = ElementTree.fromstring(board_view.svg(GAME, state, heat=cells.tolist()))
+    discs = [disc for disc in picture.iter(f"{SVG}circle") if disc.get("class") == "heat"]
+    assert len(discs) == 3
+    assert max(discs, key=lambda disc: float(disc.get("r"))).get("cx") == str(board_view.size(GAME)[0] - 26 - 20)
+
+
+def test_points_are_drawn_in_the_colour_of_their_owner():
+    picture = ElementTree.fromstring(board_view.svg(GAME, GAME.init(jax.random.key(0)), owned=[1.0, -0.5] + [0.0] * 7))
+    squares = [
+        (r.get("class"), float(r.get("width"))) for r in picture.iter(f"{SVG}rect") if r.get("class") in ("zero", "one")
+    ]
+    assert squares == [("zero", 20.0), ("one", 10.0)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tictactoe", "--heat", "ownership"], "such as go9"),
+        (["tictactoe", "--heat", "warmth"], "unknown heat map"),
+        (["tictactoe", "--heat", "visits", "--agent", "nobody"], "nobody"),
+        (["tictactoe", "--heat", "visits", "--moves", "a1,a2,b1,b2,c1"], "the game is over"),
+    ],
+)
+def test_what_cannot_be_is_refused(words, said, capsys):
+    assert main(["show", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_points_belong_to_whose_they_are(capsys, tmp_path):
+    game = make("go5")
+    rows = ".X.XX/XXXX./OOOOX/.O.OO/OO.O."  # the upper part is Black's but for nothing, the lower White's
+    state = position_text.read(game, f"{rows} 0")[0].state
+    cells, _ = heat.of_points(game, jax.tree.map(lambda x: np.asarray(x)[None], state), 64)
+    assert cells[:10].mean() > 0.3 > -0.3 > cells[15:].mean()
+    path = tmp_path / "heat.svg"
+    assert (
+        main(["show", "tictactoe", "--heat", "visits", "--agent", "uct:20,evaluator=uniform", "--svg", str(path)]) == 0
+    )
+    assert "visits of uct:20,evaluator=uniform: " in capsys.readouterr().out
+    assert 'class="heat"' in path.read_text()
