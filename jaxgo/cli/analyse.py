@@ -38,6 +38,8 @@ class Analyse:
     """Where the moves begin, as `jaxgo show` prints it: the rows from the top and the seat that moves."""
     option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
     """An option of the game, such as komi=5.5; may be given several times."""
+    line: str = ""
+    """Show the node behind these moves of the tree, and not its root: what the search thinks a few plies on."""
     rows: int = 20
     """Moves to list; 0: all."""
     noise: bool = False
@@ -89,14 +91,22 @@ class Analyse:
         return 0
 
     def _moves(self, thinker: "Thinker", snapshot: "Snapshot") -> "list[Move]":
+        from jaxgo.core.replay import split_moves
         from jaxgo.search import analysis
 
         game = thinker.model.game
-        moves = analysis.table(snapshot.result, game.action_name, thinker.tree)
+        if self.line:
+            if thinker.tree is None:
+                raise UsageError(f"{self.agent} keeps no tree to look into; leave --line out")
+            steps = [game.parse_action(name) for name in split_moves(self.line)]
+            moves = analysis.inner(thinker.tree, steps, game.action_name)
+        else:
+            moves = analysis.table(snapshot.result, game.action_name, thinker.tree)
         return moves[: self.rows or None]
 
     def _print_lines(self, thinker: "Thinker", snapshot: "Snapshot") -> None:
         from jaxgo.search import analysis
+        from jaxgo.search.bandit import BanditState
 
         moves = self._moves(thinker, snapshot)
         if self.dagaz:
@@ -104,7 +114,8 @@ class Analyse:
             return
         name = thinker.model.game.action_name
         whole: dict[str, Any] = {"game": self.name, "agent": self.agent, "seconds": round(snapshot.seconds, 3)}
-        whole |= analysis.summary(snapshot.result, name, thinker.tree)
+        outcomes = thinker.state.outcomes if isinstance(thinker.state, BanditState) else None
+        whole |= analysis.summary(snapshot.result, name, thinker.tree, outcomes=outcomes)
         for record in analysis.json_records(moves, whole):
             print(json.dumps(record))
 

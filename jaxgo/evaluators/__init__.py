@@ -7,8 +7,10 @@ from jaxgo.core import names
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params
 from jaxgo.evaluators.heuristic import Heuristic
+from jaxgo.evaluators.likely import Likely
 from jaxgo.evaluators.mix import Mix
 from jaxgo.evaluators.network import Network
+from jaxgo.evaluators.noisy import Dirichlet, Noisy
 from jaxgo.evaluators.race import Race
 from jaxgo.evaluators.rollout import Rollout
 from jaxgo.evaluators.solved import Solved
@@ -20,6 +22,7 @@ EVALUATORS: dict[str, Evaluator] = {
     "rollout": Rollout(),
     "solved": Solved(),
     "race": Race(),
+    "likely": Likely(),
 }
 
 
@@ -38,11 +41,14 @@ def find(name: str) -> Evaluator:
 
 __all__ = [
     "EVALUATORS",
+    "Dirichlet",
     "Evaluation",
     "Evaluator",
     "Heuristic",
+    "Likely",
     "Mix",
     "Network",
+    "Noisy",
     "Params",
     "Race",
     "Rollout",

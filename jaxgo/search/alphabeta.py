@@ -23,7 +23,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing, stack, table
-from jaxgo.search.base import Budget, Search, SearchResult, Temperature, draw, per_game
+from jaxgo.search.base import Budget, Search, SearchResult, Temperature, decide, per_game
 from jaxgo.search.model import CANDIDATE, ILLEGAL, Model
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.stack import BEYOND, Frames, Known
@@ -128,21 +128,19 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         return jax.lax.while_loop(lambda state: active(state).any(), step, state)
 
     def result(self, key: Array, state: AlphaBetaState, temperature: Temperature = 0.0) -> SearchResult:
-        games, actions = state.prior.shape
+        actions = state.prior.shape[1]
         begun = (state.depth == 0) & (state.frames.best[:, 0] > -BEYOND)
         action = jnp.where(begun, state.frames.move[:, 0], state.action)
         value = jnp.where(begun, state.frames.best[:, 0], state.value)
         values = jnp.where((state.depth == 0)[:, None], state.seen, state.q)
         policy = jax.nn.one_hot(action, actions, dtype=jnp.float32)
-        hot = per_game(temperature, games, jnp.float32) > 0
-        action = jnp.where(hot, draw(key, policy, temperature), action).astype(jnp.int32)
+        action, chances = decide(key, action, policy, temperature)
         known = values > -BEYOND
         # where the rules look back, what is final on the stack is no fact
         solved = state.solved & (not histories.kept(state.root.history))
         proven = jax.nn.one_hot(state.action, actions, dtype=bool) & solved[:, None]
-        return SearchResult(
-            action, policy, value, state.visits, jnp.where(known, values, 0.0), proven, solved, state.healthy
-        )
+        q = jnp.where(known, values, 0.0)
+        return SearchResult(action, policy, value, state.visits, q, proven, solved, state.healthy, chances)
 
     # -- the root ----------------------------------------------------------------------------------------------
     def _begun(

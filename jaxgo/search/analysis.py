@@ -4,11 +4,12 @@ They work on one game of a batch, on the host, with numpy.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxgo.core.errors import UsageError
 from jaxgo.search.base import SearchResult
 from jaxgo.search.model import ILLEGAL
 from jaxgo.search.tree import ROOT, Tree
@@ -126,14 +127,72 @@ def table(result: SearchResult, name: Name, tree: Tree | None = None, game: int 
     return [move(action) for action in order]
 
 
-def summary(result: SearchResult, name: Name, tree: Tree | None = None, game: int = 0) -> dict[str, Any]:
-    """The whole search in one record; `nodes_at_depth` counts the nodes of the tree by plies from the root."""
+def inner(tree: Tree, line: Sequence[int], name: Name, game: int = 0) -> list[Move]:
+    """The moves of the node behind these actions of the root, as its mover sees them, those of most visits first."""
+    known, node = lane(tree, game), ROOT
+    for number, action in enumerate(line, 1):
+        node = int(known.child[node, action])
+        if node < 0:
+            raise UsageError(f"the tree has no node behind {name(action)}, move {number} of the line; search longer")
+    logits = np.asarray(tree.logits[game, node], np.float64)
+    legal = np.flatnonzero(logits > ILLEGAL)
+    weights = np.exp(logits[legal] - logits[legal].max(initial=-np.inf))
+    value, seat = np.asarray(tree.value[game]), int(tree.seat[game, node])
+    below = known.child[node, legal].astype(int)
+    visits = np.where(below >= 0, known.visits[below], 0)
+    total, most = max(int(visits.sum()), 1), int(visits.argmax()) if len(legal) else 0
+    depth = depths(known)
+    found = []
+    for i, action in enumerate(legal.tolist()):
+        child, count = int(below[i]), int(visits[i])
+        q = 0.0 if count == 0 else _worth(tree, game, child, float(value[child]) * (1.0 if seat == 0 else -1.0))
+        path = [action, *(principal_variation(known, child) if child >= 0 else [])]
+        move = Move(
+            action=action,
+            name=name(action),
+            visits=count,
+            share=count / total,
+            value=q,
+            prior=float(weights[i] / weights.sum()),
+            proven=child >= 0 and bool(known.proven[child]),
+            best=i == most,
+            wins=count * (q + 1.0) / 2.0,
+            depth=int(depth[_below(known, child)].max() - depth[node]) if child >= 0 else 0,
+            variation=tuple(name(step) for step in path),
+        )
+        found.append(move)
+    return sorted(found, key=lambda move: (-move.visits, -(move.prior or 0.0), move.action))
+
+
+def _worth(tree: Tree, game: int, node: int, otherwise: float) -> float:
+    """The value of a node to who moved there, where moves pay on the way; `otherwise` in a game of results alone."""
+    if tree.reward is None or tree.discount is None:
+        return otherwise
+    return float(tree.reward[game, node] + tree.discount[game, node] * tree.value[game, node])
+
+
+def _below(tree: Lane, node: int) -> np.ndarray:
+    """The nodes of a subtree."""
+    inside = np.zeros(len(tree.parent), bool)
+    inside[node] = True
+    for later in range(node + 1, len(inside)):  # a parent always comes before its children
+        inside[later] = inside[tree.parent[later]]
+    return np.flatnonzero(inside)
+
+
+def summary(
+    result: SearchResult, name: Name, tree: Tree | None = None, game: int = 0, outcomes: Any = None
+) -> dict[str, Any]:
+    """The whole search in one record; `nodes_at_depth` counts the nodes of the tree by plies from the root, `outcomes`
+    (of a search's state) the simulations that came to a loss, to something between and to a win of who moves."""
     record: dict[str, Any] = {
         "best": name(int(result.action[game])),
         "value": round(float(result.value[game]), 4),
         "solved": bool(result.solved[game]),
         "playouts": int(np.asarray(result.visits[game]).sum()),
     }
+    if outcomes is not None:
+        record["outcomes"] = dict(zip(("lost", "between", "won"), np.asarray(outcomes[game]).tolist(), strict=True))
     if tree is not None:
         known = lane(tree, game)
         record["variation"] = [name(action) for action in principal_variation(known)]

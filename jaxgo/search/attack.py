@@ -12,7 +12,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing, threats
-from jaxgo.search.base import Budget, Search, SearchResult, Temperature, draw, per_game
+from jaxgo.search.base import Budget, Search, SearchResult, Temperature, decide, per_game
 from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.threats import Prover
 from jaxgo.search.tree import mover_sign
@@ -76,16 +76,16 @@ class Attack(Search[AttackState]):
         return state._replace(prover=prover, done=state.done + prover.nodes - state.prover.nodes)
 
     def result(self, key: Array, state: AttackState, temperature: Temperature = 0.0) -> SearchResult:
-        games, actions = state.prior.shape
+        actions = state.prior.shape[1]
         won, first = state.prover.won, jnp.maximum(state.prover.line[:, 0, 0], 0)
         legal = state.prior > ILLEGAL
         likely = jax.nn.softmax(jnp.where(legal, state.prior, ILLEGAL), axis=-1)
         best = forcing.best_of_equals(state.prior, legal, state.luck)
         proof = jax.nn.one_hot(first, actions, dtype=jnp.float32)
         policy = jnp.where(won[:, None], proof, jnp.where(legal, likely, 0.0))
-        hot = per_game(temperature, games, jnp.float32) > 0
-        action = jnp.where(hot, draw(key, policy, temperature), jnp.where(won, first, best)).astype(jnp.int32)
+        action, chances = decide(key, jnp.where(won, first, best), policy, temperature)
         value = jnp.where(won, 1.0, state.value)
         proven = (proof > 0) & won[:, None]
         visits = jnp.where(proven, state.done[:, None], 0)
-        return SearchResult(action, policy, value, visits, proven.astype(jnp.float32), proven, won, state.healthy)
+        known = value, visits, proven.astype(jnp.float32), proven, won
+        return SearchResult(action, policy, *known, state.healthy, chances)

@@ -29,6 +29,7 @@ class BanditState(NamedTuple):
     salt: Salt  # of this search's tie-breaks
     done: Int32[Array, " B"]  # simulations since the start
     calls: Int32[Array, ""]  # evaluator calls so far, the root's apart
+    outcomes: Int32[Array, "B 3"]  # simulations that came to a loss, to something between, to a win of who moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +98,7 @@ class Bandit(Search[BanditState], Narrowing):
             salt=keys.sample(jax.random.bits, salt, prior.shape[:1] if keys.each_its_own(salt) else (), jnp.uint32),
             done=jnp.zeros(prior.shape[0], jnp.int32),
             calls=jnp.int32(0),
+            outcomes=jnp.zeros((prior.shape[0], 3), jnp.int32),
         )
 
     def extend(self, model: Model, params: Params, key: Array, state: BanditState, budget: Budget) -> BanditState:
@@ -115,13 +117,20 @@ class Bandit(Search[BanditState], Narrowing):
             step = keys.of_step(key, state.calls, state.done)
             flat = active.reshape(-1)
             if self.parallel_leaves == 1:
-                tree = simulate.side_by_side(model, params, step, state.tree, choose, flat, None, self.solver)
+                tree, results = simulate.side_by_side(model, params, step, state.tree, choose, flat, None, self.solver)
             else:
-                tree = simulate.one_by_one(
+                tree, results = simulate.one_by_one(
                     model, params, step, state.tree, choose, flat, self.virtual_loss, self.solver
                 )
             visited = active.sum(axis=1, dtype=jnp.int32)
-            state = state._replace(tree=tree, done=state.done + visited, calls=state.calls + 1)
+            mine = results.reshape(active.shape) * trees.mover_sign(tree.seat[:, ROOT])[:, None]
+            kinds = jnp.stack([mine <= -1.0, jnp.abs(mine) < 1.0, mine >= 1.0], axis=-1) & active[:, :, None]
+            state = state._replace(
+                tree=tree,
+                done=state.done + visited,
+                calls=state.calls + 1,
+                outcomes=state.outcomes + kinds.sum(axis=1, dtype=jnp.int32),
+            )
             return state, trees.remaining(tree, left - visited)
 
         left = trees.remaining(state.tree, per_game(budget, state.done.shape[0], jnp.int32))

@@ -3,6 +3,7 @@
 import abc
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
@@ -79,6 +80,7 @@ class SearchResult(NamedTuple):
     proven: Bool[Array, "B A"]  # q is the exact value of the move
     solved: Bool[Array, " B"]  # value is exact
     healthy: Bool[Array, " B"]  # the evaluator gave nothing but finite numbers
+    chances: Float32[Array, "B A"] | None = None  # of each move to be `action`, at the temperature that was asked for
     by: Int32[Array, " B"] | None = None  # who decided, of searches that are made of several (see `chain`)
 
 
@@ -193,13 +195,28 @@ def per_game(value: Any, games: int, dtype: Any) -> Array:
     return jnp.broadcast_to(jnp.asarray(value, dtype), (games,))
 
 
+def decide(
+    key: Array, best: Int32[Array, " B"], weights: Float32[Array, "B A"], temperature: Temperature
+) -> tuple[Int32[Array, " B"], Float32[Array, "B A"]]:
+    """The best action, or one drawn where the temperature is above 0; and the chances that each action had."""
+    hot = per_game(temperature, best.shape[0], jnp.float32) > 0
+    sure = jax.nn.one_hot(best, weights.shape[1], dtype=jnp.float32)
+    action = jnp.where(hot, draw(key, weights, temperature), best).astype(jnp.int32)
+    return action, jnp.where(hot[:, None], jax.nn.softmax(_tempered(weights, temperature), axis=-1), sure)
+
+
 def draw(key: Array, weights: Float32[Array, "B A"], temperature: Temperature) -> Int32[Array, " B"]:
     """An action drawn in proportion to `weights ** (1 / temperature)`; temperature must be above 0."""
+    return keys.categorical(key, _tempered(weights, temperature))
+
+
+def _tempered(weights: Float32[Array, "B A"], temperature: Temperature) -> Float32[Array, "B A"]:
+    """The logits of `weights ** (1 / temperature)`."""
     each = per_game(temperature, weights.shape[0], jnp.float32)
     # relative to the heaviest, so that neither a tiny temperature nor a million visits overflow
     ratio = weights / jnp.maximum(weights.max(-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
     logits = jnp.log(jnp.maximum(ratio, jnp.finfo(jnp.float32).tiny)) / jnp.maximum(each, 1e-6)[:, None]
-    return keys.categorical(key, jnp.where(ratio > 0, logits, ILLEGAL))
+    return jnp.where(ratio > 0, logits, ILLEGAL)
 
 
 def playable(tree: Tree, edges: Edges) -> Bool[Array, "B A"]:
@@ -244,7 +261,7 @@ def conclude(
     best = first_max(jnp.where(among, jnp.maximum(score, jnp.finfo(jnp.float32).min), -jnp.inf))
     weights = jnp.where(among, policy, 0.0)
     weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))
-    hot = per_game(temperature, weights.shape[0], jnp.float32) > 0
-    action = jnp.where(hot, draw(key, weights, temperature), best).astype(jnp.int32)
+    action, chances = decide(key, best, weights, temperature)
     proven, solved = facts(state, edges)
-    return SearchResult(action, policy, edges.value, edges.visits, edges.q, proven, solved, state.tree.healthy)
+    known = edges.value, edges.visits, edges.q, proven, solved
+    return SearchResult(action, policy, *known, state.tree.healthy, chances)

@@ -136,6 +136,7 @@ class Chain(Search[ChainState]):
         return found._replace(
             action=jnp.where(ruled, drawn, found.action).astype(jnp.int32),
             policy=jnp.where(ruled[:, None], even, found.policy),
+            chances=None if found.chances is None else jnp.where(ruled[:, None], even, found.chances),
             by=state.by,
         )
 

@@ -19,7 +19,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import tree as trees
-from jaxgo.search.base import Budget, Search, SearchResult, Temperature, draw, per_game
+from jaxgo.search.base import Budget, Search, SearchResult, Temperature, decide, per_game
 from jaxgo.search.model import Model, masked
 
 
@@ -137,11 +137,10 @@ class Flat(Search[FlatState]):
         weights = jnp.where(among, jnp.where(tried_any, state.visits, state.belief), 0.0)
         weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))
         policy = weights / jnp.maximum(weights.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
-        hot = per_game(temperature, best.shape[0], jnp.float32) > 0
         solved = _won(state) | (state.ends | ~state.legal).all(axis=-1)
         value = jnp.take_along_axis(mean, best[:, None], axis=-1)[:, 0]
-        action = jnp.where(hot, draw(key, policy, temperature), best).astype(jnp.int32)
-        return SearchResult(action, policy, value, state.visits, mean, state.ends, solved, state.healthy)
+        action, chances = decide(key, best, policy, temperature)
+        return SearchResult(action, policy, value, state.visits, mean, state.ends, solved, state.healthy, chances)
 
 
 def _won(state: FlatState) -> Bool[Array, " B"]:

@@ -209,7 +209,7 @@ class Gumbel(Search[GumbelState], Narrowing):
         first: Int32[Array, "B K"],
     ) -> tuple[GumbelState, Int32[Array, " B"]]:
         step = keys.of_step(key, state.calls, state.done)
-        tree = simulate.side_by_side(
+        tree, _ = simulate.side_by_side(
             model, params, step, state.tree, self._choose, active.reshape(-1), first.reshape(-1), self.solver
         )
         visited = active.sum(axis=1, dtype=jnp.int32)

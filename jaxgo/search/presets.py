@@ -30,7 +30,8 @@ PLAIN = Rollout(weighted=False, depth=TO_THE_END)
 PRESETS: dict[str, Preset] = {
     # AlphaZero as it plays matches (noise belongs to self-play): an unvisited move counts as even
     "alphazero": Preset(Puct(simulations=800, fpu="even", alpha=0.03), Heuristic()),
-    # the Gobang bot for boardgame.io: q + 5 p sqrt(N) / (n + 1), eight leaves a round, plain playouts
+    # the Gobang bot for boardgame.io: q + 5 p sqrt(N) / (n + 1), eight leaves a round, plain playouts (and, where noise
+    # is asked for, noise at every node: noise=0.25,noise_everywhere=yes)
     "gobang": Preset(
         Puct(simulations=6400, c_init=5.0, c_base=1e9, fpu="even", parallel_leaves=8, virtual_loss=0.0, alpha=0.03),
         PLAIN,
@@ -48,6 +49,6 @@ PRESETS: dict[str, Preset] = {
     "nycu3d-puct": Preset(
         Puct(c_init=1.414, c_base=1e9, fpu="even", prune=True), dataclasses.replace(PLAIN, prior="weights")
     ),
-    # wgomoku: UCB1 with 1.4, playouts only after half of the simulations
-    "wgomoku": Preset(Uct(simulations=10_000, c=1.4, delay=5_000), Rollout()),
+    # wgomoku: w / (1 + n) + 1.4 sqrt(ln N / (1 + n)), of equals any, playouts only after half of the simulations
+    "wgomoku": Preset(Uct(simulations=10_000, c=1.4, smooth=True, delay=5_000), Rollout()),
 }

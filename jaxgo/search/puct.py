@@ -10,13 +10,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
-from jaxgo.core import keys
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.evaluators.base import Params
+from jaxgo.evaluators.noisy import Dirichlet, Noisy
 from jaxgo.search.bandit import Bandit, BanditState, Salt
-from jaxgo.search.base import SearchResult, Temperature, by_visits, conclude, playable
+from jaxgo.search.base import Budget, SearchResult, Temperature, by_visits, conclude, playable
 from jaxgo.search.edges import Children, Edges, read_children, root_edges
-from jaxgo.search.model import ILLEGAL
+from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.tree import Spot
 
 Fpu = Literal["worst", "even", "parent"]
@@ -35,6 +36,7 @@ class Puct(Bandit):
     noise: float = 0.0  # share of Dirichlet noise in the root prior; 0.25 in self-play
     alpha: float = 0.0  # of the Dirichlet noise; 0: `total_alpha` divided by the number of legal moves
     total_alpha: float = 10.83  # what all legal moves share, where `alpha` is 0
+    noise_everywhere: bool = False  # the same noise in the prior of every node that is made, and not only of the root
     forced: float = 0.0  # forced playouts at the root, 2 in KataGo; their visits are pruned from the policy
 
     def __post_init__(self) -> None:
@@ -50,21 +52,21 @@ class Puct(Bandit):
 
     def quiet(self) -> "Puct":
         """Without Dirichlet noise and forced playouts, which are for self-play."""
-        return dataclasses.replace(self, noise=0.0, forced=0.0)
+        return dataclasses.replace(self, noise=0.0, noise_everywhere=False, forced=0.0)
 
     def disturb(self, key: Array, logits: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
         if self.noise == 0.0:
             return logits
-        legal = logits > ILLEGAL
-        count = jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
-        alpha = jnp.full(count.shape, self.alpha) if self.alpha > 0 else self.total_alpha / count
-        # a Dirichlet draw over the legal moves only: normalised gammas, in logs because small alphas underflow
-        alphas = jnp.broadcast_to(alpha, logits.shape)
-        loggamma = jax.vmap(jax.random.loggamma) if keys.each_its_own(key) else jax.random.loggamma
-        drawn = loggamma(key, alphas)
-        dirichlet = jax.nn.softmax(jnp.where(legal, drawn, ILLEGAL), axis=-1)
-        mixed = (1.0 - self.noise) * jax.nn.softmax(logits, axis=-1) + self.noise * jnp.where(legal, dirichlet, 0.0)
-        return jnp.where(legal, jnp.log(jnp.maximum(mixed, jnp.finfo(jnp.float32).tiny)), ILLEGAL)
+        return self._dirichlet.mixed(key, logits, logits > ILLEGAL)
+
+    @property
+    def _dirichlet(self) -> Dirichlet:
+        return Dirichlet(self.noise, self.alpha, self.total_alpha)
+
+    def extend(self, model: Model, params: Params, key: Array, state: BanditState, budget: Budget) -> BanditState:
+        if self.noise_everywhere and self.noise > 0.0:
+            model = dataclasses.replace(model, evaluator=Noisy(model.evaluator, self._dirichlet))
+        return super().extend(model, params, key, state, budget)
 
     @property
     def frontier(self) -> bool:

@@ -49,13 +49,15 @@ class Random(Search[RandomState]):
         legal = state.prior > ILLEGAL
         zeros = jnp.zeros(legal.shape)
         nothing = jnp.zeros(legal.shape, bool)
+        even = legal / jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
         return SearchResult(
             action=keys.categorical(key, state.prior),
-            policy=legal / jnp.maximum(legal.sum(axis=-1, keepdims=True), 1),
+            policy=even,
             value=zeros[:, 0],
             visits=zeros.astype(jnp.int32),
             q=zeros,
             proven=nothing,
             solved=nothing[:, 0],
             healthy=jnp.ones(legal.shape[0], bool),
+            chances=even,
         )

@@ -2,7 +2,7 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int32
+from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.evaluators.base import Params
 from jaxgo.search import tree as trees
@@ -24,12 +24,16 @@ def side_by_side(
     active: Bool[Array, " L"],
     first: Int32[Array, " L"] | None,
     solver: bool,
-) -> Tree:
-    """One simulation on every active lane. Lanes of one game must part at the root: `first` differs among them."""
+) -> tuple[Tree, Float32[Array, " L"]]:
+    """One simulation on every active lane, and what each came to, for seat 0.
+
+    Lanes of one game must part at the root: `first` differs among them.
+    """
     descent = trees.descend(tree, choose, active, first, depth_limit(model, tree))
     fresh = active & (descent.leaf < 0)
     tree, descent = trees.reserve(tree, descent, active)
-    return trees.advance(_finish(model, params, key, tree, descent, active, fresh, solver), descent, fresh)
+    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver)
+    return trees.advance(tree, descent, fresh), results
 
 
 def one_by_one(
@@ -41,8 +45,8 @@ def one_by_one(
     active: Bool[Array, " L"],
     virtual_loss: float,
     solver: bool,
-) -> Tree:
-    """One simulation on every active lane, where each walk sees the visits of those before it but not their results.
+) -> tuple[Tree, Float32[Array, " L"]]:
+    """The same, where each walk sees the visits of those before it but not their results.
 
     Until these are known a path under way counts as visited, with an even result less `virtual_loss` for who chose it,
     so that the next lane tends elsewhere. Two lanes may end in the same leaf; it is judged once and backed up for both.
@@ -75,11 +79,12 @@ def _finish(
     active: Bool[Array, " L"],
     fresh: Bool[Array, " L"],
     solver: bool,
-) -> Tree:
+) -> tuple[Tree, Float32[Array, " L"]]:
     action = jnp.maximum(descent.action, 0)
     leaves = model.expand(params, key, trees.parents_of(tree, descent), action, fresh)
     tree = trees.fill(tree, descent.leaf, fresh, leaves)
     leaf = jnp.where(active, descent.leaf, 0)
     # after `fill` every leaf knows its value: fresh ones their judge's, proven ones the exact one
-    tree = trees.backup(tree, descent, tree.value[trees.games_of(tree, leaf.shape[0]), leaf])
-    return trees.prove(tree, leaf, fresh, model.best) if solver else tree
+    results = tree.value[trees.games_of(tree, leaf.shape[0]), leaf]
+    tree = trees.backup(tree, descent, results)
+    return trees.prove(tree, leaf, fresh, model.best) if solver else tree, results

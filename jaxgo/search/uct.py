@@ -31,6 +31,7 @@ class Uct(Bandit):
     log: Log = "natural"  # the logarithm of the formula; the other is decimal
     final: Final = "visits"  # what the best move has most of; mix: of results and prior together
     weight: float = 0.7  # of the results where `final` is mix; of the prior (the greatest is 1) the rest
+    smooth: bool = False  # every move counts one visit more, an even one: none has to be tried before the others
     delay: int = 0  # simulations before the evaluator is asked at all; until then leaves count as even
 
     def __post_init__(self) -> None:
@@ -48,11 +49,15 @@ class Uct(Bandit):
     def prefer(self, edges: Edges, salt: Salt) -> Int32[Array, " L"]:
         """The move that the formula takes."""
         logs = jnp.log if self.log == "natural" else jnp.log10
-        bonus = jnp.sqrt(logs(edges.node_visits.astype(jnp.float32))[:, None] / jnp.maximum(edges.visits, 1))
+        least = edges.visits + 1 if self.smooth else jnp.maximum(edges.visits, 1)
+        bonus = jnp.sqrt(logs(edges.node_visits.astype(jnp.float32))[:, None] / least)
         among = edges.logits >= CANDIDATE
-        new = among & (edges.visits == 0)
-        first = jnp.where(new, edges.logits + _gumbel(edges, salt), -jnp.inf)
+        luck = _gumbel(edges, salt)
+        new = among & (edges.visits == 0) & (not self.smooth)
+        first = jnp.where(new, edges.logits + luck, -jnp.inf)
         score = edges.q + self.c * bonus
+        if self.smooth:  # of equals any
+            score = edges.q * edges.visits / least + self.c * bonus + 1e-6 * jnp.clip(luck, -3.0, 3.0)
         if self.breadth or self.prune:  # the rest only where every candidate is lost
             score = jnp.where(among, score, LAST / 2)
         best = edges.best(score, self.solver)

@@ -11,6 +11,7 @@ from judges import peer
 
 from jaxgo.cli import main as cli
 from jaxgo.core import play
+from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Heuristic
 from jaxgo.evaluators.base import Evaluation
 from jaxgo.games import make
@@ -28,11 +29,11 @@ def thought():
     thinker = Thinker(Uct(simulations=60, solver=False), Model(TICTACTOE, Heuristic()), (), jax.random.key(0))
     thinker.begin(jax.tree.map(lambda x: jnp.stack([x] * 2), position))
     snapshot = thinker.think(Limit(simulations=60))
-    return snapshot.result, thinker.state.tree
+    return snapshot.result, thinker.state.tree, np.asarray(thinker.state.outcomes)
 
 
 def test_the_table_is_the_search(thought):
-    result, tree = thought
+    result, tree, _ = thought
     moves = analysis.table(result, TICTACTOE.action_name, tree, game=1)
     assert [m.action for m in moves if m.best] == [2] == [moves[0].action]
     assert {m.action for m in moves} == {2, 5, 6, 7, 8}
@@ -54,7 +55,7 @@ def test_the_table_is_the_search(thought):
 
 
 def test_the_variation_goes_down_the_most_visited_children(thought):
-    _, tree = thought
+    _, tree, _ = thought
     known = analysis.lane(tree)
     line = analysis.principal_variation(known)
     node, before = 0, 10**9
@@ -68,7 +69,7 @@ def test_the_variation_goes_down_the_most_visited_children(thought):
 
 
 def test_depths_count_plies(thought):
-    _, tree = thought
+    _, tree, _ = thought
     known = analysis.lane(tree)
     depth = analysis.depths(known)
     plies = np.asarray(tree.states.ply[0, : len(depth)])
@@ -77,7 +78,7 @@ def test_depths_count_plies(thought):
 
 
 def test_json_lines_hold_the_table(thought):
-    result, tree = thought
+    result, tree, _ = thought
     moves = analysis.table(result, TICTACTOE.action_name, tree)
     whole = analysis.summary(result, TICTACTOE.action_name, tree)
     lines = [json.loads(json.dumps(record)) for record in analysis.json_records(moves, whole)]
@@ -88,7 +89,7 @@ def test_json_lines_hold_the_table(thought):
 
 
 def test_the_log_of_dagaz_has_every_tried_move_and_all_playouts(thought):
-    result, tree = thought
+    result, tree, _ = thought
     lines = analysis.dagaz_log(analysis.table(result, TICTACTOE.action_name, tree))
     found = [re.fullmatch(r"Win = ([\d.]+); All = (\d+); Deep = (\d+); Move = (\w+)", line) for line in lines]
     assert all(found)
@@ -99,12 +100,43 @@ def test_the_log_of_dagaz_has_every_tried_move_and_all_playouts(thought):
 
 
 def test_without_a_tree_there_is_a_table_without_lines(thought):
-    result, _ = thought
+    result, *_ = thought
     moves = analysis.table(result, TICTACTOE.action_name)
     assert moves[0].prior is None
     assert moves[0].variation == ("c3",)
     assert sum(m.visits for m in moves) == 60
     assert not any("Deep" in line for line in analysis.dagaz_log(moves)), "nobody knows how deep playouts were"
+
+
+def test_any_node_can_be_read_and_the_root_reads_as_the_table(thought):
+    result, tree, _ = thought
+    name = TICTACTOE.action_name
+    root = {m.action: m for m in analysis.inner(tree, [], name)}
+    for m in analysis.table(result, name, tree):
+        same = root[m.action]
+        assert (same.visits, same.depth, same.variation, same.proven) == (m.visits, m.depth, m.variation, m.proven)
+        assert same.value == pytest.approx(m.value, abs=1e-6)
+    behind = analysis.inner(tree, [8], name)
+    node = int(tree.child[0, 0, 8])
+    assert sum(m.visits for m in behind) == int(tree.visits[0, node]) - 1
+    for m in behind:
+        child = int(tree.child[0, node, m.action])
+        assert m.visits == (int(tree.visits[0, child]) if child >= 0 else 0)
+        if child >= 0:
+            assert m.value == pytest.approx(-float(tree.value[0, child]))
+    with pytest.raises(UsageError, match="no node behind"):
+        analysis.inner(tree, [2, 5], name)
+
+
+def test_outcomes_count_every_simulation(thought):
+    result, tree, outcomes = thought
+    assert outcomes.sum(axis=1).tolist() == [60, 60]
+    summary = analysis.summary(result, TICTACTOE.action_name, tree, outcomes=outcomes)
+    assert summary["outcomes"] == dict(zip(("lost", "between", "won"), outcomes[0].tolist(), strict=True))
+    # the judge knows nothing, so only ends of games are won and lost: what the root got of them in all
+    total = float(tree.value[0, 0]) * 61
+    assert outcomes[0, 2] - outcomes[0, 0] == pytest.approx(total, abs=1e-3)
+    assert outcomes[0, 2] > 0
 
 
 # -- mctx.Tree -------------------------------------------------------------------------------------------------
@@ -146,7 +178,7 @@ def test_the_tree_is_that_of_mctx_on_the_same_inputs():
 
 
 def test_finished_nodes_have_their_result_on_the_edge(thought):
-    result, tree = thought
+    result, tree, _ = thought
     converted = to_mctx(Model(TICTACTOE, Heuristic()), tree)
     child = int(converted.children_index[0, 0, 2])
     assert float(converted.children_rewards[0, 0, 2]) == 1.0

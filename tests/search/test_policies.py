@@ -1,0 +1,84 @@
+"""Policies: the likeliest moves of a judge, Dirichlet noise at every node, and the chances of a temperature."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import Dirichlet, Evaluation, Evaluator, Heuristic, Likely
+from jaxgo.games import make
+from jaxgo.search import Model, Puct
+from jaxgo.search.base import decide
+
+LOGITS = [3.0, 2.0, 1.0, 0.5, 0.0, -1.0, 9.0, -2.0, 0.0]
+GAME = make("tictactoe")
+
+
+class Told(Evaluator):
+    """Says the same of every position."""
+
+    def __call__(self, game: Any, params: Any, key: Any, states: Any) -> Evaluation:
+        count = states.ply.shape[0]
+        return Evaluation(jnp.tile(jnp.array(LOGITS), (count, 1)), jnp.full(count, 0.5))
+
+
+def test_chances_are_visits_to_the_power_of_the_inverse_temperature():
+    weights = jnp.array([[10.0, 10.0, 5.0]] * 4 + [[1e6, 0.0, 1.0]])
+    heat = jnp.array([0.001, 1.0, 0.5, 0.0, 0.001])
+    key, best = jax.random.key(0), jnp.zeros(5, jnp.int32)
+    action, chances = decide(key, best, weights, heat)
+    expected = [[0.5, 0.5, 0], [0.4, 0.4, 0.2], [4 / 9, 4 / 9, 1 / 9], [1, 0, 0], [1, 0, 0]]
+    np.testing.assert_allclose(chances, expected, atol=1e-6)
+    assert action[3] == action[4] == 0
+
+
+def test_a_policy_of_the_likeliest_moves():
+    """By hand: of the legal moves 0..5, 7, 8 (6 is taken) the three best are 0, 1, 2, at half of their sharpness."""
+    position = GAME.place(np.array([0, 0, 0, 0, 0, 0, 1, 0, 0], np.int8), 1)
+    states = jax.tree.map(lambda x: jnp.asarray(x)[None], position)
+    policy = Likely(Told(), top=3, bias=0.5, scale=0.2)
+    logits, value = policy(GAME, (), jax.random.key(0), states)
+    shares = np.asarray(jax.nn.softmax(logits[0]))
+    powers = np.exp(0.5 * np.array(LOGITS[:3]))
+    np.testing.assert_allclose(shares[:3], powers / powers.sum(), rtol=1e-4)
+    assert shares[3:].max() < 1e-10
+    np.testing.assert_allclose(value, [0.1])
+    many = jax.tree.map(lambda x: jnp.repeat(x, 512, axis=0), states)
+    drawn = np.bincount(np.asarray(policy.choice(GAME, (), jax.random.key(1), many)), minlength=9) / 512
+    assert np.abs(drawn - shares).max() < 5 * np.sqrt(0.25 / 512)
+    with pytest.raises(UsageError, match="top of at least 1"):
+        Likely(top=0)
+
+
+def test_noise_leaves_a_policy_on_legal_moves():
+    legal = jnp.array([[True, True, False, True]] * 4096)
+    logits = jnp.log(jnp.array([[0.6, 0.3, 0.0, 0.1]] * 4096) + 1e-30)
+    mixed = np.asarray(jax.nn.softmax(Dirichlet(0.25, 0.03, 1.0).mixed(jax.random.key(0), logits, legal), axis=-1))
+    np.testing.assert_allclose(mixed.sum(axis=1), 1.0, rtol=1e-5)
+    assert (mixed[:, 2] == 0).all()
+    prior = np.array([0.6, 0.3, 0.0, 0.1])
+    assert (mixed >= 0.75 * prior - 1e-6).all()
+    np.testing.assert_allclose(mixed.mean(axis=0), 0.75 * prior + 0.25 * np.array([1, 1, 0, 1]) / 3, atol=0.02)
+
+
+@pytest.mark.slow
+def test_noise_everywhere_is_in_the_prior_of_every_node():
+    """With an even judge every expanded node has other priors; without the option only the root has."""
+    model = Model(GAME, Heuristic())
+    root = jax.jit(lambda key: model.start(key, 4))(jax.random.key(0))
+    for everywhere in (False, True):
+        search = Puct(24, noise=0.25, alpha=0.3, noise_everywhere=everywhere, solver=False)
+
+        def run(key: Any, search: Puct = search) -> Any:
+            return search.extend(model, (), key, search.begin(model, (), key, root), 24)
+
+        tree = jax.device_get(jax.jit(run)(jax.random.key(3)).tree)
+        live = np.where(tree.logits > -1e30, tree.logits, np.nan)
+        spread = np.nanmax(live, axis=-1) - np.nanmin(live, axis=-1)
+        inner = (np.arange(25)[None] > 0) & (np.arange(25)[None] < tree.used[:, None])
+        assert (spread[:, 0] > 0).all()
+        assert ((spread[inner] > 0).mean() > 0.9) == everywhere
+    assert search.quiet() == Puct(24, noise=0.0, alpha=0.3, solver=False)
