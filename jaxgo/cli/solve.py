@@ -35,7 +35,7 @@ class Solve:
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Games of two: write the table of all positions here, for evaluator=solved,file=FILE."""
     batch: int = 0
-    """Positions expanded at once; 0: 256 for a puzzle, 4096 for a game of two."""
+    """Positions expanded at once; 0: 2,048 for a puzzle by A*, which goes deeper with fewer, else 16,384."""
     most: int = 100_000_000
     """Give up beyond so many positions."""
     seed: int = 0
@@ -56,8 +56,8 @@ class Solve:
             raise UsageError("--out is for tables of games of two; the solution of a puzzle is printed")
         if game.players == 2 and (self.backward or self.method != "astar"):
             raise UsageError("--backward and --method are for puzzles; a game of two is worked out in one way")
-        batch = self.batch or (256 if game.players == 1 else 4096)
-        room = Room(batch, slots=max(1 << 18, 16 * batch), places=max(1 << 20, _power(64 * batch)), most=self.most)
+        guided = game.players == 1 and self.method == "astar"
+        room = Room(self.batch or (2048 if guided else Room.batch), most=self.most)
         if self.moves:
             position, _ = replay(game, split_moves(self.moves))
         else:
@@ -81,8 +81,7 @@ class Solve:
         else:
             print(f"{len(found.moves)} moves, none shorter:")
             print(",".join(game.action_name(action) for action in found.moves))
-        waited = f", {found.spilled:,} of them waited on the host" if found.spilled else ""
-        print(f"{found.expanded:,} positions expanded, {found.seen:,} seen in {seconds:.1f} s{waited}")
+        print(f"{found.expanded:,} positions expanded, {found.seen:,} seen in {seconds:.1f} s")
         return 0 if found.moves is not None else 1
 
     def _game(self, game: "Game[Any]", position: "Position", room: "Room") -> int:
@@ -115,10 +114,6 @@ class Solve:
 
 def _verdict(value: int, distance: int) -> str:
     return WORDS[value] + (f" in {distance}" if value else "")
-
-
-def _power(least: int) -> int:
-    return 1 << (least - 1).bit_length()
 
 
 read = reader(Solve)

@@ -151,8 +151,8 @@ class Game(abc.ABC, Generic[S]):
         not look the same: symmetric ones, or with equal blocks exchanged. Solvers look at one of each class."""
         return self.hash(state)
 
-    def next_class_key(self, state: S, action: Action) -> UInt32[Array, "2"]:
-        """The class key after an action."""
+    def next_class_key(self, state: S, action: Action, key: UInt32[Array, "2"]) -> UInt32[Array, "2"]:
+        """The class key after an action, where `key` is the one before it, which may make it cheap."""
         return self.class_key(self.step(state, action))
 
     def backwards(self) -> "Game[S] | None":

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.games import walking
 
 Shape = tuple[tuple[int, int], ...]  # cells from the first one of the block, row by row
 
@@ -169,15 +170,29 @@ class SlidingBlocks(Game[SlidingState]):
     def class_key(self, state: SlidingState) -> UInt32[Array, "2"]:
         return self.repetition_key(state)
 
-    def next_class_key(self, state: SlidingState, action: Action) -> UInt32[Array, "2"]:
+    def next_class_key(self, state: SlidingState, action: Action, key: UInt32[Array, "2"]) -> UInt32[Array, "2"]:
         """Only the place of the moved block changes."""
         block, direction = action // 4, action % 4
         words = jnp.asarray(self._words("kinds")[_kinds(self.rows, self.goal)])[block]
         first = jnp.argmax(state.blocks == (block + 1).astype(jnp.int8))
         ahead = jnp.asarray(np.array([row * self.shape[1] + column for row, column in board.STEPS[:4]]))[direction]
-        return self.class_key(state) ^ words[first] ^ words[first + ahead]
+        return key ^ words[first] ^ words[first + ahead]
 
     def least_moves(self, state: SlidingState) -> Int32[Array, ""]:
+        """The steps that the blocks of the goal would need on an empty board, or the walking distance of an n-puzzle,
+        whichever is more."""
+        steps = self._steps(state)
+        if not (_is_n_puzzle(self.rows) and _is_n_puzzle(self.goal)):
+            return steps
+        goal = _codes(self.goal, self.rows)
+        home = np.divmod(np.argsort(goal), self.shape[1])  # the row and the column of each tile; first the empty cell
+        grid = state.blocks.reshape(self.shape)
+        across = [walking.least_moves(lines, b, int(lines[0])) for lines, b in zip(home, (grid, grid.T), strict=True)]
+        if across[0] is None or across[1] is None:
+            return steps
+        return jnp.maximum(steps, across[0] + across[1])
+
+    def _steps(self, state: SlidingState) -> Int32[Array, ""]:
         """The sum of the steps that the blocks of the goal would need on an empty board."""
         goal, width = _codes(self.goal, self.rows), self.shape[1]
         asked = np.unique(goal[goal > 0])
@@ -188,8 +203,8 @@ class SlidingBlocks(Game[SlidingState]):
         return (rows + columns).sum().astype(jnp.int32)
 
     def heuristic(self, state: SlidingState) -> Float32[Array, ""]:
-        """1 / (1 + d): d is what `least_moves` counts."""
-        return 1 / (1 + self.least_moves(state).astype(jnp.float32))
+        """1 / (1 + d): d is the sum of the steps of the goal's blocks."""
+        return 1 / (1 + self._steps(state).astype(jnp.float32))
 
     def place(self, cells: np.ndarray, to_play: int) -> SlidingState:
         drawn = "".join((".", *self.letters)[code] for code in np.asarray(cells).tolist())

@@ -25,7 +25,6 @@ class Solution(NamedTuple):
     moves: list[int] | None  # actions from the root; None: there is no solution
     expanded: int  # positions whose moves were made
     seen: int  # positions found, each class of equals once
-    spilled: int  # positions that had to wait on the host
 
 
 class _Trail:
@@ -68,11 +67,11 @@ def solve_puzzle(
         found = solve_puzzle(turned, None, method, room=room)
         return found._replace(moves=None if found.moves is None else found.moves[::-1])
     root = game.init(jax.random.key(0)) if state is None else state
-    walk = Explorer(game, jax.tree.map(lambda x: jnp.asarray(x)[None], root), room or Room())
     trail, guided = _Trail(), method == "astar"
+    walk = Explorer(game, jax.tree.map(lambda x: jnp.asarray(x)[None], root), room or Room(), guided)
     best, goal = None, -1
     if bool(walk.roots.over[0]):
-        return Solution([] if walk.roots.value[0] >= SOLVED else None, 0, 1, 0)
+        return Solution([] if walk.roots.value[0] >= SOLVED else None, 0, 1)
     walk.wait_roots(int(walk.roots.bound[0]) if guided else 1)
     while walk.next_priority is not None and (best is None or walk.next_priority < best):
         for made in walk.expand():
@@ -87,4 +86,4 @@ def solve_puzzle(
             priority = depth + np.maximum(made.bound if guided else 0, 1)
             live = made.better & ~made.over
             walk.wait(made, live if best is None else live & (priority < best), priority)
-    return Solution(None if best is None else trail.back(goal), walk.expanded, walk.count, walk.spilled)
+    return Solution(None if best is None else trail.back(goal), walk.expanded, walk.count)

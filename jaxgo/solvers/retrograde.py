@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.evaluators.solved import Table, as_numbers
+from jaxgo.evaluators.solved import Table
 from jaxgo.solvers.explore import Explorer, Made, Room
 
 ENDLESS = 10_000  # stands for no ply limit, in games that have one as an option
@@ -45,7 +45,7 @@ def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> 
             walk.wait(made, made.better & ~made.over, walk.depths[made.number])
     edges = np.concatenate(parents or [np.zeros(0, np.int32)]), np.concatenate(children or [np.zeros(0, np.int32)])
     values, distances = work_back(value.values[: walk.count], *edges)
-    return Table(_keys_by_number(walk), values, distances).ordered()
+    return Table(walk.visited.by_number(), values, distances).ordered()
 
 
 def without_limit(game: Game[Any]) -> Game[Any]:
@@ -67,14 +67,6 @@ class _Ends:
         if not np.isin(made.value[ended], WINS).all():
             raise UsageError("only games that end in a win, a loss or a draw can be solved; this one counts points")
         self.values[made.number[ended]] = made.value[ended]
-
-
-def _keys_by_number(walk: Explorer) -> np.ndarray:
-    numbers, keys = np.asarray(walk.visited.numbers), np.asarray(walk.visited.keys)
-    filled = numbers >= 0
-    out = np.zeros(walk.count, np.uint64)
-    out[numbers[filled]] = as_numbers(keys[filled])
-    return out
 
 
 def work_back(ends: np.ndarray, parent: np.ndarray, child: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

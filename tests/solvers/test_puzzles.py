@@ -13,12 +13,13 @@ from reference.sliding import breadth_first
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
-from jaxgo.games import make
-from jaxgo.solvers import visited
+from jaxgo.games import make, walking
+from jaxgo.games.sliding import SlidingBlocks
 from jaxgo.solvers.explore import Room
 from jaxgo.solvers.puzzles import solve_puzzle
+from jaxgo.solvers.visited import Visited
 
-SMALL = Room(batch=64, slots=2048, places=1 << 16)
+SMALL = Room(batch=512)
 
 
 def solves(game, moves, state=None) -> bool:
@@ -33,21 +34,23 @@ def solves(game, moves, state=None) -> bool:
 
 
 def test_the_table_gives_every_key_one_number_in_one_lane():
-    keys = np.random.default_rng(0).integers(0, 40, (256, 2), dtype=np.uint32)  # few, so that batches repeat them
-    insert = jax.jit(visited.insert)
-    table, known = visited.empty(1024), {}
-    for half in np.split(keys, 2):
-        wanted = np.arange(len(half)) % 8 != 0
-        table, found = insert(table, jnp.asarray(half), jnp.asarray(wanted))
-        new = {tuple(key) for key in half[wanted].tolist()} - known.keys()
-        assert int(found.fresh.sum()) == len(new)
-        for key, number, want in zip(half.tolist(), found.number.tolist(), wanted, strict=True):
-            assert not want or known.setdefault(tuple(key), number) == number
-    assert sorted(known.values()) == list(range(int(table.total)))
-    wider, found = insert(visited.widened(table, 4096), jnp.asarray(keys), jnp.ones(len(keys), bool))
-    again = [known.get(tuple(key)) for key in keys.tolist()]
-    assert all(number in (None, other) for number, other in zip(again, found.number.tolist(), strict=True))
-    assert int(wider.total) >= int(table.total)
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, 400, 3000).astype(np.uint64) << np.uint64(40)  # few, so that batches repeat them
+    keys[keys == 40] = 0
+    table, known = Visited(1024), {}
+    for part in np.split(keys, 6):
+        found = table.insert(part)
+        assert sorted(part[found.fresh].tolist()) == sorted(set(part.tolist()) - known.keys())
+        for key, number in zip(part.tolist(), found.number.tolist(), strict=True):
+            assert known.setdefault(key, number) == number
+    assert sorted(known.values()) == list(range(table.total))
+    assert table.by_number().tolist() == sorted(known, key=known.__getitem__)
+    more = rng.integers(0, 2**63, 20_000).astype(np.uint64)  # the table grows
+    assert table.insert(more).fresh.sum() == len(more)
+    again = table.insert(np.concatenate([keys, more]))
+    assert not again.fresh.any()
+    assert again.number[: len(keys)].tolist() == [known[key] for key in keys.tolist()]
+    assert sorted(again.number[len(keys) :].tolist()) == list(range(len(known), table.total))
 
 
 def test_hughes_puzzle_breadth_first_in_31_moves_with_equal_blocks_merged():
@@ -59,17 +62,39 @@ def test_hughes_puzzle_breadth_first_in_31_moves_with_equal_blocks_merged():
     assert solves(game, found.moves)
 
 
-def test_astar_is_as_short_as_breadth_first_and_spilling_changes_nothing():
+def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
     game = make("slide8")
     for seed in (0, 3):
         plain = walked(PlainSliding("123/456/78.", game.goal), random.Random(seed), 60)
         drawn = [(".", *game.letters).index(letter) for letter in "".join(plain.rows)]
         state = game.place(np.array(drawn), 0)
-        tight = solve_puzzle(game, state, room=Room(batch=8, slots=64, places=1 << 12))
+        tight = solve_puzzle(game, state, room=Room(batch=32))
         assert tight.moves is not None
         assert len(tight.moves) == shortest_by_layers(plain)
-        assert tight.spilled > 0
         assert solves(game, tight.moves, state)
+
+
+def test_walking_distances_never_say_too_much():
+    assert (walking.walks(4, 4, 3).least < walking.FAR).sum() == 24_964  # as published
+    game = SlidingBlocks("123/45.", "123/45.")
+    plain, far = PlainSliding(game.rows, game.goal), {}
+    layer, depth = [plain.rows], 0
+    while layer:
+        far |= dict.fromkeys(layer, depth)
+        layer = list({plain.slide(rows, action) for rows in layer for action in plain.moves(rows)} - far.keys())
+        depth += 1
+    assert len(far) == 360
+    boards = [[(".", *game.letters).index(letter) for letter in "".join(rows)] for rows in far]
+    state = jax.vmap(game._state)(jnp.asarray(boards, jnp.int8))
+    least = np.asarray(jax.jit(jax.vmap(game.least_moves))(state))
+    steps = np.asarray(jax.jit(jax.vmap(game._steps))(state))
+    depths = np.array(list(far.values()))
+    assert (least <= depths).all()
+    assert (least >= steps).all()
+    assert least.mean() > steps.mean() + 0.5
+    for rows, bound in zip(far, least.tolist(), strict=True):
+        beside = [least[list(far).index(plain.slide(rows, a))] for a in plain.moves(rows)] if bound % 3 == 0 else []
+        assert all(abs(int(other) - bound) <= 1 for other in beside)
 
 
 def walked(plain: PlainSliding, rng: random.Random, moves: int) -> PlainSliding:
@@ -115,8 +140,36 @@ def test_what_cannot_be_solved_is_said_to_be():
 @pytest.mark.parametrize("method", ["astar", "breadth"])
 def test_klotski_in_116_moves(method):
     game = make("klotski")
-    found = solve_puzzle(game, method=method, room=Room(batch=256))
+    found = solve_puzzle(game, method=method, room=Room(batch=4096))
     assert found.moves is not None
     assert len(found.moves) == 116
     assert found.seen <= 25_955
+    assert solves(game, found.moves)
+
+
+KORF = [  # from a list of a hundred that is used everywhere, with the empty cell at home in the first corner
+    (42, "0 1 9 7 11 13 5 3 14 12 4 2 8 6 10 15"),
+    (45, "14 1 9 6 4 8 12 5 7 2 3 0 10 11 13 15"),
+    (41, "13 8 14 3 9 1 0 7 15 5 4 10 12 2 6 11"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("moves", "tiles"), KORF)
+def test_published_instances_of_the_15_puzzle(moves, tiles):
+    game = SlidingBlocks(".123/4567/89ab/cdef", ".123/4567/89ab/cdef")
+    state = game.place(np.array([int(tile) for tile in tiles.split()]), 0)
+    found = solve_puzzle(game, state)
+    assert found.moves is not None
+    assert len(found.moves) == moves
+    assert solves(game, found.moves, state)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backward", [False, True])
+def test_english_peg_solitaire(backward):
+    game = make("pegs")
+    found = solve_puzzle(game, backward=backward, room=Room(batch=1024))
+    assert found.moves is not None
+    assert len(found.moves) == 31
     assert solves(game, found.moves)

@@ -17,7 +17,7 @@ from jaxgo.games.dodgem import Dodgem
 from jaxgo.solvers.explore import Room
 from jaxgo.solvers.retrograde import solve_game, work_back
 
-SMALL = Room(batch=256, slots=1 << 13, places=1 << 16)
+SMALL = Room(batch=2048)
 
 
 def answers(game, table, *states):
@@ -108,7 +108,7 @@ def test_what_cannot_be_solved_is_refused():
     with pytest.raises(UsageError, match="depend on the way"):
         solve_game(make("kono", repetition="loss"))
     with pytest.raises(UsageError, match="more than 1,000 positions"):
-        solve_game(make("dodgem3"), room=Room(256, 4, 1 << 13, 1 << 16, 1000))
+        solve_game(make("dodgem3"), room=Room(2048, most=1000))
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_endings_of_the_three_musketeers(rows, winning):
 @pytest.mark.slow
 def test_kono_is_a_draw_by_any_first_move():
     game = make("kono")
-    table = solve_game(game, room=Room(batch=16384, slots=1 << 20, places=1 << 24))
+    table = solve_game(game, room=Room(batch=1 << 16))
     here, below = answers(game, table, game.init(jax.random.key(0)))
     assert here.value.tolist() == [0]
     assert [int(below.value[0, a]) for a in (100, 108, 116, 124)] == [0, 0, 0, 0]
