@@ -1,17 +1,16 @@
 """Go with plain sets: the rules of Tromp and Taylor, with the other usual rules for ko and suicide.
 
-Point = row * width + column, pass = number of points. A point is 0 empty, 1 Black's, 2 White's. The state is a tuple
-(board, player, passes in a row, keys of all positions so far, simple-ko point or -1, ply).
+Point = row * width + column, pass = number of points. A board is bytes: a point is 0 empty, 1 Black's, 2 White's. The
+state is a tuple (board, player, passes in a row, keys of all positions so far, simple-ko point or -1, ply).
 """
 
 from typing import NamedTuple
 
 
 class Capture(NamedTuple):
-    board: tuple
+    board: bytes
     taken: list  # enemy stones
-    drowned: bool  # the mover's own chain was taken
-    size: int  # of the mover's chain
+    drowned: int  # stones of the mover's own chain, where that was taken
 
 
 class Go:
@@ -29,7 +28,7 @@ class Go:
             self.near.append([r * self.width + c for r, c in inside])
 
     def initial(self, board=None, player=0):
-        board = tuple(board) if board else (0,) * self.points
+        board = bytes(board or self.points)
         return board, player, 0, self.seen(board, 1 - player), -1, 0
 
     def seen(self, board, moved):
@@ -55,26 +54,36 @@ class Go:
                     todo.append(other)
         return stones, liberties
 
+    def breathes(self, board, point):
+        """Whether a chain has a liberty; it looks no further than the first."""
+        known, todo = {point}, [point]
+        while todo:
+            for other in self.near[todo.pop()]:
+                if board[other] == 0:
+                    return True
+                if board[other] == board[point] and other not in known:
+                    known.add(other)
+                    todo.append(other)
+        return False
+
     def put(self, board, point, player):
         """A stone on an empty point; None where it would have no liberty and suicide is forbidden."""
-        cells = list(board)
+        cells = bytearray(board)
         cells[point] = player + 1
         taken = set()
         for other in self.near[point]:
-            if cells[other] == 2 - player:
-                stones, liberties = self.chain(cells, other)
-                if not liberties:
-                    taken |= stones
+            if cells[other] == 2 - player and not self.breathes(cells, other):
+                taken |= self.chain(cells, other)[0]
         for stone in taken:
             cells[stone] = 0
-        stones, liberties = self.chain(cells, point)
-        if liberties:
-            return Capture(tuple(cells), sorted(taken), False, len(stones))
+        if self.breathes(cells, point):
+            return Capture(bytes(cells), sorted(taken), 0)
         if not self.suicide:
             return None
+        stones = self.chain(cells, point)[0]
         for stone in stones:
             cells[stone] = 0
-        return Capture(tuple(cells), [], True, len(stones))
+        return Capture(bytes(cells), [], len(stones))
 
     def attempt(self, state, point):
         """What a legal move does; None where it is illegal."""
@@ -84,7 +93,7 @@ class Go:
         move = self.put(board, point, player)
         if move is None or (self.seen(move.board, player) & seen):
             return None
-        if self.ko == "simple" and move.drowned and move.size == 1:
+        if self.ko == "simple" and move.drowned == 1:
             return None  # a pass in disguise
         return move
 
@@ -100,7 +109,7 @@ class Go:
             return board, 1 - player, passes + 1, seen | self.seen(board, player), -1, ply + 1
         move = self.attempt(state, action)
         ko = -1
-        if len(move.taken) == 1 and move.size == 1 and self.chain(move.board, action)[1] == set(move.taken):
+        if len(move.taken) == 1 and self.chain(move.board, action) == ({action}, set(move.taken)):
             ko = move.taken[0]
         return move.board, 1 - player, 0, seen | self.seen(move.board, player), ko, ply + 1
 
@@ -135,4 +144,4 @@ class Go:
 
 
 def parse(rows):
-    return tuple(".XO".index(glyph) for glyph in rows.replace("/", ""))
+    return bytes(".XO".index(glyph) for glyph in rows.replace("/", ""))
