@@ -34,8 +34,7 @@ class Session:
         self.name = name
         self._seed, self._room_bytes = seed, room_bytes
         self._lock = threading.RLock()
-        self._board = boards.begin(game, seed=seed)
-        self._number = 0
+        self._now = boards.begin(game, seed=seed), 0  # the board and its number: one value, so that no reader mixes two
         self._seats: list[Player | None] = [None] * game.players
         self._adviser: Player | None = None
         self._minds: dict[int, Mind] = {}  # of each seat, and the adviser's
@@ -54,6 +53,11 @@ class Session:
     def board(self) -> Board:
         """The board as it is now; it will not change."""
         return self._board
+
+    @property
+    def now(self) -> tuple[Board, int]:
+        """The board and the number of its position, of one moment."""
+        return self._now
 
     @property
     def view(self) -> View:
@@ -253,9 +257,16 @@ class Session:
             thread.join(timeout)
 
     # -- inside ------------------------------------------------------------------------------------------------
+    @property
+    def _board(self) -> Board:
+        return self._now[0]
+
+    @property
+    def _number(self) -> int:
+        return self._now[1]
+
     def _put(self, board: Board) -> None:
-        self._board = board
-        self._number += 1
+        self._now = board, self._number + 1
         self.stop()
 
     def _change_over(self, game: Game[Any]) -> None:
@@ -299,7 +310,7 @@ class Session:
         after: Callable[[Thought], None] | None = None,
     ) -> Thinking:
         with self._lock:
-            board, number = self._board, self._number
+            board, number = self._now
             if board.over:
                 raise UsageError("the game is over; take a move back or start another game")
             seat = board.now.seat if seat is None else seat

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import queue
+import threading
 import time
 
 import numpy as np
@@ -27,17 +29,34 @@ class Page:
 
     def __init__(self, socket):
         self.socket, self.last, self.heard = socket, {}, []
+        self._told = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()  # as the socket itself waits for ever
+
+    def _listen(self):
+        while True:
+            try:
+                self._told.put(json.loads(self.socket.receive_text()))
+            except BaseException as gone:
+                return self._told.put(gone)
 
     def hear(self, kind, test=lambda message: True):
         """Reads on until a message of this kind that passes the test."""
+        return self._hear((kind,), test)
+
+    def _hear(self, kinds, test):
         until = time.monotonic() + WAIT
-        while time.monotonic() < until:
-            message = json.loads(self.socket.receive_text())
+        while (left := until - time.monotonic()) > 0:
+            try:
+                message = self._told.get(timeout=left)
+            except queue.Empty:
+                break
+            if isinstance(message, BaseException):
+                raise message
             self.last[message["tell"]] = message
             self.heard.append(message)
-            if message["tell"] == kind and test(message):
+            if message["tell"] in kinds and test(message):
                 return message
-        raise AssertionError(f"no {kind}")
+        raise AssertionError(f"no {' and no '.join(kinds)}; the last words were {self.heard[-3:]}")
 
     def ask(self, do, **fields):
         self.socket.send_text(json.dumps({"do": do, **fields}))
@@ -48,12 +67,7 @@ class Page:
         return self.hear_any("position", "error")
 
     def hear_any(self, *kinds):
-        while True:
-            message = json.loads(self.socket.receive_text())
-            self.last[message["tell"]] = message
-            self.heard.append(message)
-            if message["tell"] in kinds:
-                return message
+        return self._hear(kinds, lambda message: True)
 
     def play(self, name):
         position = self.last["position"]
@@ -298,6 +312,19 @@ def test_nobody_moves_for_the_machine(client):
         assert "not your turn" in told["text"]
         page.ask("stop")
         assert len(page.hear("position", lambda message: message["moves"])["moves"]) == 1, "it moves when it is stopped"
+
+
+def test_a_search_that_waits_for_another_is_stopped_as_well():
+    app = server.create(Shared(Offers({}, ("random",)), most_searches=1), "tictactoe")
+    with TestClient(app, base_url=HOME) as client, visit(client) as busy, visit(client) as page:
+        busy.answer("seats", players=["uct:150000,evaluator=uniform,solver=no", ""])
+        page.answer("seats", players=[QUICK, ""])
+        page.ask("stop")
+        assert page.hear("position")["paused"], "or it says that it will move, and never does"
+        busy.ask("stop")
+        busy.hear("position", lambda message: message["moves"])
+        page.ask("go")
+        page.hear("position", lambda message: message["moves"])
 
 
 def test_names_of_networks_are_those_on_offer():

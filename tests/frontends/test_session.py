@@ -210,7 +210,8 @@ def test_moves_from_many_threads_are_played_once(session):
     for thread in hands:
         thread.start()
     for thread in hands:
-        thread.join()
+        thread.join(WAIT)
+    assert not any(thread.is_alive() for thread in hands)
     assert session.history == played
     assert len(set(played)) == len(played)
     assert session.result() is not None or len(played) == 9

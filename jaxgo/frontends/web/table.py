@@ -272,7 +272,7 @@ class Table:
         self._changed()
 
     def _do_stop(self, request: protocol.Stop) -> None:
-        if self.session.state == "idle":
+        if self.session.state == "idle" or self.shared.searches.waits(self):  # nothing runs that could answer
             self._paused, self._loop, self._analysing = True, False, False
         self._quiet()
         self._tell_position()
@@ -397,17 +397,18 @@ class Table:
         self._tell({"tell": "board", **told, **drawing.board(game, view.cells.tolist())})
 
     def _tell_position(self) -> None:
-        shown, result = self.session.board, self.session.result()
+        shown, number = self.session.now
+        result = shown.result()
         self._said = self._status()
         self._tell(
             {
                 "tell": "position",
-                "number": self.session.number,
+                "number": number,
                 "codes": shown.now.cells.tolist(),
                 "seat": shown.now.seat,
                 "choices": drawing.choices(shown),
                 "last": drawing.last_cells(shown),
-                "moves": self.session.moves,
+                "moves": [shown.game.action_name(action) for action in shown.actions if action != boards.NOTHING],
                 "undone": len(shown.undone),
                 "captured": drawing.captured(shown),
                 "result": {"text": result.text, "returns": result.returns} if result else None,
@@ -432,7 +433,7 @@ class Table:
 
     def _status(self) -> str:
         shown, state = self.session.board, self.session.state
-        result = self.session.result()
+        result = shown.result()
         if result:
             return f"Game over: {result.text}"
         machine = self._machine()
@@ -448,8 +449,8 @@ class Table:
         return f"{yours} ({'analysing' if state == 'thinking' else 'players are warming up'})"
 
     def _tell_thought(self, thought: Thought, hint: bool = False) -> None:
-        shown = self.session.board
-        if thought.number != self.session.number:  # the move has been played: only the graph wants to know
+        shown, number = self.session.now
+        if thought.number != number:  # the move has been played: only the graph wants to know
             ghosts: list[dict[str, int]] = []
         else:
             ghosts = drawing.ghosts(shown.game, shown.now.position.state, thought.variation)
