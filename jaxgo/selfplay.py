@@ -105,6 +105,8 @@ class Tally(NamedTuple):
     broken: Array  # searches whose evaluator gave numbers that are not finite
     entropy: Array  # of the policies, in nats
     surprise: Array
+    values: Array  # of the searches, for who moves
+    squares: Array  # of these values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -308,4 +310,6 @@ def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], 
         broken=total(~result.healthy),
         entropy=total(-(result.policy * logs)),
         surprise=total(plies.surprise),
+        values=total(result.value),
+        squares=total(result.value**2),
     )

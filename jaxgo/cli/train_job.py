@@ -1,7 +1,10 @@
 """`jaxgo train`: a whole job, with the run folder, the loop, what people see of it, and what to do with its result."""
 
+import collections
 import dataclasses
 import logging
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +17,7 @@ from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.cli.train_words import Job, list_presets, parse
 from jaxgo.core.errors import UsageError
 from jaxgo.players import load_player
-from jaxgo.system import devices
+from jaxgo.system import aside, devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.stop import Stop
@@ -29,8 +32,9 @@ from jaxgo.ui.run_screen import Screen
 from jaxgo.ui.tables import ranking, remarks
 
 # what may differ when a run goes on: how long, how often, and against whom it measures itself
-FREE = ("budget", "judge", "save_every", "learner.patience")
+FREE = ("budget", "judge", "watch", "save_every", "learner.patience")
 
+STOPPED = 128 + signal.SIGTERM  # the exit status of a run that another host has ended
 MOST_CORES = 8  # that become devices of their own; every preset can be shared by 8
 
 
@@ -42,10 +46,11 @@ class Train:
 
     def run(self) -> int:
         try:
-            return run(self.job)
+            status = run(self.job)
         except KeyboardInterrupt:
             print("left at once; the same command goes on from the last checkpoint", file=sys.stderr)
-            return INTERRUPTED
+            status = INTERRUPTED
+        return aside.leave(status, os._exit)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +82,8 @@ class Recorder:
     def __call__(self, report: Report) -> None:
         if report.phase == "start":
             self._began = report.iteration
+            if self._metrics is not None:  # it has gone back to a checkpoint
+                self._metrics.take_back(self._began)
         if not report.metrics:
             return
         if self._metrics is None:
@@ -101,6 +108,7 @@ def run(job: Job, console: Console | None = None) -> int:
     if job.init_from:
         start = inherit.find(Trainer(config, devices.make_mesh()), job.init_from, place)
     screen = Screen(job.preset, config, console)
+    phases: collections.deque[str] = collections.deque(maxlen=1)
     with RunDir(place, to_json(config), free=FREE, say=screen.say) as folder:
         if start is not None:
             inherit.keep(folder, start, about(config))
@@ -111,6 +119,7 @@ def run(job: Job, console: Console | None = None) -> int:
                 screen.limit = measure_evaluations(config)
 
                 def watch(report: Report) -> None:
+                    phases.append(report.phase)
                     if first:
                         recorder(report)
                     screen(report)
@@ -119,9 +128,9 @@ def run(job: Job, console: Console | None = None) -> int:
         finally:
             recorder.close()
         folder.wait()
-        if stop():
+        if stop() or phases[-1] == "stopped":  # by a signal here, or on another host
             console.print(f"stopped and saved in {place}; go on with: {job.again}", soft_wrap=True, highlight=False)
-            return stop.status
+            return stop.status if stop() else STOPPED
         if first:
             _finish(console, job)
     return 0

@@ -34,9 +34,15 @@ class Metrics:
 
     def __init__(self, run: Path, step: int | None = None, sinks: Iterable[Sink] = ()) -> None:
         self.path = run / FILE
-        self._sinks = tuple(sinks)
+        self._sinks, self._file = tuple(sinks), -1
+        self.take_back(step)
+
+    def take_back(self, step: int | None) -> None:
+        """Drops the rows of later iterations, which are made again."""
+        if self._file >= 0:
+            os.close(self._file)
         if self.path.exists():
-            kept = [row for row in read_rows(run) if step is None or row.get("iteration", 0) <= step]
+            kept = [row for row in read_rows(self.path.parent) if step is None or row.get("iteration", 0) <= step]
             write_whole(self.path, "".join(_line(row) for row in kept))
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 

@@ -31,6 +31,7 @@ __all__ = ["RunDir", "load_weights"]
 FORMAT = 1
 PATIENCE = 24 * 3600  # seconds that hosts wait for one that is at work; one that is gone is noticed much sooner
 CONFIG, LOCK, MANIFEST, STEPS = "config.json", "lock", "MANIFEST.json", "checkpoints"
+STOP = "stop"  # is there while a host asks the others to stop
 KEYS = ("threefry2x32", "rbg", "unsafe_rbg")  # JAX's generators of random numbers
 
 Say = Callable[[str], None]
@@ -86,6 +87,7 @@ class RunDir:
             self.resumed = (self.path / CONFIG).exists()
             if self.resumed:
                 self._check_config(plain, free)
+            (self.path / STOP).unlink(missing_ok=True)
             write_whole(self.path / CONFIG, json.dumps({"format": FORMAT, **plain}, indent=2) + "\n")
         except BaseException:
             self._lock.free()
@@ -175,6 +177,13 @@ class RunDir:
             everybody = set(range(jax.process_count()))
             multihost.sync_global_processes(f"{where} {self._meetings}", timeout=PATIENCE, processes=everybody)
 
+    def ask_to_stop(self) -> None:
+        """Says to whoever is at work on this run, on any host, that it shall end soon."""
+        (self.path / STOP).touch()
+
+    def asked_to_stop(self) -> bool:
+        return (self.path / STOP).exists()
+
     def wait(self) -> None:
         """Until the last checkpoint is on disk."""
         if self._saving is not None:
@@ -185,23 +194,37 @@ class RunDir:
         """The steps with a manifest, oldest first; whether their files fit it is seen when they are restored."""
         return sorted(int(path.parent.name) for path in (self.path / STEPS).glob(f"*/{MANIFEST}"))
 
-    def restore(self, like: Any) -> tuple[int, Any] | None:
+    def restore(self, like: Any, before: int | None = None) -> tuple[int, Any] | None:
         """The newest sound checkpoint, as a tree like this one and laid out like it; None where none was ever saved.
+
+        With `before`, the newest of those that are older than this step.
 
         Where all are damaged this is a UsageError: to begin anew is not what "resume" means.
         """
         self.wait()
         # files are read to their last byte, which one host does for all
-        found = self._newest(like) if devices.is_first_host() else None
+        found = self._newest(like, before) if devices.is_first_host() else None
         (step,) = map(round, devices.from_first_host([-1 if found is None else found]))
         if step < 0:
             return None
         self._began = step
         return step, self._read(self.path / STEPS / f"{step:08d}", like)
 
-    def _newest(self, like: Any) -> int | None:
+    def forget(self, after: int) -> None:
+        """Removes the checkpoints and the players of later steps, which the run has gone back behind."""
+        self.wait()
+        if devices.is_first_host():
+            later = [step for step in self.steps() if step > after]
+            for place in (self.path / STEPS / f"{step:08d}" for step in later):
+                (place / MANIFEST).unlink(missing_ok=True)
+                shutil.rmtree(place, ignore_errors=True)
+            for step in (step for step in weights.weight_steps(self.path) if step > after):
+                (self.path / weights.FOLDER / f"{step:08d}.npz").unlink(missing_ok=True)
+        self.meet(f"forget {after}")
+
+    def _newest(self, like: Any, before: int | None) -> int | None:
         """The newest step whose files are those that were written."""
-        for step in reversed(self.steps()):
+        for step in (step for step in reversed(self.steps()) if before is None or step < before):
             place = self.path / STEPS / f"{step:08d}"
             try:
                 manifest = json.loads((place / MANIFEST).read_text())

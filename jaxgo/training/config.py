@@ -94,7 +94,7 @@ class LearnerConfig:
     ema: float = 0.995  # of the weights to play with; they average about the last 1 / (1 - ema) steps
     value_weight: float = 1.0  # of the loss of the value, against that of the policy
     head_weight: float = 0.15  # of each further head
-    patience: int = 20  # broken steps in a row before the run stops
+    patience: int = 20  # broken steps in a row before the run goes back to a checkpoint
 
     def __post_init__(self) -> None:
         check_finite("learner.", self)
@@ -146,6 +146,27 @@ class GateConfig:
 
 
 @dataclasses.dataclass(frozen=True)
+class WatchConfig:
+    """What a run watches itself for, and says where it sees it; 0 does not watch. Means are of self-play."""
+
+    silent: float = 900.0  # seconds without a step of anything before it is said; what compiles is one step
+    give_up: float = 0.0  # seconds without a step after which the process ends; more than any judgement takes
+    iterations: int = 20  # whose mean counts for what follows
+    entropy: float = 1e-3  # least, of the search's policy in nats: below it all positions have one move
+    spread: float = 1e-3  # least standard deviation of the values: below it the net tells no positions apart
+    length: float = 0.0  # fewest plies of a game
+    draws: float = 0.0  # largest share of draws
+    stop: bool = False  # end the run where one of these four is passed, and not only say so
+
+    def __post_init__(self) -> None:
+        check_finite("watch.", self)
+        if min(self.silent, self.give_up, self.entropy, self.spread, self.length) < 0 or self.iterations < 1:
+            raise UsageError("watch.iterations is at least 1, and silent, give_up, entropy, spread, length at least 0")
+        if not 0.0 <= self.draws <= 1.0:
+            raise UsageError(f"watch.draws is a share from 0 to 1, not {self.draws}")
+
+
+@dataclasses.dataclass(frozen=True)
 class Budget:
     """How long to train; what is 0 sets no limit, and the first limit that is reached ends the run."""
 
@@ -174,6 +195,7 @@ class TrainConfig:
     learner: LearnerConfig = LearnerConfig()
     judge: JudgeConfig = JudgeConfig()
     gate: GateConfig = GateConfig()
+    watch: WatchConfig = WatchConfig()
     budget: Budget = Budget()
     save_every: float = 300.0  # seconds between checkpoints; there is always one at the end
     seed: int = 0  # the same config and seed are the same run

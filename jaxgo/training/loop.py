@@ -5,9 +5,10 @@ host, and what a watcher hears is one iteration old. (Several CPU devices must w
 """
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -20,14 +21,21 @@ from jaxgo.search import to_json as search_to_json
 from jaxgo.search.health import EvaluatorError
 from jaxgo.selfplay import Tally
 from jaxgo.system import devices
+from jaxgo.system.aside import Aside
 from jaxgo.system.rundir import RunDir
 from jaxgo.training import inherit
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.gate import Gate
 from jaxgo.training.judge import Judge, rated_search
+from jaxgo.training.learner import LearnerState
 from jaxgo.training.trainer import Best, Trainer, TrainState, Word
+from jaxgo.training.watchdog import Collapse, Stall
 
+T = TypeVar("T")
+
+PATIENCE = 15.0  # seconds that a match has to end itself when the run is asked to stop
 BEST = "best"  # the name of the weights that a gate lets play
+AGAIN = 2**31 - 1  # what a key is folded with after going back
 WORD = 2**31  # a count that goes on for weeks does not fit into one number of a state
 
 
@@ -49,6 +57,10 @@ class DivergedError(UsageError):
     """The learner's numbers are broken and stay so."""
 
 
+class CollapsedError(UsageError):
+    """Self-play has stopped to look like play, and the config says that this ends the run."""
+
+
 def train(
     config: TrainConfig,
     run: RunDir,
@@ -58,11 +70,17 @@ def train(
     stop: Callable[[], bool] = lambda: False,
 ) -> TrainState:
     """Trains until the budget is spent or `stop` says so, going on from the run's last checkpoint; saves at the end."""
-    loop = Loop(Trainer(config, mesh or devices.make_mesh()), run, watch, stop)
-    while not (loop.finished or loop.stopped):
-        loop.advance()
-    loop.end(judge=not loop.stopped)
-    return loop.state
+    with Stall(config.watch, run.say) as stall:
+
+        def heard(report: Report) -> None:
+            stall.beat(f"{report.phase} {report.iteration}")
+            watch(report)
+
+        loop = Loop(Trainer(config, mesh or devices.make_mesh()), run, heard, stop, stall.beat)
+        while not (loop.finished or loop.stopped):
+            loop.advance()
+        loop.end(judge=not loop.stopped)
+        return loop.state
 
 
 @dataclasses.dataclass
@@ -81,30 +99,45 @@ class _Underway:
 class Loop:
     """A run under way on this host."""
 
-    def __init__(self, trainer: Trainer, run: RunDir, watch: Watch, stop: Callable[[], bool] = lambda: False) -> None:
-        self.trainer, self.run, self._watch, self._stop = trainer, run, watch, stop
+    def __init__(
+        self,
+        trainer: Trainer,
+        run: RunDir,
+        watch: Watch,
+        stop: Callable[[], bool] = lambda: False,
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`beat` is called by matches that move; what else moves is reported."""
+        self.trainer, self.run, self._watch, self._stop, self._beat = trainer, run, watch, stop, beat
         self.config = trainer.config
         self._underway: list[_Underway] = []
         watch(Report("start", 0, 0.0, {}))
         run.meet("start")
         devices.connect(trainer.mesh)
-        self.state = trainer.begin()
-        found = run.restore(self.state)
-        self.state = inherit.begin(trainer, self.state, run) if found is None else found[1]
-        self.iteration = int(self.state.iteration)
+        state = trainer.begin()
+        # what a checkpoint is like; the arrays themselves are given away
+        self._like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), state)
+        found = run.restore(self._like)
+        self._take_up(inherit.begin(trainer, state, run) if found is None else found[1])
         self._earlier = float(self.state.seconds)
-        self._games, self._moves = (high * WORD + low for high, low in np.asarray(self.state.played).tolist())
-        self._judge = Judge(trainer, run, stop, self.iteration)
-        self._gate, self._tested = Gate(self._judge), 0
-        if self.state.best is not None:
-            self._tested = int(self.state.best.tested)
-            self._keep_best(self.state.best)
+        self._collapse, self._fell = Collapse(self.config.watch), ""
+        self._sound = ""  # the last loss, in words
         self._began: float | None = None  # the clock starts when everything is compiled
         self._done = time.monotonic()  # when the device had done what we last heard of
         self._saved = self._judged = self._earlier
         self._word = Word(seconds=self._earlier)  # what was heard last, where there are several hosts
         self._judgements = self._saves = 0  # of this sitting
         watch(Report("start", self.iteration, self._earlier, {}))
+
+    def _take_up(self, state: TrainState) -> None:
+        """Goes on from this state."""
+        self.state, self.iteration = state, int(state.iteration)
+        self._games, self._moves = (high * WORD + low for high, low in np.asarray(state.played).tolist())
+        self._judge = Judge(self.trainer, self.run, self._between, self.iteration)
+        self._gate, self._tested = Gate(self._judge), 0
+        if state.best is not None:
+            self._tested = int(state.best.tested)
+            self._keep_best(state.best)
 
     @property
     def seconds(self) -> float:
@@ -132,6 +165,36 @@ class Loop:
         """Whether it was asked to stop; on several hosts, once all have heard that one of them was."""
         return bool(self._word.stop) if devices.several_hosts() else self._stop()
 
+    def _asked(self) -> bool:
+        """Whether what this host does alone shall end: some host was asked to stop."""
+        return self._stop() or (devices.several_hosts() and self.run.asked_to_stop())
+
+    def _between(self) -> bool:
+        """What a match asks between two of its looks, so it is alive."""
+        self._beat()
+        return self._asked()
+
+    def _alone(self, work: Callable[[], T]) -> T | None:
+        """What the first host finds out while the others wait; None on them, and where a stop came first.
+
+        All stay awake for signals. A match looks at the stop itself; one that is being compiled is left behind, but
+        where there are several hosts: their programs may not run beside it.
+        """
+        if not devices.is_first_host():
+            return None
+        return Aside(work).wait(self._asked, math.inf if devices.several_hosts() else PATIENCE)
+
+    def _meet(self, where: str) -> None:
+        """Waits for the other hosts, and lets them know of a stop, as they may be at work for long."""
+
+        def pass_on() -> bool:
+            if self._stop():
+                self.run.ask_to_stop()
+            return False
+
+        if devices.several_hosts():
+            Aside(lambda: self.run.meet(where)).wait(pass_on, math.inf)
+
     def _say(self) -> Word:
         """What this host tells the others. Nobody reads his own clock: what is due is what the first host says."""
         due = self._clock()
@@ -145,6 +208,33 @@ class Loop:
         )
 
     def advance(self) -> None:
+        """One iteration; where its numbers are broken the run goes back to its last good checkpoint, once."""
+        try:
+            self._advance()
+        except (DivergedError, EvaluatorError) as fault:
+            self._go_back(fault)
+
+    def _go_back(self, fault: Exception) -> None:
+        """Other random numbers from there on: the same ones would end the same way."""
+        seen = f"iteration {self.iteration}: {fault}{self._sound}"
+        self._underway.clear()
+        found = None if self._fell else self.run.restore(self._like)
+        while found is not None and not _is_good(found[1].learner):
+            found = self.run.restore(self._like, before=found[0])
+        if found is None:
+            before = f"; it had gone back once already, after {self._fell}" if self._fell else ""
+            raise DivergedError(
+                f"{seen}{before}; train with a lower learner.rate in another folder, from weights of this run if they "
+                f"play well: --init-from {self.run.path}/STEP"
+            ) from None
+        self._fell = seen
+        self.run.say(f"{seen}; going back to checkpoint {found[0]}, once, with other random numbers")
+        self.run.forget(found[0])
+        fresh = jax.jit(jax.random.fold_in)(found[1].key, AGAIN)
+        self._take_up(found[1]._replace(key=jax.device_put(fresh, found[1].key.sharding)))
+        self._watch(Report("start", self.iteration, self.seconds, {}))
+
+    def _advance(self) -> None:
         """One iteration, then whatever is due; a test comes first, so that a run that was stopped in it tests again."""
         best = self.state.best
         if best is not None and self.iteration - self._tested >= self.config.gate.every and not self.test(best):
@@ -197,8 +287,8 @@ class Loop:
         if not final:
             self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
         # the first host plays, on its own devices, and the others wait for it
-        found = self._judge(self.iteration, self.state.learner.average, final) if devices.is_first_host() else {}
-        self.run.meet(f"judgement {self.iteration}")
+        found = self._alone(lambda: self._judge(self.iteration, self.state.learner.average, final))
+        self._meet(f"judgement {self.iteration}")
         self._judged = self._clock()
         self._judgements += 1
         if found:
@@ -208,8 +298,8 @@ class Loop:
         """Lets the newest weights make self-play from now on if they are better; False where it was stopped."""
         self._watch(Report("gate", self.iteration, self.seconds, {}))
         newest, step = self.state.learner.average, int(best.step)
-        verdict = self._gate((self.iteration, newest), (step, best.params)) if devices.is_first_host() else None
-        self.run.meet(f"gate {self.iteration}")
+        verdict = self._alone(lambda: self._gate((self.iteration, newest), (step, best.params)))
+        self._meet(f"gate {self.iteration}")
         known = [0.0] * 5
         if verdict is not None:
             known = [1.0, verdict.accepted == "H1", verdict.llr, verdict.pairs, verdict.elo.value]
@@ -245,21 +335,30 @@ class Loop:
         if self._began is None:
             self._began = done
         self._check(tally, learnt)
+        if learnt["step"] and math.isfinite(learnt["loss"]):
+            self._sound = f"; the last loss was {learnt['loss']:.4g}, its gradient {learnt['gradient']:.3g}"
         self._games += round(tally["games"])
         self._moves += round(tally["plies"])
         metrics = _rates(tally, played - began, done - began) | _losses(learnt)
         metrics |= {"games": self._games, "moves": self._moves}
         self._done = done
         self._watch(Report("play", one.iteration, self.seconds, metrics))
+        for sentence in self._collapse(metrics):
+            self.run.say(f"iteration {one.iteration}: {sentence}")
+            if self.config.watch.stop:
+                raise CollapsedError(f"iteration {one.iteration}: {sentence}; watch.stop ends the run there")
 
     def _check(self, tally: dict[str, float], learnt: dict[str, float]) -> None:
         if tally["broken"]:
-            raise EvaluatorError("the network gave numbers that are not finite in self-play; take an older checkpoint")
+            raise EvaluatorError("the network gave numbers that are not finite in self-play")
         if learnt["broken"] >= self.config.learner.patience:
-            raise DivergedError(
-                f"the last {learnt['broken']:.0f} steps of the learner were broken (NaN or infinite); resume from an "
-                "older checkpoint with a lower learner.rate"
-            )
+            raise DivergedError(f"the last {learnt['broken']:.0f} steps of the learner were broken (NaN or infinite)")
+
+
+def _is_good(learner: LearnerState) -> bool:
+    """Whether the numbers of a checkpoint were whole."""
+    whole = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(jax.device_get((learner.params, learner.average))))
+    return whole and not int(learner.broken)
 
 
 def about(config: TrainConfig) -> dict[str, Any]:
@@ -286,6 +385,7 @@ def _rates(tally: dict[str, float], play: float, whole: float) -> dict[str, Any]
         "entropy": tally["entropy"] / plies,
         "surprise": tally["surprise"] / plies,
         "solved": tally["solved"] / plies,
+        "spread": max(0.0, tally["squares"] / plies - (tally["values"] / plies) ** 2) ** 0.5,
     }
     if tally["games"]:
         told |= {name: tally[name] / games for name in ("length", "wins", "draws", "resigned")}

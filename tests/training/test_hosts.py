@@ -105,12 +105,36 @@ def test_a_signal_on_one_host_saves_on_all_and_they_go_on(tmp_path):
         time.sleep(0.05)
     os.kill(children[1].pid, signal.SIGTERM)
     ended = [child.wait(timeout=60) for child in children]
-    assert ended[1] in (0, 143)
+    assert ended == [143, 143]
     (step,) = (int(path.parent.name) for path in (run / "checkpoints").glob("*/MANIFEST.json"))
     assert step >= 3
     said = finish(start(run, 2, 2, "--budget.iterations", str(step + 2)))
     assert "going on in" in said[0]
     assert [row["iteration"] for row in learnt_rows(run)] == list(range(1, step + 3))
+
+
+def test_a_signal_on_another_host_ends_a_judgement(tmp_path):
+    """The first host plays games of hours, the other waits for it, and hears the signal."""
+    run = tmp_path / "run"
+    words = (
+        "--budget.iterations 100000 --judge.every 0.001 --judge.pairs 250 --judge.opponents uct:3000 --judge.slots 1"
+    )
+    children = start(run, 2, 2, *words.split())
+    try:
+        deadline = time.monotonic() + 300
+        while not (run / "matches.jsonl").exists():
+            assert all(child.poll() is None for child in children), [child.communicate()[0] for child in children]
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        began = time.monotonic()
+        os.kill(children[1].pid, signal.SIGTERM)
+        said = [child.communicate(timeout=60)[0] for child in children]
+        assert time.monotonic() - began < 30, said
+    finally:
+        for child in children:
+            child.kill()
+    assert "stopped and saved" in said[0], said
+    assert list(run.glob("checkpoints/*/MANIFEST.json"))
 
 
 def learnt_rows(run: Path) -> list[dict]:

@@ -19,9 +19,11 @@ from jaxgo.games import make
 from jaxgo.nets import Mlp
 from jaxgo.players import load_player
 from jaxgo.search import Greedy
+from jaxgo.search.health import EvaluatorError
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
+from jaxgo.system.weights import weight_steps
 from jaxgo.training import inherit, learner, targets
 from jaxgo.training import trainer as trainers
 from jaxgo.training.config import (
@@ -31,12 +33,14 @@ from jaxgo.training.config import (
     ReplayConfig,
     TargetsConfig,
     TrainConfig,
+    WatchConfig,
     from_json,
     to_json,
 )
 from jaxgo.training.judge import Judge
-from jaxgo.training.loop import DivergedError, Loop, Report, about, train
+from jaxgo.training.loop import CollapsedError, DivergedError, Loop, Report, about, train
 from jaxgo.training.trainer import Best, Trainer, TrainState
+from jaxgo.training.watchdog import Collapse
 
 CONFIG = TrainConfig(
     game="tictactoe",
@@ -306,6 +310,68 @@ def test_a_learner_that_stays_broken_ends_the_run(trainer, path):
         loop = Loop(trainer, folder, lambda report: None)
         with pytest.raises(DivergedError, match="the last 3 steps of the learner were broken"):
             loop._check({"broken": 0.0}, {"broken": 3.0})
+
+
+def test_broken_numbers_go_back_once_and_end_the_run_the_second_time(trainer, states, path):
+    """A checkpoint whose numbers are broken is passed over, and gone: the next sitting must not begin with it."""
+    reports, said = [], []
+
+    def spoil(loop: Loop) -> None:
+        learner = loop.state.learner
+        broken = learner._replace(
+            params=jax.tree.map(lambda x: jax.device_put(np.full(x.shape, np.nan, x.dtype), x.sharding), learner.params)
+        )
+        loop.state = loop.state._replace(learner=broken)
+
+    with RunDir(path.with_name("gone-back"), to_json(CONFIG), say=said.append) as folder:
+        loop = Loop(trainer, folder, reports.append)
+        for _ in range(3):
+            loop.advance()
+        loop.save()
+        key = jax.random.key_data(loop.state.key)
+        loop.advance()
+        spoil(loop)
+        loop.save()
+        folder.wait()
+        assert folder.steps() == [3, 4]
+        loop.advance()
+        (sentence,) = said
+        assert sentence.startswith(
+            "iteration 5: the last 3 steps of the learner were broken (NaN or infinite); the last"
+        )
+        assert sentence.endswith("; going back to checkpoint 3, once, with other random numbers")
+        assert reports[-1][:2] == ("start", 3)
+        assert folder.steps() == [3]
+        assert weight_steps(folder.path) == [3]
+        assert not np.array_equal(key, jax.random.key_data(loop.state.key))
+        loop.advance()
+        assert loop.iteration == 4
+        assert np.isfinite(reports[-1].metrics["loss"]["total"])
+        spoil(loop)
+        with pytest.raises(DivergedError, match=r"iteration 5: .*; it had gone back once already, after iteration 5: "):
+            loop.advance()
+
+
+def test_a_run_without_a_good_checkpoint_ends_at_once(trainer, states, path):
+    with RunDir(path.with_name("never-saved"), to_json(CONFIG)) as folder:
+        loop = Loop(trainer, folder, lambda report: None)
+        with pytest.raises(
+            DivergedError, match=r"not finite in self-play; train with a lower learner\.rate in another"
+        ):
+            loop._go_back(EvaluatorError("the network gave numbers that are not finite in self-play"))
+
+
+def test_a_collapse_is_said_and_ends_the_run_where_it_shall(trainer, states, path):
+    said: list[str] = []
+    config = dataclasses.replace(CONFIG, watch=WatchConfig(iterations=1, length=100.0, stop=True))
+    with RunDir(path.with_name("collapsed"), to_json(config), say=said.append) as folder:
+        loop = Loop(trainer, folder, lambda report: None)
+        loop.config, loop._collapse = config, Collapse(config.watch)
+        with pytest.raises(
+            CollapsedError, match=r"games are very short \(plies\): length .* is below watch\.length=100"
+        ):
+            loop.advance()
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,24 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     assert load_weights(run)[0]["step"] == step
 
 
+@pytest.mark.slow
+def test_a_signal_while_a_judgement_compiles_is_answered(tmp_path):
+    """A judgement of hours has begun, its programs are being compiled; what was learnt is saved within 30 seconds."""
+    run = tmp_path / "run"
+    child = job(run, *shlex.split("--judge.every 0.001 --judge.pairs 250 --judge.opponents uct:3000 --judge.slots 1"))
+    try:
+        assert any("judge" in line for line in iter(child.stdout.readline, ""))
+        began = time.monotonic()
+        os.kill(child.pid, signal.SIGTERM)
+        said = finish(child, 143)
+        assert time.monotonic() - began < 30
+    finally:
+        child.kill()
+    assert f"stopped and saved in {run}" in said
+    (step,) = (int(path.parent.name) for path in (run / "checkpoints").glob("*/MANIFEST.json"))
+    assert 1 <= step < 8
+
+
 # -- the command line -------------------------------------------------------------------------------------------------
 
 
