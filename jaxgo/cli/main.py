@@ -25,6 +25,7 @@ COMMANDS = {  # the file, and what it is for
     "export": ("export", "write weights as safetensors or ONNX for other programs, and take safetensors back"),
     "gtp": ("gtp", "be an engine for GUIs and referees that speak GTP"),
     "gomocup": ("gomocup", "be a brain for managers that speak Gomocup's protocol"),
+    "analysis": ("analysis", "be an analysis engine for programs that speak KataGo's JSON protocol, such as KaTrain"),
     "games": ("games", "list the games"),
     "doctor": ("doctor", "tell device, versions and speed of this machine"),
 }

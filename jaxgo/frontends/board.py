@@ -221,6 +221,21 @@ def from_text(game: Game[Any], text: str) -> Board:
     return board
 
 
+def take_turn(board: Board, seat: int) -> Board:
+    """Makes it the turn of a seat. In Go the other one passes, or the board goes on where the game had ended."""
+    game = board.game
+    if board.resigned is not None or (board.now.over and not isinstance(game, Go)):
+        raise UsageError("the game is over")
+    if board.now.seat == seat and not board.over:
+        return board
+    if not isinstance(game, Go):
+        raise UsageError(f"it is the turn of {'bw'[board.now.seat]}")
+    passed = board.now if board.over else look(game, board.now.position, game.points)
+    if passed.over:
+        return board.arrange(play.resume(game, game.place(board.now.cells, seat)))
+    return board.arrange(passed.position)
+
+
 def go_score(game: Go, view: View) -> str:
     """Black's area less White's and komi, as `B+3.5`, `W+0.5` or `0`."""
     lead = int(_go_score(game, view.position.state)) - game.komi

@@ -19,6 +19,7 @@ from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
 from jaxgo.frontends import gtp_analysis as analysis
 from jaxgo.frontends.board import NOTHING
+from jaxgo.frontends.go_rules import ONLY, read_rules
 from jaxgo.frontends.gtp_engine import GtpEngine, long_enough
 from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_move, read_number, read_real, read_seat
 from jaxgo.games.go.board import handicap_points, label_chains
@@ -28,23 +29,6 @@ from jaxgo.records import formats, sgf
 from jaxgo.ui import board_view
 
 Command = Callable[[GtpEngine, Line], str | None]
-NAMED_RULES = {  # ko and suicide
-    "tromp-taylor": ("POSITIONAL", True),
-    "chinese": ("SIMPLE", False),
-    "chinese-ogs": ("POSITIONAL", False),
-    "cgos": ("POSITIONAL", False),
-    "aga": ("SITUATIONAL", False),
-    "bga": ("SITUATIONAL", False),
-    "french": ("SITUATIONAL", False),
-    "new-zealand": ("SITUATIONAL", True),
-}
-ONLY = {  # what rules may ask for besides, where there is no choice
-    "scoring": "AREA",
-    "tax": "NONE",
-    "whiteHandicapBonus": "0",
-    "hasButton": False,
-    "friendlyPassOk": False,
-}
 
 
 def _words(line: Line, least: int, most: int | None = None) -> tuple[str, ...]:
@@ -133,33 +117,10 @@ def komi(engine: GtpEngine, line: Line) -> str:
 
 def set_rules(engine: GtpEngine, line: Line) -> str:
     game, text = _go(engine), " ".join(line.words)
-    ko, suicide = _read_rules(text, (game.ko.upper(), game.suicide))
+    ko, suicide = read_rules(text, (game.ko.upper(), game.suicide))
     engine.change(dataclasses.replace(game, ko=ko.lower(), suicide=suicide), keep=True)
     engine.warm_up()
     return ""
-
-
-def _read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
-    """Ko and suicide, from a name or from JSON as KataGo takes them."""
-    if text.lower() in NAMED_RULES:
-        return NAMED_RULES[text.lower()]
-    try:
-        told = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        raise UsageError(f"rules are JSON, or one of {', '.join(NAMED_RULES)}; territory is not counted") from None
-    if not isinstance(told, dict):
-        raise UsageError("rules in JSON are an object")
-    for key, value in told.items():
-        if key not in ("ko", "suicide", *ONLY):
-            raise UsageError(f"there is no rule {key[:40]!r}")
-        if key in ONLY and value != ONLY[key]:
-            raise UsageError(f"{key} can only be {ONLY[key]}")
-    ko, suicide = told.get("ko", before[0]), told.get("suicide", before[1])
-    if not isinstance(ko, str) or ko.upper() not in ("SIMPLE", "POSITIONAL", "SITUATIONAL"):
-        raise UsageError("ko is SIMPLE, POSITIONAL or SITUATIONAL")
-    if not isinstance(suicide, bool):
-        raise UsageError("suicide is true or false")
-    return ko.upper(), suicide
 
 
 def get_rules(engine: GtpEngine, line: Line) -> str:

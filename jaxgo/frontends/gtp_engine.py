@@ -6,13 +6,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jaxgo.core import play
-from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.clock import Clock
-from jaxgo.frontends.gtp_text import LETTERS
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking
 from jaxgo.games.go.rules import Go
@@ -91,18 +88,10 @@ class GtpEngine:
 
     def take_turn(self, seat: int) -> None:
         """Makes it the turn of a seat. In Go the other one passes, or the board goes on where the game had ended."""
-        board, game = self.session.board, self.game
-        if board.resigned is not None or (board.now.over and not isinstance(game, Go)):
-            raise UsageError("the game is over")
-        if board.now.seat == seat and not board.over:
-            return
-        if not isinstance(game, Go):
-            raise UsageError(f"it is the turn of {LETTERS[board.now.seat]}")
-        passed = board.now if board.over else boards.look(game, board.now.position, game.points)
-        if passed.over:
-            self.session.arrange(play.resume(game, game.place(board.now.cells, seat)))
-        else:
-            self.session.arrange(passed.position)
+        board = self.session.board
+        turned = boards.take_turn(board, seat)
+        if turned is not board:
+            self.session.restore(turned, self.session.name)
 
     def limit(self, seat: int) -> Limit | None:
         """How long to think: by the clock, and never more than the player itself would."""

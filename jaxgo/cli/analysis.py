@@ -1,0 +1,35 @@
+"""`jaxgo analysis`: an engine for programs that speak KataGo's JSON analysis protocol, such as KaTrain."""
+
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from jaxgo.cli.command import reader
+from jaxgo.cli.gtp import leave, write
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Be an analysis engine that speaks KataGo's JSON protocol on standard input and output."""
+
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "go19"
+    """The game, as `jaxgo games` lists it; queries say size, komi and rules of Go."""
+    agent: str = "uct:1600"
+    """Who searches, such as gumbel:64@runs/go9; maxVisits of a query counts instead of its simulations."""
+    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    """An option of the game, such as komi=5.5, which is compiled before the first query; may be given several times."""
+
+    def run(self) -> int:
+        from jaxgo.frontends.analysis import AnalysisEngine
+        from jaxgo.frontends.lines import read_lines
+        from jaxgo.games.names import read_game
+
+        engine = AnalysisEngine(read_game(self.name, self.option), self.name, self.agent, write)
+        print("jaxgo is ready to begin handling requests", file=sys.stderr, flush=True)
+        engine.run(read_lines(sys.stdin.buffer))
+        return leave()
+
+
+read = reader(Analysis)

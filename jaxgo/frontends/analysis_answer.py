@@ -1,0 +1,135 @@
+"""What KataGo's JSON analysis protocol answers about a position, from the thoughts of a player.
+
+Searches here know chances, not points. A lead is made of both: playouts from the position say how far results spread,
+and the lead is the one that makes its chance of winning out of that spread. Ownership is the mean of these playouts.
+"""
+
+import functools
+import statistics
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxgo.core.game import Game
+from jaxgo.evaluators.endings import OWNERSHIP, SCORE, Endings, knows
+from jaxgo.frontends.analysis_query import Query
+from jaxgo.frontends.board import Board
+from jaxgo.frontends.gtp_text import LETTERS, move_name
+from jaxgo.frontends.thinking import Thought
+from jaxgo.games.go.rules import Go
+from jaxgo.search.analysis import Move
+
+PLAYOUTS = 128
+SURE = 0.995  # chances beyond this are worth no more points
+DIGITS = 6
+NORMAL = statistics.NormalDist()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _endings(game: Game[Any], states: Any) -> dict[str, tuple[Array, Array]]:
+    return Endings(PLAYOUTS)(game, jax.random.key(0), states)
+
+
+class Answer:
+    """The answers about one turn of a query: values of thoughts are the mover's, those of answers are for a side."""
+
+    def __init__(self, query: Query, turn: int, board: Board) -> None:
+        self.query, self.turn, self.board = query, turn, board
+        self.game, self.seat = board.game, board.now.seat
+        other = {"BLACK": 0, "WHITE": 1, "SIDETOMOVE": self.seat}[query.side]
+        self._sign = 1.0 if other == self.seat else -1.0
+        self._owned: list[float] = []  # for Black
+        self._spread = 0.0  # points
+
+    def foresee(self) -> None:
+        """Plays the position out, where the game has points."""
+        if not knows(self.game, SCORE):
+            return
+        state = jax.tree.map(lambda x: jnp.asarray(x)[None], self.board.now.position.state)
+        found = _endings(self.game, state)
+        self._owned = np.asarray(found[OWNERSHIP][0][0]).tolist()
+        height, width = self.game.shape
+        self._spread = float(found[SCORE][1][0]) * (height * width) ** 0.5  # it is told in units of a side
+
+    def told(self, thought: Thought, during: bool) -> dict[str, Any]:
+        """The answer in the middle or at the end of a search."""
+        only = self.query.only.get(self.seat)
+        seen = [move for move in thought.moves if move.visits or move.best]
+        seen = [move for move in seen if only is None or move.action in only]
+        visits = sum(move.visits for move in thought.moves)
+        said = {
+            **self._head(during),
+            "moveInfos": [self._move(order, move) for order, move in enumerate(seen)],
+            "rootInfo": self._root(thought.value, visits),
+        }
+        if self.query.policy:
+            said["policy"] = self._policy(thought.moves)
+        return said | self._ownership()
+
+    def ended(self) -> dict[str, Any]:
+        """The answer where the game is over: its result, without a move."""
+        returns, game = self.board.now.returns, self.game
+        said = {**self._head(False), "moveInfos": [], "rootInfo": self._root(float(returns[self.seat]), 0)}
+        if isinstance(game, Go):
+            owner = np.asarray(jax.jit(game.owner)(self.board.now.position.state))
+            self._owned = owner.astype(float).tolist()
+            lead = float(owner.sum()) - game.komi  # Black's
+            said["rootInfo"] |= dict.fromkeys(
+                ("scoreLead", "scoreSelfplay"), self._for_side(lead if not self.seat else -lead)
+            )
+        if self.query.policy:
+            said["policy"] = [-1.0] * game.num_actions
+        return said | self._ownership()
+
+    # -- parts -------------------------------------------------------------------------------------------------
+    def _head(self, during: bool) -> dict[str, Any]:
+        return {"id": self.query.id, "isDuringSearch": during, "turnNumber": self.turn}
+
+    def _for_side(self, number: float) -> float:
+        """A number that is good for the seat to move where it is above 0."""
+        return round(self._sign * number, DIGITS)
+
+    def _numbers(self, value: float, visits: int) -> dict[str, Any]:
+        chance = (value + 1) / 2
+        lead = self._spread * NORMAL.inv_cdf(min(max(chance, 1 - SURE), SURE))
+        doubt = min(1.0, 1.0 / max(visits, 1) ** 0.5)  # of a chance: two standard errors at most
+        points = self._for_side(lead)
+        return {
+            "visits": visits,
+            "winrate": round(chance if self._sign > 0 else 1 - chance, DIGITS),
+            "utility": self._for_side(value),
+            "scoreLead": points,
+            "scoreMean": points,
+            "scoreSelfplay": points,
+            "scoreStdev": round(self._spread, DIGITS),
+            "lcb": round(chance - doubt if self._sign > 0 else 1 - chance + doubt, DIGITS),
+            "utilityLcb": self._for_side(value - 2 * doubt),
+        }
+
+    def _root(self, value: float, visits: int) -> dict[str, Any]:
+        key = np.asarray(self.game.hash(self.board.now.position.state)).tolist()
+        known = "".join(f"{word:08X}" for word in key)
+        return {"currentPlayer": LETTERS[self.seat].upper(), "thisHash": known, **self._numbers(value, visits)}
+
+    def _move(self, order: int, move: Move) -> dict[str, Any]:
+        line = [move_name(self.game, self.game.parse_action(name)) for name in move.variation[: self.query.length + 1]]
+        said = {"move": move_name(self.game, move.action), "order": order, "pv": line}
+        prior = {"prior": round(move.prior or 0.0, DIGITS), "edgeVisits": move.visits, "weight": float(move.visits)}
+        return {**said, **prior, **self._numbers(move.value, move.visits)}
+
+    def _policy(self, moves: list[Move]) -> list[float]:
+        """The prior of every action in their order, a pass of Go last; all alike where the search keeps none."""
+        out = np.where(self.board.now.legal, 1.0 / max(1, int(self.board.now.legal.sum())), -1.0)
+        for move in moves:
+            if move.prior is not None:
+                out[move.action] = move.prior
+        return [round(share, DIGITS) for share in out.tolist()]
+
+    def _ownership(self) -> dict[str, Any]:
+        if not (self.query.ownership and self._owned):
+            return {}
+        turned = self._sign if self.seat == 0 else -self._sign  # from Black to whom numbers are for
+        return {"ownership": [round(turned * value, 4) for value in self._owned]}

@@ -1,0 +1,46 @@
+"""The rules of Go in the words of KataGo, which GUIs use: names, or JSON with a key for each rule."""
+
+import json
+
+from jaxgo.core.errors import UsageError
+
+NAMED_RULES = {  # ko and suicide
+    "tromp-taylor": ("POSITIONAL", True),
+    "chinese": ("SIMPLE", False),
+    "chinese-ogs": ("POSITIONAL", False),
+    "cgos": ("POSITIONAL", False),
+    "aga": ("SITUATIONAL", False),
+    "bga": ("SITUATIONAL", False),
+    "french": ("SITUATIONAL", False),
+    "new-zealand": ("SITUATIONAL", True),
+}
+ONLY = {  # what rules may ask for besides, where there is no choice
+    "scoring": "AREA",
+    "tax": "NONE",
+    "whiteHandicapBonus": "0",
+    "hasButton": False,
+    "friendlyPassOk": False,
+}
+
+
+def read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
+    """Ko and suicide, from a name or from JSON as KataGo takes them."""
+    if text.lower() in NAMED_RULES:
+        return NAMED_RULES[text.lower()]
+    try:
+        told = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        raise UsageError(f"rules are JSON, or one of {', '.join(NAMED_RULES)}; territory is not counted") from None
+    if not isinstance(told, dict):
+        raise UsageError("rules in JSON are an object")
+    for key, value in told.items():
+        if key not in ("ko", "suicide", *ONLY):
+            raise UsageError(f"there is no rule {key[:40]!r}")
+        if key in ONLY and value != ONLY[key]:
+            raise UsageError(f"{key} can only be {ONLY[key]}")
+    ko, suicide = told.get("ko", before[0]), told.get("suicide", before[1])
+    if not isinstance(ko, str) or ko.upper() not in ("SIMPLE", "POSITIONAL", "SITUATIONAL"):
+        raise UsageError("ko is SIMPLE, POSITIONAL or SITUATIONAL")
+    if not isinstance(suicide, bool):
+        raise UsageError("suicide is true or false")
+    return ko.upper(), suicide

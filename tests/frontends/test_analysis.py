@@ -1,0 +1,323 @@
+"""KataGo's JSON analysis protocol: what queries mean, whom numbers are for, and lines of nonsense."""
+
+import json
+import random
+import threading
+
+import pytest
+
+from jaxgo.frontends.analysis import AnalysisEngine, positions
+from jaxgo.frontends.analysis_answer import Answer
+from jaxgo.frontends.analysis_query import READ, UNUSED, FieldError, parse, read
+from jaxgo.frontends.thinking import Thought
+from jaxgo.games import make
+from jaxgo.search.analysis import Move
+
+QUERY = {"id": "q", "moves": [], "rules": "cgos", "komi": 24.5, "boardXSize": 5, "boardYSize": 5}
+WAIT = 120.0  # seconds
+
+
+class Talk:
+    """An engine and what it has said."""
+
+    def __init__(self, name, player):
+        self.said, self.news = [], threading.Condition()
+        self.engine = AnalysisEngine(make(name), name, player, self.hear)
+
+    def hear(self, text):
+        assert text.endswith("\n")
+        assert text.count("\n") == 1
+        with self.news:
+            self.said.append(json.loads(text))
+            self.news.notify_all()
+
+    def ask(self, line, answers=1):
+        """The lines that come after a line, as many as are waited for."""
+        with self.news:
+            self.said.clear()
+        self.engine.take(line if isinstance(line, str) else json.dumps(line))
+        with self.news:
+            assert self.news.wait_for(lambda: len(self.said) >= answers, WAIT), self.said
+            return list(self.said)
+
+    def query(self, **more):
+        (answer,) = self.ask(QUERY | more)
+        return answer
+
+
+@pytest.fixture(scope="module")
+def go():
+    talk = Talk("go5", "uct:24,evaluator=uniform")
+    yield talk
+    talk.engine.close()
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Without a search worth the name, for what hangs on none."""
+    talk = Talk("tictactoe", "random")
+    yield talk
+    talk.engine.close()
+
+
+# -- queries, without a search ---------------------------------------------------------------------------------------
+def test_a_query_is_read_whole():
+    told = {
+        "moves": [["B", "C3"], ["w", "(0,4)"], ["B", "pass"]],
+        "initialStones": [["W", "E5"]],
+        "analyzeTurns": [0, 3],
+        "priorities": [5, -1],
+        "maxVisits": 7,
+        "overrideSettings": {"maxTime": 2, "reportAnalysisWinratesAs": "white"},
+        "reportDuringSearchEvery": 0.5,
+        "includePolicy": True,
+        "avoidMoves": [{"player": "B", "moves": ["A1", "pass"], "untilDepth": 1}],
+    }
+    query = read(QUERY | told | {"rules": {"ko": "SIMPLE", "suicide": True, "scoring": "TERRITORY"}}, make("go9"))
+    assert (query.game.shape, query.game.komi, query.game.ko, query.game.suicide) == ((5, 5), 24.5, "simple", True)
+    assert (query.moves, query.stones, query.first) == (((0, 12), (1, 20), (0, 25)), ((1, 4),), 0)
+    assert (query.turns, query.priorities, query.visits, query.seconds, query.side) == (
+        (0, 3),
+        (5, -1),
+        7,
+        2.0,
+        "WHITE",
+    )
+    assert query.only == {0: frozenset(range(25)) - {20}}
+    assert [field for _, field in query.warnings] == ["rules", "avoidMoves"]
+    wide = read(QUERY | {"boardXSize": 7, "boardYSize": 4}, make("go9")).game
+    assert wide.shape == (4, 7)
+    assert read(QUERY | {"initialStones": [["B", "A1"], ["B", "B2"]]}, make("go9")).first == 1, "a handicap"
+
+
+def test_what_katrain_asks_for_is_understood():
+    """The fields of a query of KaTrain 1.17; territory and per-move ownership are not to be had, and it is told so."""
+    told = {
+        "id": "QUERY:1",
+        "rules": "japanese",
+        "priority": 1,
+        "analyzeTurns": [1],
+        "maxVisits": 500,
+        "komi": 6.5,
+        "boardXSize": 19,
+        "boardYSize": 19,
+        "includeOwnership": True,
+        "includeMovesOwnership": True,
+        "includePolicy": True,
+        "initialStones": [],
+        "initialPlayer": "B",
+        "moves": [["B", "Q16"]],
+        "overrideSettings": {"reportAnalysisWinratesAs": "BLACK", "wideRootNoise": 0.04, "maxTime": 8.0},
+    }
+    query = read(told, make("go19"))
+    assert (query.game.komi, query.visits, query.seconds, query.policy, query.ownership) == (6.5, 500, 8.0, True, True)
+    assert sorted(field for _, field in query.warnings) == ["includeMovesOwnership", "overrideSettings", "rules"]
+
+
+WRONG = [
+    ("moves", None),
+    ("moves", [["B"]]),
+    ("moves", [["X", "C3"]]),
+    ("moves", [["B", "I3"]]),
+    ("moves", [["B", "A9"]]),
+    ("moves", [["B", 3]]),
+    ("moves", [["B", "(5,0)"]]),
+    ("initialStones", [["B", "pass"]]),
+    ("initialPlayer", "green"),
+    ("rules", None),
+    ("rules", {"ko": "NONE"}),
+    ("rules", {"wrong": 1}),
+    ("komi", 7.25),
+    ("komi", "7"),
+    ("komi", True),
+    ("komi", 1e9),
+    ("komi", 10**400),
+    ("boardXSize", 20),
+    ("boardYSize", 0),
+    ("boardXSize", 5.0),
+    ("analyzeTurns", [1]),
+    ("analyzeTurns", [-1]),
+    ("analyzeTurns", 0),
+    ("priorities", [1, 2]),
+    ("maxVisits", 0),
+    ("maxVisits", 2**70),
+    ("includePolicy", 1),
+    ("avoidMoves", [1]),
+    ("avoidMoves", [{"player": "B", "moves": "A1"}]),
+    ("overrideSettings", []),
+    ("overrideSettings", {"reportAnalysisWinratesAs": "ME"}),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), WRONG)
+def test_what_is_wrong_is_named_with_its_field(field, value):
+    with pytest.raises(FieldError) as caught:
+        read(QUERY | {field: value}, make("go5"))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "1e999", '{"id": NaN}', "[" * 60_000, '{"id":"é', "null", '"id"'])
+def test_a_line_that_is_no_object_is_refused(text):
+    with pytest.raises(FieldError):
+        parse(text)
+
+
+# -- answers ---------------------------------------------------------------------------------------------------------
+@pytest.mark.slow
+def test_an_answer_has_what_was_asked_for(go):
+    answer = go.query(moves=[["B", "C3"]], maxVisits=40, includePolicy=True, includeOwnership=True, analysisPVLen=0)
+    assert (answer["id"], answer["turnNumber"], answer["isDuringSearch"]) == ("q", 1, False)
+    infos = answer["moveInfos"]
+    assert [info["order"] for info in infos] == list(range(len(infos)))
+    assert sum(info["visits"] for info in infos) == answer["rootInfo"]["visits"] >= 39
+    assert all(info["pv"] == [info["move"]] for info in infos)
+    assert answer["rootInfo"]["currentPlayer"] == "W"
+    assert len(answer["policy"]) == 26
+    assert answer["policy"][12] == -1
+    assert sum(share for share in answer["policy"] if share >= 0) == pytest.approx(1, abs=1e-4)
+    assert len(answer["ownership"]) == 25
+    assert answer["ownership"][12] > 0, "it is Black's stone"
+
+
+def thought_of(value, *moves):
+    """A thought of somebody who looked at these moves: names, visits and values."""
+    game = make("go5")
+    seen = [
+        Move(game.parse_action(name), name, visits, 0.5, worth, 0.25, False, not i, 0.0, 1, (name, "E1"))
+        for i, (name, visits, worth) in enumerate(moves)
+    ]
+    return Thought(0, 1, seen[0].action, seen[0].name, value, False, seen, (), 20, 0.1, "me", True)
+
+
+@pytest.mark.slow
+def test_numbers_are_for_the_side_that_was_asked_for():
+    def seen(side):
+        told = {
+            "moves": [["B", "C3"]],
+            "includeOwnership": True,
+            "overrideSettings": {"reportAnalysisWinratesAs": side},
+        }
+        query = read(QUERY | told, make("go5"))
+        answer = Answer(query, 1, positions(query)[1])
+        answer.foresee()
+        return answer.told(thought_of(0.5, ("B2", 16, 0.6), ("D4", 4, -0.2)), during=False)
+
+    black, white, mover = (seen(side) for side in ("BLACK", "WHITE", "SIDETOMOVE"))
+    assert white == mover, "White is to move"
+    assert [info["winrate"] for info in white["moveInfos"]] == [0.8, 0.4]
+    assert [info["pv"] for info in white["moveInfos"]] == [["B2", "E1"], ["D4", "E1"]]
+    lines = zip([black["rootInfo"], *black["moveInfos"]], [white["rootInfo"], *white["moveInfos"]], strict=True)
+    for one, other in lines:
+        assert one["winrate"] + other["winrate"] == pytest.approx(1)
+        assert one["scoreLead"] == -other["scoreLead"]
+        assert (other["scoreLead"] > 0) == (other["winrate"] > 0.5)
+        assert other["lcb"] < other["winrate"] < one["lcb"] + other["winrate"] + one["winrate"]
+    assert [-share for share in black["ownership"]] == white["ownership"]
+    assert black["ownership"][12] > 0, "it is Black's stone"
+
+
+@pytest.mark.slow
+def test_each_turn_is_answered_the_urgent_first(go):
+    answers = go.ask(
+        QUERY | {"moves": [["B", "C3"], ["W", "B3"]], "analyzeTurns": [0, 1, 2], "priorities": [0, 1, 2]}, 3
+    )
+    assert sorted(answer["turnNumber"] for answer in answers) == [0, 1, 2]
+    assert [answer["turnNumber"] for answer in answers if answer["turnNumber"] < 2] == [1, 0]
+
+
+@pytest.mark.slow
+def test_games_that_begin_with_stones_and_moves_out_of_turn(go):
+    answer = go.query(initialStones=[["B", "B2"], ["B", "D4"]], moves=[["B", "C3"], ["B", "C4"]])
+    assert answer["rootInfo"]["currentPlayer"] == "W"
+    illegal = go.query(initialStones=[["B", "B2"]], moves=[["W", "B2"]])
+    assert (illegal["field"], illegal["error"][:17]) == ("moves", "Illegal move 0: B")
+    ended = go.query(moves=[["B", "C3"], ["W", "pass"], ["B", "pass"]], includeOwnership=True)
+    assert (ended["moveInfos"], ended["rootInfo"]["winrate"], ended["rootInfo"]["scoreLead"]) == ([], 1.0, 0.5)
+    assert ended["ownership"] == [1.0] * 25
+
+
+@pytest.mark.slow
+def test_only_the_moves_that_are_wanted_are_told(go):
+    allow = [{"player": "B", "moves": ["A1", "A2"], "untilDepth": 1}]
+    warning, answer = go.ask(QUERY | {"allowMoves": allow, "maxVisits": 60}, 2)
+    assert warning["field"] == "allowMoves"
+    assert {info["move"] for info in answer["moveInfos"]} == {"A1", "A2"}
+
+
+def test_actions_are_echoed(plain):
+    (version,) = plain.ask({"id": "v", "action": "query_version", "more": 1})
+    assert version["version"]
+    assert version["more"] == 1
+    assert plain.ask({"id": "m", "action": "query_models"})[0]["models"][0]["name"] == "random"
+    assert plain.ask({"id": "c", "action": "clear_cache"}) == [{"id": "c", "action": "clear_cache"}]
+    assert plain.ask({"id": "t", "action": "terminate"})[0]["field"] == "terminateId"
+    assert plain.ask({"id": "t", "action": "dance"})[0]["field"] == "action"
+
+
+def test_other_games_have_their_own_moves(plain):
+    told = {"id": "a", "moves": [["B", "b2"], ["W", "a1"]], "rules": "", "analyzeTurns": [1, 2]}
+    answers = plain.ask(told, 2)
+    assert [(one["turnNumber"], one["rootInfo"]["currentPlayer"]) for one in answers] == [(1, "W"), (2, "B")]
+    assert plain.ask(told | {"boardXSize": 4})[0]["field"] == "boardXSize"
+    assert (
+        "turn of b" in plain.ask(told | {"moves": [["W", "b2"]], "analyzeTurns": [0], "initialPlayer": "W"})[0]["error"]
+    )
+    over = told | {
+        "moves": [["BW"[i % 2], name] for i, name in enumerate(["a1", "a2", "b1", "b2", "c1"])],
+        "analyzeTurns": [5],
+    }
+    (answer,) = plain.ask(over | {"includePolicy": True})
+    assert (answer["moveInfos"], answer["rootInfo"]["winrate"], answer["policy"]) == ([], 1.0, [-1.0] * 9)
+
+
+@pytest.mark.slow
+def test_a_long_search_reports_and_is_ended(go):
+    every = {"maxVisits": 10_000_000, "reportDuringSearchEvery": 0.01, "analyzeTurns": [0, 0]}
+    first = go.ask(QUERY | every)
+    assert first[0]["isDuringSearch"] is True
+    answers = go.ask({"id": "x", "action": "terminate", "terminateId": "q", "turnNumbers": [0]}, 3)
+    with go.news:
+        assert go.news.wait_for(lambda: sum(one.get("isDuringSearch") is False for one in go.said) == 2, WAIT)
+        ends = [one for one in go.said if one.get("isDuringSearch") is False]
+    assert {"id": "q", "isDuringSearch": False, "noResults": True, "turnNumber": 0} in ends
+    assert {"id": "x", "action": "terminate", "terminateId": "q", "turnNumbers": [0]} in answers
+    assert go.query(maxVisits=5)["rootInfo"]["visits"] >= 4, "the engine goes on"
+
+
+# -- nonsense --------------------------------------------------------------------------------------------------------
+def nonsense(draw):
+    values = [None, True, 0, 1, -1, 5, 7, 2**70, 0.5, -1e300, "", "B", "b2", "chinese", "x" * 300, "\x00", "é", [], {}]
+    values += [[0], [["B", "b2"]], [["B", "b2"], ["W", "b2"]], [[]], {"ko": "SIMPLE"}, {"maxTime": 0.01}, [{}]]
+    told = {"id": "q", "moves": [], "maxVisits": 1} if draw.random() < 0.8 else {}
+    for field in draw.sample([*READ, *UNUSED, "action", "terminateId", "turnNumbers", "other"], draw.randint(0, 3)):
+        told[field] = draw.choice(values)
+    text = json.dumps(told)
+    if draw.random() < 0.15:
+        at = draw.randrange(len(text))
+        text = text[:at] + chr(draw.randint(1, 255)) + text[at + 1 :]
+    return text
+
+
+def fuzz(talk, count, seed):
+    draw = random.Random(seed)
+    for number in range(count):
+        talk.engine.take(nonsense(draw))
+        if number % 100 == 99:
+            with talk.news:
+                assert not [one for one in talk.said if "internal" in one.get("error", "")]
+            talk.ask({"id": "z", "action": "terminate_all"})
+    talk.engine.take(json.dumps({"id": "after", "moves": [["B", "b2"]], "maxVisits": 3}))
+    with talk.news:
+        assert talk.news.wait_for(lambda: any(one["id"] == "after" for one in talk.said if "id" in one), WAIT)
+
+
+def test_lines_of_nonsense_do_no_harm(plain):
+    fuzz(plain, 200, 1)
+
+
+@pytest.mark.slow
+def test_ten_thousand_lines_of_nonsense_do_no_harm_and_take_no_memory(plain, resident):
+    fuzz(plain, 1000, 2)
+    before = resident()
+    fuzz(plain, 9000, 3)
+    assert resident() - before < 50_000_000
