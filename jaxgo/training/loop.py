@@ -25,10 +25,11 @@ from jaxgo.system.aside import Aside
 from jaxgo.system.rundir import RunDir
 from jaxgo.training import inherit
 from jaxgo.training.config import TrainConfig
+from jaxgo.training.due import Due, Word
 from jaxgo.training.gate import Gate
 from jaxgo.training.judge import Judge, rated_search
 from jaxgo.training.learner import LearnerState
-from jaxgo.training.trainer import Best, Trainer, TrainState, Word
+from jaxgo.training.trainer import Best, Trainer, TrainState
 from jaxgo.training.watchdog import Collapse, Stall
 
 T = TypeVar("T")
@@ -119,15 +120,11 @@ class Loop:
         self._like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), state)
         found = run.restore(self._like)
         self._take_up(inherit.begin(trainer, state, run) if found is None else found[1])
-        self._earlier = float(self.state.seconds)
+        self._due = Due(self.config, stop, float(self.state.seconds))
         self._collapse, self._fell = Collapse(self.config.watch), ""
         self._sound = ""  # the last loss, in words
-        self._began: float | None = None  # the clock starts when everything is compiled
         self._done = time.monotonic()  # when the device had done what we last heard of
-        self._saved = self._judged = self._earlier
-        self._word = Word(seconds=self._earlier)  # what was heard last, where there are several hosts
-        self._judgements = self._saves = 0  # of this sitting
-        watch(Report("start", self.iteration, self._earlier, {}))
+        watch(Report("start", self.iteration, self.seconds, {}))
 
     def _take_up(self, state: TrainState) -> None:
         """Goes on from this state."""
@@ -141,33 +138,23 @@ class Loop:
 
     @property
     def seconds(self) -> float:
-        """Of this run so far, from the end of the first iteration of each sitting, when both programs are compiled.
-
-        What comes in between counts: tests, judgements, checkpoints. What comes after its last save does not stay.
-        """
-        return self._word.seconds if devices.several_hosts() else self._clock()
-
-    def _clock(self) -> float:
-        return self._earlier + (time.monotonic() - self._began if self._began is not None else 0.0)
+        """Of this run so far, from the end of the first iteration of each sitting, when both programs are compiled."""
+        return self._due.seconds
 
     @property
     def finished(self) -> bool:
         """Whether the budget is spent."""
         budget = self.config.budget
-        spent = bool(budget.iterations) and self.iteration >= budget.iterations
-        return spent or bool(self._word.over if devices.several_hosts() else self._over())
-
-    def _over(self) -> bool:
-        return bool(self.config.budget.seconds) and self._clock() >= self.config.budget.seconds
+        return (bool(budget.iterations) and self.iteration >= budget.iterations) or self._due.over
 
     @property
     def stopped(self) -> bool:
         """Whether it was asked to stop; on several hosts, once all have heard that one of them was."""
-        return bool(self._word.stop) if devices.several_hosts() else self._stop()
+        return self._due.stop
 
     def _asked(self) -> bool:
         """Whether what this host does alone shall end: some host was asked to stop."""
-        return self._stop() or (devices.several_hosts() and self.run.asked_to_stop())
+        return self._stop() or (self._due.together and self.run.asked_to_stop())
 
     def _between(self) -> bool:
         """What a match asks between two of its looks, so it is alive."""
@@ -182,7 +169,7 @@ class Loop:
         """
         if not devices.is_first_host():
             return None
-        return Aside(work).wait(self._asked, math.inf if devices.several_hosts() else PATIENCE)
+        return Aside(work).wait(self._asked, math.inf if self._due.together else PATIENCE)
 
     def _meet(self, where: str) -> None:
         """Waits for the other hosts, and lets them know of a stop, as they may be at work for long."""
@@ -192,20 +179,8 @@ class Loop:
                 self.run.ask_to_stop()
             return False
 
-        if devices.several_hosts():
+        if self._due.together:
             Aside(lambda: self.run.meet(where)).wait(pass_on, math.inf)
-
-    def _say(self) -> Word:
-        """What this host tells the others. Nobody reads his own clock: what is due is what the first host says."""
-        due = self._clock()
-        judge, save = self.config.judge.every, self.config.save_every
-        return Word(
-            stop=self._stop(),
-            over=self._over(),
-            seconds=due,
-            judgements=self._judgements + bool(judge and due - self._judged >= judge),
-            saves=self._saves + bool(save and due - self._saved >= save),
-        )
 
     def advance(self) -> None:
         """One iteration; where its numbers are broken the run goes back to its last good checkpoint, once."""
@@ -245,15 +220,15 @@ class Loop:
         self.state, learnt = self.trainer.learn(self.state)
         self.iteration += 1
         word = None
-        if devices.several_hosts():
-            tally, word = self.trainer.share(tally, self._say())
+        if self._due.together:
+            tally, word = self.trainer.share(tally, self._due.say())
         self._underway.append(_Underway(self.iteration, tally, learnt, word, began, played, time.monotonic()))
-        if len(self._underway) > 1 or self._began is None or self.trainer.waits:
+        if len(self._underway) > 1 or not self._due.started or self.trainer.waits:
             self._hear()
-        due = self._word if devices.several_hosts() else self._say()
-        if due.judgements > self._judgements:
+        judgement, save = self._due.judgement, self._due.save
+        if judgement:
             self.judge()
-        if due.saves > self._saves:
+        if save:
             self.save()
 
     def end(self, judge: bool = True) -> None:
@@ -278,8 +253,7 @@ class Loop:
         )
         self.run.save(self.iteration, self.state)
         self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
-        self._saved = self._clock()
-        self._saves += 1
+        self._due.saved()
 
     def judge(self, final: bool = False) -> None:
         """Measures the player of now."""
@@ -289,8 +263,7 @@ class Loop:
         # the first host plays, on its own devices, and the others wait for it
         found = self._alone(lambda: self._judge(self.iteration, self.state.learner.average, final))
         self._meet(f"judgement {self.iteration}")
-        self._judged = self._clock()
-        self._judgements += 1
+        self._due.judged()
         if found:
             self._watch(Report("judge", self.iteration, self.seconds, found))
 
@@ -326,14 +299,14 @@ class Loop:
         one = self._underway.pop(0)
         tally = {name: float(np.sum(value)) for name, value in jax.device_get(one.tally)._asdict().items()}
         if one.word is not None:
-            self._word = Word(*map(float, jax.device_get(one.word)))
+            self._due.hear(Word(*map(float, jax.device_get(one.word))))
         played = time.monotonic()
         learnt = {name: float(value) for name, value in jax.device_get(one.learnt).items()}
         began, done = self._done, time.monotonic()
         if self.trainer.waits:
             began, played, done = one.began, one.played, one.done
-        if self._began is None:
-            self._began = done
+        if not self._due.started:
+            self._due.start(done)
         self._check(tally, learnt)
         if learnt["step"] and math.isfinite(learnt["loss"]):
             self._sound = f"; the last loss was {learnt['loss']:.4g}, its gradient {learnt['gradient']:.3g}"

@@ -28,6 +28,7 @@ from jaxgo.system import devices
 from jaxgo.training import learner as learners
 from jaxgo.training import replay, targets
 from jaxgo.training.config import TrainConfig
+from jaxgo.training.due import Word
 from jaxgo.training.learner import Batch, Learner, LearnerState
 from jaxgo.training.replay import ALL, EACH, LATER, Batches, NewSamples, Replay, ReplayState
 from jaxgo.training.targets import Sample, Window
@@ -42,16 +43,6 @@ class Best(NamedTuple):
     params: Any
     step: Int32[Array, ""]  # the iteration that these weights are of
     tested: Int32[Array, ""]  # the iteration of the last test
-
-
-class Word(NamedTuple):
-    """What hosts tell each other with every iteration: anybody whether to stop, and the first one all the rest."""
-
-    stop: Any = 0.0  # 1: some host was asked to
-    over: Any = 0.0  # 1: the budget is spent
-    seconds: Any = 0.0  # of training so far
-    judgements: Any = 0.0  # that were due since the start of the sitting
-    saves: Any = 0.0
 
 
 class TrainState(NamedTuple):

@@ -1,0 +1,74 @@
+"""What is due in a run by a clock of our own, on one host and on several."""
+
+import pytest
+
+from jaxgo.system import devices
+from jaxgo.training import due
+from jaxgo.training.config import Budget, JudgeConfig, TrainConfig
+from jaxgo.training.due import Due, Word
+
+CONFIG = TrainConfig(game="tictactoe", budget=Budget(seconds=100.0), judge=JudgeConfig(every=10.0), save_every=25.0)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(due.time, "monotonic", lambda: now[0])
+    return now
+
+
+def told(some: Due) -> tuple[float, bool, bool, bool, bool]:
+    return some.seconds, some.judgement, some.save, some.over, some.stop
+
+
+def test_one_host_goes_by_its_own_clock(clock):
+    asked = [False]
+    some = Due(CONFIG, lambda: asked[0], 50.0)
+    clock[0] += 500  # it compiles
+    assert not some.started
+    assert told(some) == (50.0, False, False, False, False)
+    some.start(clock[0] - 1)
+    assert some.started
+    assert told(some) == (51.0, False, False, False, False)
+    clock[0] += 9
+    assert told(some) == (60.0, True, False, False, False)
+    clock[0] += 3
+    some.judged()
+    assert told(some) == (63.0, False, False, False, False)
+    clock[0] += 12
+    assert told(some) == (75.0, True, True, False, False)
+    some.saved()
+    assert told(some) == (75.0, True, False, False, False)
+    clock[0] += 24.9
+    assert told(some)[2:4] == (False, False)
+    clock[0] += 0.1
+    asked[0] = True
+    assert told(some)[2:] == (True, True, True)
+
+
+def test_nothing_is_due_that_nobody_wants(clock):
+    never = TrainConfig(game="tictactoe", budget=Budget(seconds=0.0), judge=JudgeConfig(every=0.0), save_every=0.0)
+    some = Due(never, lambda: False, 0.0)
+    some.start(clock[0])
+    clock[0] += 10**6
+    assert told(some) == (1e6, False, False, False, False)
+
+
+def test_several_hosts_go_by_what_they_heard(clock, monkeypatch):
+    """Two hosts with clocks that differ: what is due is due on both with the same word."""
+    monkeypatch.setattr(devices, "several_hosts", lambda: True)
+    first, second = (Due(CONFIG, lambda: False, 50.0) for _ in range(2))
+    first.start(clock[0])
+    second.start(clock[0] + 7)
+    clock[0] += 12
+    assert first.say() == Word(False, False, 62.0, 1, 0)
+    assert second.say() == Word(False, False, 55.0, 0, 0)
+    assert told(first) == told(second) == (50.0, False, False, False, False), "nobody has heard anything"
+    word = Word(*map(float, first.say()))
+    for host in (first, second):
+        host.hear(word)
+        assert told(host) == (62.0, True, False, False, False)
+        host.judged()
+        assert told(host) == (62.0, False, False, False, False), "the same word is not heard twice"
+        host.hear(Word(stop=1.0, over=1.0, seconds=70.0, judgements=1.0, saves=1.0))
+        assert told(host) == (70.0, False, True, True, True)
