@@ -166,7 +166,7 @@ class Selfplay:
     def _nothing(self, params: Params, position: Position) -> EvalCache | None:
         """A cache before the first search, if the evaluator is worth one."""
         # elsewhere a part of a batch takes as long as the whole
-        if self.model.platform != "cpu" or not self.model.evaluator.lasting(params):
+        if self.model.platform != "cpu" or not self.model.evaluator.worth_caching(params):
             return None
         tree = jax.eval_shape(lambda: self.search.begin(self.model, params, jax.random.key(0), position).tree)
         if tree is None:

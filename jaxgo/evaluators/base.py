@@ -45,13 +45,13 @@ class Evaluator(abc.ABC):
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         """Judges a batch. The key is consumed."""
 
-    def some(
+    def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
         """Hook: judges a batch of which only the `wanted` positions matter, where that is cheaper than all of it."""
         return self(game, params, key, states)
 
-    def lasting(self, params: Params) -> bool:
+    def worth_caching(self, params: Params) -> bool:
         """Hook: whether its judgements are worth remembering, because the same position always gets the same one, and
         each position less to judge saves time."""
         return False

@@ -38,14 +38,14 @@ class Cached(Evaluator):
         return Cached(self.judge.on(platform))
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
-        return self.some(game, params, key, states, jnp.ones(len(jax.tree.leaves(states)[0]), bool))
+        return self.evaluate_wanted(game, params, key, states, jnp.ones(len(jax.tree.leaves(states)[0]), bool))
 
-    def some(
+    def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
         inner, cache = params
         place, found = recall(game, cache, states)
-        said = self.judge.some(game, inner, key, states, wanted & ~found)
+        said = self.judge.evaluate_wanted(game, inner, key, states, wanted & ~found)
         old = jax.tree.map(lambda x: x[place], cache.said)
         return Evaluation(jnp.where(found[:, None], old.logits, said.logits), jnp.where(found, old.value, said.value))
 

@@ -43,12 +43,12 @@ class Mix(Evaluator):
             game, states, self.first(game, params[0], one, states), self.second(game, params[1], two, states)
         )
 
-    def some(
+    def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
         one, two = keys.split(key)
-        a = self.first.some(game, params[0], one, states, wanted)
-        return self._mixed(game, states, a, self.second.some(game, params[1], two, states, wanted))
+        a = self.first.evaluate_wanted(game, params[0], one, states, wanted)
+        return self._mixed(game, states, a, self.second.evaluate_wanted(game, params[1], two, states, wanted))
 
     def _mixed(self, game: Game[Any], states: States, a: Evaluation, b: Evaluation) -> Evaluation:
         # among legal moves: shares given to illegal ones would shift the weight between the two

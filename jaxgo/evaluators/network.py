@@ -53,11 +53,11 @@ class Network(Evaluator):
         logits, value = self.module.apply(params, planes)
         return Evaluation(logits.astype(jnp.float32), value.astype(jnp.float32))
 
-    def lasting(self, params: Params) -> bool:
+    def worth_caching(self, params: Params) -> bool:
         """If it convolves: dense layers are so cheap that a look into a memory hardly costs less."""
         return any(leaf.ndim > 2 for leaf in jax.tree.leaves(params))
 
-    def some(
+    def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
         lanes = wanted.shape[0]

@@ -124,7 +124,7 @@ class Model:
         if wanted is None:
             logits, value = self.evaluator.on(self.platform)(self.game, params, key, states)
         else:
-            logits, value = self.evaluator.on(self.platform).some(self.game, params, key, states, wanted)
+            logits, value = self.evaluator.on(self.platform).evaluate_wanted(self.game, params, key, states, wanted)
         return Evaluation(masked(logits.astype(jnp.float32), legal), value.astype(jnp.float32))
 
     def root(self, params: Params, key: Array, position: Position) -> Leaves:

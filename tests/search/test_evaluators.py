@@ -274,7 +274,7 @@ def test_a_network_judges_some_as_it_judges_all():
         Model(game, network).start(jax.random.key(1), lanes), jnp.arange(lanes, dtype=jnp.int32) % 9
     )
     logits, value = judge(game, network)(params, jax.random.key(2), moved.state)
-    some = jax.jit(lambda wanted: network.some(game, params, jax.random.key(2), moved.state, wanted))
+    some = jax.jit(lambda wanted: network.evaluate_wanted(game, params, jax.random.key(2), moved.state, wanted))
     order = np.random.default_rng(0).permutation(lanes)
     for count in (0, 78, 79, 156, 157, lanes):  # 78 positions of so small a board are a chunk
         wanted = order < count
@@ -294,11 +294,11 @@ def test_settings_that_make_no_sense_are_refused():
 
 @pytest.mark.parametrize("name", sorted(EVALUATORS.keys() - {"solved"}))  # which needs a file: tests/solvers
 def test_every_registered_evaluator_judges_a_batch(name):
-    game = make("connect4")
+    game = make("dodgem3" if name == "race" else "connect4")  # which knows distances
     logits, value = judge(game, EVALUATORS[name])(
         EVALUATORS[name].init(game, jax.random.key(0)), jax.random.key(1), starts(game, 8)
     )
-    assert logits.shape == (8, 7)
+    assert logits.shape == (8, game.num_actions)
     assert value.shape == (8,)
     assert logits.dtype == value.dtype == jnp.float32
     assert np.isfinite(np.asarray(logits)).all()

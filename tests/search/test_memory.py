@@ -31,13 +31,13 @@ class Asked(Hashed):
 
     last: bool = True
 
-    def lasting(self, params: Any) -> bool:
+    def worth_caching(self, params: Any) -> bool:
         return self.last
 
     def __call__(self, game: Any, params: Any, key: Any, states: Any) -> Evaluation:
-        return self.some(game, params, key, states, jnp.ones(states.ply.shape, bool))
+        return self.evaluate_wanted(game, params, key, states, jnp.ones(states.ply.shape, bool))
 
-    def some(self, game: Any, params: Any, key: Any, states: Any, wanted: Any) -> Evaluation:
+    def evaluate_wanted(self, game: Any, params: Any, key: Any, states: Any, wanted: Any) -> Evaluation:
         jax.debug.callback(lambda count: ASKED.append(int(count)), wanted.sum())
         logits, value = super().__call__(game, params, key, states)
         return Evaluation(jnp.where(wanted[:, None], logits, jnp.nan), jnp.where(wanted, value, jnp.nan))
@@ -80,7 +80,9 @@ def test_what_was_said_is_said_again(searched):
     wanted = np.asarray(memory.known).reshape(-1) & ~np.asarray(jax.vmap(model.game.over)(nodes))
     ASKED.clear()
     key = jax.random.key(3)
-    again = compiled(lambda w: Cached(Asked()).some(model.game, ((), memory), key, nodes, w))(jnp.asarray(wanted))
+    again = compiled(lambda w: Cached(Asked()).evaluate_wanted(model.game, ((), memory), key, nodes, w))(
+        jnp.asarray(wanted)
+    )
     fresh = compiled(lambda: model.evaluate((), key, nodes, jax.vmap(model.game.legal)(nodes)))()
     np.testing.assert_array_equal(np.asarray(again.logits)[wanted], np.asarray(fresh.logits)[wanted])
     np.testing.assert_array_equal(np.asarray(again.value)[wanted], np.asarray(fresh.value)[wanted])
