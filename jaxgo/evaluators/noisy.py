@@ -56,11 +56,11 @@ class Noisy(Evaluator):
         one, two = keys.split(key)
         return self._disturbed(game, states, two, self.judge(game, params, one, states))
 
-    def some(
+    def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
         one, two = keys.split(key)
-        return self._disturbed(game, states, two, self.judge.some(game, params, one, states, wanted))
+        return self._disturbed(game, states, two, self.judge.evaluate_wanted(game, params, one, states, wanted))
 
     def _disturbed(self, game: Game[Any], states: States, key: Array, found: Evaluation) -> Evaluation:
         # lanes of one game lie side by side, and draw from the key of their game
