@@ -1,8 +1,8 @@
 """Games over the protocols, under a referee in a process of its own: what the engine side promises, counted.
 
 `uv run benchmarks/protocols.py gtp --games 20`: GNU Go plays `jaxgo gtp`; counts protocol errors (forfeits) and games
-whose two final scores differ. `uv run benchmarks/protocols.py gomocup --games 20 --move 0.1`: `jaxgo gomocup` plays
-itself; counts illegal moves, crashes and moves whose answer came late by the referee's clock.
+whose two final scores differ. `uv run benchmarks/protocols.py gomocup --games 100 --move 0.1 1 5 --minutes 5`: `jaxgo
+gomocup` plays itself; counts what is illegal, refused, not answered, and late by the referee's clock.
 """
 
 import json
@@ -28,7 +28,7 @@ from jaxgo.games import make
 
 GNUGO = "gnugo --mode gtp --level {level} --chinese-rules --positional-superko --capture-all-dead"
 START = 300.0  # seconds to compile
-PATIENCE = 10.0  # times a move's limit after which an engine hangs
+PATIENCE, LEAST_PATIENCE = 10.0, 5.0  # times a move's limit, and seconds, after which an engine hangs
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Gtp:
     level: int = 1
     at_once: int = 1
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Iterator[dict[str, Any]]:
         if shutil.which("gnugo") is None and shutil.which("gnugo", path="/usr/games") is None:
             raise SystemExit("there is no GNU Go here; on Debian and Ubuntu: apt-get install gnugo")
         game = make(self.board, move_limit=800)
@@ -63,7 +63,7 @@ class Gtp:
                 counts["jaxgo won"] += played.result == (0.0 if side == 0 else 1.0)
                 told = [game.action_name(action) for action in played.moves[-4:]]
                 print(played.verdicts, played.forfeit or "", f"{len(played.moves)} moves, last {told}", file=sys.stderr)
-        return counts
+        yield counts
 
 
 def score(verdict: str) -> tuple[str, float]:
@@ -74,36 +74,53 @@ def score(verdict: str) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class Gomocup:
-    """`jaxgo gomocup` against itself, each move timed from outside."""
+    """`jaxgo gomocup` against itself, each move timed from outside; a line for each time of a move."""
 
     games: int = 20
-    move: float = 0.1
+    move: tuple[float, ...] = (0.1,)
+    """Seconds of a move."""
+    minutes: float = 60.0
+    """No game begins later than so long after the first, for each time of a move."""
     agent: str = "puct:5000"
     size: int = 15
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Iterator[dict[str, Any]]:
+        for seconds in self.move:
+            yield {"move": seconds} | self._match(seconds)
+
+    def _match(self, seconds: float) -> dict[str, Any]:
         game = make("gomoku", size=self.size)
-        limits = Limits(move=self.move, start=START, grace=PATIENCE * self.move)
+        limits = Limits(move=seconds, start=START, grace=max(LEAST_PATIENCE, PATIENCE * seconds))
         ours = read_engine(f"gomocup:{shlex.quote(sys.executable)} -m jaxgo gomocup --agent {self.agent}", game)
-        counts, times, draw = {"games": 0, "moves": 0, "illegal": 0, "late": 0, "crashes": 0}, [0.0], random.Random(0)
+        counts = {"games": 0, "moves": 0, "late": 0, "illegal": 0, "refused": 0, "unanswered": 0, "crashes": 0}
+        times, draw = [0.0], random.Random(0)
         engines = [open_engine(ours, game, limits) for _ in range(2)]
-        for number in range(self.games):
-            try:
-                for took in play_game(game, engines if number % 2 == 0 else engines[::-1], draw):
-                    times.append(took)
-                    counts["moves"] += 1
-                    counts["late"] += took > self.move
-            except Fault as fault:
-                print(f"game {number}: {fault}", file=sys.stderr)
-                counts["illegal" if "illegal" in str(fault) else "crashes"] += 1
-                for engine in engines:
-                    engine.kill()
-                engines = [open_engine(ours, game, limits) for _ in range(2)]
-            counts["games"] += 1
-        for engine in engines:
-            engine.close()
+        until = time.monotonic() + 60 * self.minutes
+        try:
+            while counts["games"] < self.games and time.monotonic() < until:
+                try:
+                    for took in play_game(game, engines[:: -1 if counts["games"] % 2 else 1], draw):
+                        times.append(took)
+                        counts["moves"] += 1
+                        counts["late"] += took > seconds
+                except Fault as fault:
+                    print(f"game {counts['games']} after {len(times)} moves: {fault}", file=sys.stderr)
+                    counts[kind_of(fault)] += 1
+                    for engine in engines:
+                        engine.kill()
+                    engines = [open_engine(ours, game, limits) for _ in range(2)]
+                counts["games"] += 1
+        finally:
+            for engine in engines:
+                engine.close()
         slowest = {"median ms": 1000 * float(np.median(times)), "slowest ms": 1000 * max(times)}
         return counts | {name: round(value, 1) for name, value in slowest.items()}
+
+
+def kind_of(fault: Fault) -> str:
+    """Under which word a fault is counted."""
+    words = {"illegal": "illegal", "refuses": "refused", "no answer": "unanswered"}
+    return next((kind for word, kind in words.items() if word in str(fault)), "crashes")
 
 
 def play_game(game: Any, seats: list[Engine], draw: random.Random) -> Iterator[float]:
@@ -128,7 +145,8 @@ def play_game(game: Any, seats: list[Engine], draw: random.Random) -> Iterator[f
 
 def main() -> None:
     chosen: Gtp | Gomocup = tyro.extras.subcommand_cli_from_dict({"gtp": Gtp, "gomocup": Gomocup})
-    print(json.dumps({"protocol": type(chosen).__name__.lower(), **vars(chosen)} | chosen.run()))
+    for answer in chosen.run():
+        print(json.dumps({"protocol": type(chosen).__name__.lower(), **vars(chosen)} | answer), flush=True)
 
 
 if __name__ == "__main__":

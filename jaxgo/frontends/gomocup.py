@@ -18,6 +18,7 @@ from jaxgo.arena.engines.protocols import RULES
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
+from jaxgo.frontends.clock import freeze_garbage
 from jaxgo.frontends.gomocup_clock import MatchClock
 from jaxgo.frontends.gomocup_opening import Opener, answer_swap2
 from jaxgo.frontends.lines import LONGEST
@@ -48,6 +49,7 @@ class Gomocup(Opener):
         self._coming: _Preparation | None = None
         self._list: tuple[str, list[str]] | None = None
         self._arrived = 0.0  # when the line came
+        self._planned = 0.0  # seconds from then
 
     # -- lines -------------------------------------------------------------------------------------------------
     def run(self, lines: Iterable[str]) -> None:
@@ -134,6 +136,7 @@ class Gomocup(Opener):
             if self.session is not None:
                 self.session.close(timeout=0.0)
             self.session, self._coming = fresh, None
+            freeze_garbage()
         self.game = game
         self.clock.new_game()
 
@@ -229,7 +232,7 @@ class Gomocup(Opener):
     # -- moves -------------------------------------------------------------------------------------------------
     def think(self, share: float = 1.0, detail: bool = False) -> Thought:
         """A thought within the time of a move, or a share of it."""
-        seconds = share * self.clock.budget(len(self.table.board.actions), self.game.points)
+        seconds = self._planned = share * self.clock.budget(len(self.table.board.actions), self.game.points)
         self.settle(max(0.0, seconds - (time.monotonic() - self._arrived)) / 2 if self._coming else 0.0)
         left = seconds - (time.monotonic() - self._arrived)
         table = self.table
@@ -245,7 +248,7 @@ class Gomocup(Opener):
         action = self.think().action
         self.table.play(action)
         self.say(self.name_of(action))
-        self.clock.spend(time.monotonic() - self._arrived)
+        self.clock.spend(time.monotonic() - self._arrived, self._planned)
 
 
 class _Preparation:

@@ -9,7 +9,7 @@ from typing import Any
 from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
-from jaxgo.frontends.clock import Clock
+from jaxgo.frontends.clock import Clock, freeze_garbage
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking
 from jaxgo.games.go.rules import Go
@@ -36,6 +36,7 @@ class GtpEngine:
         self._write, self._writing = write, threading.Lock()
         self._input: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._ahead: list[str | None] = []  # lines that were looked at already
+        self._warmed: Game[Any] | None = None
         self.warm_up()
 
     @property
@@ -71,6 +72,9 @@ class GtpEngine:
     def warm_up(self) -> None:
         """Compiles the player for the game as it is now, before a clock runs."""
         self.session.warm_up().result()
+        if self._warmed != self.game:
+            self._warmed = self.game
+            freeze_garbage()
 
     def change(self, game: Game[Any], *, keep: bool) -> None:
         """Goes over to another game, with the moves so far or without; a UsageError leaves everything as it was."""

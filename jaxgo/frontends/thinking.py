@@ -5,6 +5,7 @@ A `Mind` is used by one thread, that of the session; everything else here is a v
 
 import contextlib
 import dataclasses
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +30,7 @@ MOST_NODES = 2**16
 MOST_BYTES = 2**31
 SHOW_EVERY = 0.1  # seconds between snapshots, or more where they are dear
 SHORT = 0.3  # seconds of a thought that is over before a large tree is cut to what is left of it
+CHUNKS = 5  # of a thought with a clock, at least: so that one on a machine that gets busy ends little late
 SHARE = 5  # a snapshot may take one part in so many of the time
 
 
@@ -107,6 +109,8 @@ class Mind:
         """Searches a live position until the limit, or until it is stopped."""
         short = limit is not None and limit.seconds is not None and limit.seconds < SHORT
         self._take_up(board, keep=not short)
+        few = ((limit and limit.seconds) or math.inf) / CHUNKS
+        self._thinker.chunk_seconds = min(CHUNK_SECONDS, few)
         due, began = 0.0, time.monotonic()
         snapshot: Snapshot | None = None
         search: Any = self._thinker.watch(limit)

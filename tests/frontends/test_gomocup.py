@@ -1,5 +1,6 @@
 """Gomocup's protocol: transcripts, refusals that change nothing, the clock, rules, and lines of nonsense."""
 
+import gc
 import random
 import re
 
@@ -178,11 +179,32 @@ def test_the_clock_of_a_match():
     for ply in range(0, 225, 2):
         budget = clock.budget(ply, 225)
         assert budget < left / 5
-        clock.spend(budget)
+        clock.spend(budget, budget)
         left -= budget
     assert left > 0
     clock.told("time_left", 0.0)
     assert clock.budget(0, 225) == 0.0
+
+
+def test_a_busy_machine_is_given_more_room():
+    clock = MatchClock(turn=0.1)
+    usual = clock.budget(0, 225)
+    clock.spend(usual + 0.02, usual)
+    assert clock.budget(0, 225) == usual, "so much is kept back anyway"
+    clock.spend(usual + 0.06, usual)
+    assert clock.budget(0, 225) == pytest.approx(0.1 - 0.02 - 0.06)
+    clock.spend(usual + 5.0, usual)
+    assert clock.budget(0, 225) == pytest.approx(0.01), "it thinks a little however late it is"
+    for _ in range(8):
+        clock.spend(usual, usual)
+    assert clock.budget(0, 225) == usual
+
+
+def test_garbage_is_looked_at_before_a_game_and_not_in_it():
+    gc.unfreeze()
+    assert Talk("random").ask("START 7") == "OK"
+    assert gc.get_freeze_count() > 10_000, "all that was compiled"
+    gc.unfreeze()
 
 
 def test_a_move_at_once_is_legal():
