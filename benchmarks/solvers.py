@@ -1,7 +1,7 @@
 """How fast do the solvers look at positions, beside plain Python; and do they agree with a solver of others?
 
 uv run benchmarks/solvers.py                         # everything
-uv run benchmarks/solvers.py --only connect4      # against bitbully: uv pip install bitbully
+uv run --extra benchmark benchmarks/solvers.py --only connect4      # against bitbully
 """
 
 import statistics
@@ -208,7 +208,7 @@ def ask_connect4(options: Solvers) -> None:
     try:
         from bitbully import BitBully, Board
     except ImportError:
-        raise UsageError("bitbully is missing; run: uv pip install bitbully") from None
+        raise UsageError("bitbully is missing; run: uv sync --extra benchmark") from None
     game, rng = make("connect4"), np.random.default_rng(options.seed)
     step, over = jax.jit(game.step), jax.jit(game.over)
     lines, states = [], []

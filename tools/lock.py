@@ -27,6 +27,8 @@ LOCKS = {
         "--extra",
         "export",
         "--extra",
+        "tune",
+        "--extra",
         "benchmark",
     ],
     "requirements-cuda.lock": ["--extra", "cuda"],
@@ -70,7 +72,9 @@ def faults() -> list[str]:
     out += [f"{pin} is in only one of pyproject.toml and the lock files" for pin in sorted(locked ^ constraints)]
     table, extras = project["project"], project["project"]["optional-dependencies"]
     direct = [*table["dependencies"], *project["dependency-groups"]["dev"]]
-    direct += [need for extra in ("plot", "png", "web", "export", "benchmark", "cuda") for need in extras[extra]]
+    direct += [
+        need for extra in ("plot", "png", "web", "export", "tune", "benchmark", "cuda") for need in extras[extra]
+    ]
     names = {re.split(r"[=\[]", pin)[0] for pin in locked}
     wanted = {re.split(r"[<>=;\[ ]", need)[0].lower() for need in direct if isinstance(need, str)}
     return out + [f"{name} is not locked" for name in sorted(wanted - names)]

@@ -16,6 +16,7 @@ from jaxgo.core.errors import UsageError, unknown_name
 COMMANDS = {  # the file, and what it is for
     "train": ("train_job", "learn a game by self-play, and end in a table of ratings"),
     "eval": ("eval", "let players meet and rate them, with error bars; also `eval sprt` and `eval ratings`"),
+    "tune": ("tune", "find better numbers for a player by games against its like"),
     "analyse": ("analyse", "search a position: visits, values, priors, proofs, lines"),
     "play": ("play", "open a page to play any game on, against a player or a friend; --text: in the terminal"),
     "watch": ("watch", "open a page beside a run of training: curves, ladder, its games to replay"),

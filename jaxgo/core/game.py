@@ -8,6 +8,7 @@ rewards are functions. Letters in shapes: A actions, P seats, H W the board, C p
 import abc
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
@@ -163,6 +164,14 @@ class Game(abc.ABC, Generic[S]):
     def knowledge(self) -> Any:
         """Numbers that `judge` guesses by, as numpy arrays: data of a player, which may be tuned. (): none."""
         return ()
+
+    def weights(self) -> dict[str, float]:
+        """Numbers above 0 that `knowledge` is made of, by name: what a player may be tuned by. {}: none."""
+        return {}
+
+    def knowledge_from(self, weights: Mapping[str, float]) -> Any:
+        """`knowledge` made of other weights; all names of `weights` are given."""
+        return self.knowledge()
 
     def judge(self, state: S, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:
         """`heuristic` and `move_weights`, by other numbers than the game's own."""

@@ -1,12 +1,16 @@
 """What the game itself guesses: its `heuristic` as value, its `move_weights` as policy. No playouts."""
 
 import dataclasses
+import json
+import math
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32
 
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 
@@ -15,8 +19,11 @@ from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 class Heuristic(Evaluator):
     """Its parameters are what the game knows (`Game.knowledge`), or () for the game's own."""
 
+    file: str = ""  # of weights that `jaxgo tune` wrote; "": the game's own
+
     def init(self, game: Game[Any], key: Array) -> Params:
-        return jax.tree.map(jnp.asarray, game.knowledge())
+        known = game.knowledge_from(read_weights(self.file, game)) if self.file else game.knowledge()
+        return jax.tree.map(jnp.asarray, known)
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         if isinstance(params, tuple) and not params:
@@ -28,3 +35,18 @@ class Heuristic(Evaluator):
 def weight_logits(game: Game[Any], states: States) -> Float32[Array, "B A"]:
     """The logits whose softmax is the game's move weights."""
     return jnp.log(jax.vmap(game.move_weights)(states).astype(jnp.float32))
+
+
+def read_weights(path: str, game: Game[Any]) -> dict[str, float]:
+    """The weights of a file, in the order of the game's own; a UsageError where they are not this game's."""
+    try:
+        about = json.loads(Path(path).read_text(encoding="utf-8"))
+        kind, weights = about["game"], {str(name): float(value) for name, value in about["weights"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"cannot read weights from {path}: {error}") from None
+    own = game.weights()
+    if kind != type(game).__name__ or set(weights) != set(own) or not own:
+        raise UsageError(f"the weights of {path} are of {kind}; they do not fit {type(game).__name__}")
+    if not all(0.0 < value < math.inf for value in weights.values()):
+        raise UsageError(f"the weights of {path} must be finite numbers above 0")
+    return {name: weights[name] for name in own}

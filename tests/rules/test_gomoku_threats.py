@@ -238,10 +238,10 @@ def test_weights_are_data_and_not_constants():
     board = random_boards(1, 9, seed=4)[0]
     state = SMALL.place(board, 0)
     weights = np.array(list(point_scores.WEIGHTS.values()), np.float32)
-    judge = jax.jit(lambda w: SMALL.judge(state, point_scores.tables(w, (False, False))))
-    value, moves = judge(weights)
+    judge = jax.jit(lambda known: SMALL.judge(state, known))
+    value, moves = judge(SMALL.knowledge_from(dict(zip(SMALL.weights(), weights.tolist(), strict=True))))
     np.testing.assert_allclose(value, SMALL.heuristic(state), rtol=1e-5)
     np.testing.assert_allclose(moves, SMALL.move_weights(state), rtol=1e-5)
-    flat = np.asarray(judge(np.zeros_like(weights))[1])
+    flat = np.asarray(judge(point_scores.tables([0.0] * len(weights), (False, False)))[1])
     assert set(np.round(flat, 3)) <= {NEAR, round(FAR, 3)}
     assert judge._cache_size() == 1

@@ -11,6 +11,7 @@ turns into a win, is a poked four.
 import functools
 import itertools
 import operator
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -101,14 +102,13 @@ def line_counts(colour: int, exact: bool) -> np.ndarray:
 @functools.cache
 def line_scores(exact: tuple[bool, bool]) -> np.ndarray:
     """`float32[2, ARMS * ARMS]`: the weights of the threats of Black and of White together, by what wins for them."""
-    weights = np.array(list(WEIGHTS.values()), np.float32)
-    return np.stack([line_counts(colour + 1, exact[colour]).reshape(-1, len(weights)) @ weights for colour in (0, 1)])
+    return tables(tuple(WEIGHTS.values()), exact)
 
 
-def tables(weights: Float32[Array, " names"], exact: tuple[bool, bool]) -> Float32[Array, "2 lines"]:
+def tables(weights: Sequence[float], exact: tuple[bool, bool]) -> np.ndarray:
     """The same for other weights, in the order of `WEIGHTS`."""
-    counts = [line_counts(colour + 1, exact[colour]).reshape(-1, len(WEIGHTS)) for colour in (0, 1)]
-    return jnp.stack([jnp.asarray(count, jnp.float32) @ weights for count in counts])
+    worth = np.array(weights, np.float32)
+    return np.stack([line_counts(colour + 1, exact[colour]).reshape(-1, len(worth)) @ worth for colour in (0, 1)])
 
 
 @functools.cache

@@ -10,6 +10,7 @@ A full board is a draw, and so is renju when Black has no allowed point left.
 """
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
@@ -276,8 +277,15 @@ class Gomoku(Game[GomokuState]):
         return jnp.moveaxis(found.reshape(2, -1, self.points), 1, 2).astype(jnp.int8)
 
     def knowledge(self) -> Any:
-        """The scores of lines for Black and for White; `point_scores.tables` makes them from other weights."""
+        """The scores of lines for Black and for White."""
         return point_scores.line_scores(self._exact)
+
+    def weights(self) -> dict[str, float]:
+        """What each kind of threat is worth, by the names of `point_scores`."""
+        return dict(point_scores.WEIGHTS)
+
+    def knowledge_from(self, weights: Mapping[str, float]) -> Any:
+        return point_scores.tables([weights[name] for name in point_scores.WEIGHTS], self._exact)
 
     def judge(self, state: GomokuState, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:
         return self._value(state, knowledge), self._weights(state, knowledge)

@@ -1,0 +1,142 @@
+"""Tuning: candidates that are players, a log that goes on, weights that beat those they began with."""
+
+import json
+
+import jax
+import numpy as np
+import pytest
+from support import Host
+
+from jaxgo.arena import program
+from jaxgo.arena.match import play_match
+from jaxgo.arena.openings import random_openings
+from jaxgo.cli.main import main
+from jaxgo.core.errors import UsageError
+from jaxgo.games import make
+from jaxgo.players import Player, load_player
+from jaxgo.search import Uct
+from jaxgo.tuning.evolve import Evolution, Plan
+from jaxgo.tuning.space import Space, space_of
+from jaxgo.tuning.traced import Arguments, Traced
+
+NOWHERE = random_openings(make("tictactoe"), plies=0)  # nothing is drawn before somebody plays
+SMALL = Plan(generations=6, population=6, pairs=1, rounds=1, seed=3)
+
+
+def space(*names: str) -> Space:
+    player = load_player("uct:4", make("tictactoe"))
+    return Space(player, names, (), tuple(float(getattr(player.search, name)) for name in names))
+
+
+class Known(Evolution):
+    """Scores that are known: the nearer to c = 0.5 and weight = 0.2 the better."""
+
+    def _play(self, candidates, number):
+        found = [self.space.values(x) for x in candidates]
+        return [1.0 / (1.0 + abs(v["c"] - 0.5) + 2 * abs(v["weight"] - 0.2)) for v in found]
+
+
+def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
+    whole = Known(space("c", "weight"), SMALL, NOWHERE, tmp_path / "whole.jsonl")
+    list(whole.run())
+    path = tmp_path / "parts.jsonl"
+    parts = Known(space("c", "weight"), SMALL, NOWHERE, path)
+    for generation in parts.run():
+        if generation.generation == 2:
+            break
+    with open(path, "a") as file:
+        file.write('{"generation": 3, "cand')  # killed while it wrote
+    again = Known(space("c", "weight"), SMALL, NOWHERE, path)
+    assert [generation.generation for generation in again.done] == [1, 2]
+    list(again.run())
+    assert [g.candidates for g in again.done] == [g.candidates for g in whole.done]
+    assert again.mean(6).tolist() == whole.mean(6).tolist()
+    with pytest.raises(UsageError, match="written by other settings"):
+        Known(space("c"), SMALL, NOWHERE, path)
+    path.write_text("{}\nnonsense\n")
+    with pytest.raises(UsageError, match="no log of jaxgo tune"):
+        Known(space("c"), SMALL, NOWHERE, path)
+
+
+def test_the_strategy_finds_what_is_best_and_asks_nobody_who_is_not_allowed(tmp_path):
+    run = Known(space("c", "weight"), Plan(25, 8, 1, 1, seed=1), NOWHERE, tmp_path / "log.jsonl")
+    asked = [run.space.values(np.array(x)) for generation in run.run() for x in generation.candidates]
+    assert all(0 < values["weight"] <= 1 for values in asked)
+    assert run.space.values(run.mean(0)) == {"c": np.float32(1.4), "weight": np.float32(0.7)}
+    assert run.done[-1].values == pytest.approx({"c": 0.5, "weight": 0.2}, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("agent", "names", "words"),
+    [
+        ("puct:4", ("noise",), "noise of puct decides what is compiled"),
+        ("uct:4", ("cc",), "unknown number of uct:4.* 'cc'; choose one of: virtual_loss, c"),
+        ("uct:4", (), "tune what of uct:4"),
+        ("uct:4", ("c", "c"), "c is named twice"),
+        ("random", ("c",), "has no number to tune"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused(agent, names, words):
+    with pytest.raises(UsageError, match=words):
+        space_of(load_player(agent, make("tictactoe")), names)
+
+
+def test_plans_and_games_are_refused_before_anything_is_compiled(tmp_path, capsys):
+    with pytest.raises(UsageError, match="cannot be paired"):
+        Plan(population=5)
+    with pytest.raises(UsageError, match="at least 1"):
+        Plan(pairs=0)
+    with pytest.raises(UsageError, match="sigma above 0"):
+        Plan(sigma=0.0)
+    assert main(["tune", "hughe", "greedy", "--out", str(tmp_path)]) == 2
+    assert "puzzle for one" in capsys.readouterr().err
+
+
+def test_weights_are_written_and_load_as_the_same_player(tmp_path):
+    game = make("gomoku9")
+    tuned = space_of(load_player("greedy,threats=no", game), ("weights",))
+    assert tuned.names == tuple(game.weights())
+    moved = tuned.origin() + np.linspace(-1, 1, len(tuned.names))
+    player = tuned.written(moved, tmp_path / "weights.json")
+    again = load_player(player.name, game)
+    assert again == player
+    assert np.array_equal(again.params, tuned.agent(moved, "candidate").params)
+    assert not np.array_equal(again.params, tuned.player.params)
+    assert space_of(again, ("weights",)).start == pytest.approx(tuple(tuned.values(moved).values()))
+    about = json.loads((tmp_path / "weights.json").read_text())
+    for wrong in ({**about, "game": "Go"}, {**about, "weights": {"5": 1.0}}, {}):
+        (tmp_path / "wrong.json").write_text(json.dumps(wrong))
+        with pytest.raises(UsageError, match=r"wrong\.json"):
+            load_player(f"greedy,file={tmp_path / 'wrong.json'}", game)
+
+
+@pytest.mark.slow
+def test_a_traced_option_is_the_option():
+    game = make("tictactoe")
+    player = load_player("uct:60,evaluator=uniform,solver=no", game)
+    root = jax.tree.map(lambda x: x[None], Host(game).play(0, 1, 3).position)  # cell 6 must be taken
+
+    def visits(search, params):
+        return np.asarray(search.run(player.model, params, jax.random.key(1), root).visits)
+
+    traced = jax.jit(lambda c: Traced(player.search, ("c",)).run(player.model, c, jax.random.key(1), root).visits)
+    found = [np.asarray(traced(Arguments(np.array([c], np.float32), ()))) for c in (0.1, 3.0)]
+    for c, ours in zip((0.1, 3.0), found, strict=True):
+        assert np.array_equal(ours, visits(Uct(simulations=60, solver=False, c=c), ()))
+    assert not np.array_equal(*found)
+    assert traced._cache_size() == 1
+
+
+@pytest.mark.slow
+def test_bad_weights_become_weights_that_beat_them_in_one_program(tmp_path):
+    game = make("gomoku", size=7)
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps({"game": "Gomoku", "weights": dict.fromkeys(game.weights(), 1000.0)}))
+    tuned = space_of(load_player(f"greedy,threats=no,file={bad}", game), ("weights",))
+    run = Evolution(tuned, Plan(4, 8, 16, 1), random_openings(game, plies=4), tmp_path / "log.jsonl")
+    before = program.advance._cache_size()
+    list(run.run())
+    assert program.advance._cache_size() == before + 1
+    players: list[Player] = [tuned.agent(run.mean(step), f"generation {step}") for step in (4, 0)]
+    score = play_match(*players, jax.random.key(0), run.openings.positions(range(100, 140)))
+    assert score.mean - 2 * score.error > 0.6
