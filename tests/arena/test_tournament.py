@@ -65,6 +65,8 @@ def test_every_match_is_played_in_full(whole):
         assert pair.a < pair.b
         assert pair.opening == OPENINGS.names(pair.number)
         assert pair.versions
+        told = {name: getattr(pair, name) for name in ("seed", "number", "opening", "checkpoints")}
+        assert pair.id == records.pair_id("tictactoe", (), pair.a, pair.b, **told), "other weights, other games"
     for match in (("greedy", "random"), ("flat:4", "random"), ("flat:4", "greedy")):
         assert sorted(p.number for p in pairs if {p.a, p.b} == set(match)) == list(range(14))
     table = elo.rate(pairs)

@@ -1,8 +1,13 @@
 """The mesh: every device, even shares, and clear words where that cannot be."""
 
+from types import SimpleNamespace
+from unittest.mock import Mock
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
+from jax.sharding import Mesh
 
 from jaxgo.core.errors import UsageError
 from jaxgo.system import devices
@@ -23,6 +28,11 @@ def test_the_mesh_has_every_device_and_shares_evenly():
 def test_an_uneven_share_is_refused_with_a_number_that_can_be(count, near):
     with pytest.raises(UsageError, match=f"games={count} cannot be shared by 2 devices; a number that can is {near}$"):
         devices.check_divides("games", count, devices.make_mesh())
+
+
+def test_the_first_host_is_found_wherever_its_devices_are():
+    hosts = [SimpleNamespace(process_index=number) for number in (2, 1, 0, 0)]
+    assert devices.first_row(Mock(spec=Mesh, devices=np.array(hosts, object))) == 2
 
 
 def test_hosts_are_joined_only_where_there_are_some(monkeypatch):

@@ -1,11 +1,16 @@
 """What is due in a run by a clock of our own, on one host and on several."""
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
+from jaxgo.selfplay import Tally
 from jaxgo.system import devices
 from jaxgo.training import due
 from jaxgo.training.config import Budget, JudgeConfig, TrainConfig
 from jaxgo.training.due import Due, Word
+from jaxgo.training.trainer import _share
 
 CONFIG = TrainConfig(game="tictactoe", budget=Budget(seconds=100.0), judge=JudgeConfig(every=10.0), save_every=25.0)
 
@@ -72,3 +77,13 @@ def test_several_hosts_go_by_what_they_heard(clock, monkeypatch):
         assert told(host) == (62.0, False, False, False, False), "the same word is not heard twice"
         host.hear(Word(stop=1.0, over=1.0, seconds=70.0, judgements=1.0, saves=1.0))
         assert told(host) == (70.0, False, True, True, True)
+
+
+def test_any_host_may_stop_and_the_first_one_says_the_rest():
+    """A row of words for each device, as if each were another host's."""
+    said = [Word(0.0, 0.0, 62.0, 1.0, 0.0), Word(1.0, 1.0, 55.0, 7.0, 9.0)]
+    mesh = devices.make_mesh()
+    tally = Tally(*(jnp.arange(2, dtype=jnp.float32) + number for number in range(len(Tally._fields))))
+    sums, word = jax.device_get(_share(mesh, *devices.place((tally, np.array(said, np.float32)), devices.split(mesh))))
+    assert Word(*map(float, word)) == Word(1.0, 0.0, 62.0, 1.0, 0.0)
+    assert [float(x) for x in sums] == [2 * number + 1 for number in range(len(Tally._fields))]
