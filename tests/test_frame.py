@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import lock
 import pytest
 
@@ -143,6 +144,18 @@ def test_doctor_reports_machine_and_speed(capsys):
     assert lines["jaxgo"] == jaxgo.__version__
     assert {"python", "jax", "devices", "speed"} <= set(lines)
     assert "steps/s" in lines["speed"]
+
+
+def test_doctor_tells_where_compiled_programs_are_kept(capsys, monkeypatch, tmp_path):
+    before = jax.config.jax_compilation_cache_dir
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    try:
+        jax.config.update("jax_compilation_cache_dir", None)
+        assert cli.main(["doctor", "--game", "tictactoe", "--seconds", "0.01", "--batch", "8"]) == 0
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+    (said,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("compile cache"))
+    assert str(tmp_path / "jaxgo" / "compiled") in said
 
 
 def test_a_closed_pipe_is_quiet():

@@ -44,6 +44,7 @@ THREE_TO_THE_END = dataclasses.replace(TO_THE_END, count=3)
         ("random", SEARCHES["random"], Uniform()),
         ("gobang:800", dataclasses.replace(PRESETS["gobang"].search, simulations=800), TO_THE_END),
         ("nycu3d", Uct(c=1.414, log="decimal"), TO_THE_END),
+        ("zeroplus", Uct(c=1.4142135, breadth=5, threats=True, vcf=40), Rollout(depth=10, prior="weights")),
         ("nycu3d-puct", PRESETS["nycu3d-puct"].search, dataclasses.replace(TO_THE_END, prior="weights")),
         ("gobang,rollouts=3,c_init=2", dataclasses.replace(PRESETS["gobang"].search, c_init=2.0), THREE_TO_THE_END),
         ("gobang,evaluator=uniform", PRESETS["gobang"].search, Uniform()),

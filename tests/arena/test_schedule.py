@@ -49,6 +49,13 @@ def test_a_round_has_as_many_matches_as_fit():
     assert disjoint({(0, 1): 0.0}) == []
 
 
+def test_no_more_pairs_are_asked_for_than_there_is_room_for():
+    plan = Schedule("round-robin", 10)
+    assert plan.round({}, None, ("a", "b"), 8, {(0, 1): 3}) == {(0, 1): 3}
+    assert plan.round({(0, 1): 8}, None, ("a", "b"), 8, {(0, 1): 3}) == {(0, 1): 2}
+    assert plan.round({}, None, ("a", "b"), 8, {(0, 1): 0}) == {}
+
+
 def test_strangers_meet_first():
     assert first_meetings(5, {}) == [(0, 1), (2, 3)]
     assert first_meetings(5, {(0, 1): 2, (2, 3): 2}) == [(0, 2)]

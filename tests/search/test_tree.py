@@ -104,25 +104,6 @@ def test_following_a_move_keeps_its_subtree_node_by_node(name):
             assert node[:5] == new[path][:5]
 
 
-def test_gumbel_chooses_by_the_visits_since_the_last_move():
-    """A move that a kept subtree has seen often has not survived the halving for that."""
-    search, root = SEARCHES["gumbel"], positions(GAME, 16, 20)
-    run = verbs(search, MODEL)
-    state = extend(search, root, begin(search, root), 32)
-    action = run.result(KEY, state).action
-    moved, _ = jax.jit(MODEL.play)(root, action)
-    kept = run.follow(KEY, state, action, moved)
-    before = jax.device_get(run.result(KEY, kept))
-    after = jax.device_get(run.result(KEY, extend(search, moved, kept, 32)))
-    among = np.asarray(MODEL.legal(moved)) & ~after.proven & ~after.solved[:, None]
-    open_ = among.any(axis=-1) & among[np.arange(16), after.action]
-    since, all_ = (np.where(among, x, -1) for x in (after.visits - before.visits, after.visits))
-    chosen = np.arange(16), after.action
-    np.testing.assert_array_equal(since[chosen][open_], since.max(axis=-1)[open_])
-    assert open_.sum() > 4
-    assert (all_[chosen] < all_.max(axis=-1))[open_].any(), "no lane tells the two apart"
-
-
 def test_a_new_game_or_an_untried_move_begins_afresh():
     search, root = SEARCHES["puct"], positions(GAME, 16, 4)
     q = extend(search, root, begin(search, root), 3)
