@@ -21,7 +21,7 @@ from jaxgo.system import aside, devices
 from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.stop import Stop
-from jaxgo.training import gate, inherit, machine
+from jaxgo.training import inherit, judge, machine
 from jaxgo.training.config import TrainConfig, to_json
 from jaxgo.training.judge import MATCHES, anchor
 from jaxgo.training.loop import Report, about, train
@@ -145,7 +145,7 @@ def check(config: TrainConfig) -> None:
     game, _, _ = trainer.game, trainer.heads, trainer.book
     for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final]):
         load_player(spec, game)
-    gate.check(config.gate, game, config.seed)
+    judge.check_gate(config.gate, game, config.seed)
     machine.check(trainer)
 
 

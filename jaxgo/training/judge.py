@@ -1,4 +1,5 @@
-"""How strong has it become? Tournaments of the run's newest player with past ones and plain agents, rated together.
+"""How strong has it become? Tournaments of the run's newest player with past ones and plain agents, rated together; and
+tests of new weights before they make self-play.
 
 Whoever may be met sits beside in every tournament, so all of them are one program, whatever weights the run's players
 have. Every pair of games goes to `matches.jsonl`, and ratings are always fitted to all of them.
@@ -16,18 +17,22 @@ from jaxgo.arena import elo, records
 from jaxgo.arena.contest import Contest
 from jaxgo.arena.openings import Openings, random_openings
 from jaxgo.arena.schedule import Schedule
+from jaxgo.arena.sprt import Sprt, Verdict
+from jaxgo.arena.tally import five
 from jaxgo.arena.tournament import Tournament
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Params
 from jaxgo.players import Player, load_player, named
 from jaxgo.search.base import Search
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import load_weights, weight_steps
-from jaxgo.training.config import TrainConfig
+from jaxgo.training.config import GateConfig, TrainConfig
 from jaxgo.training.trainer import Trainer
 
-MATCHES, GAMES = "matches.jsonl", "games"
+MATCHES, GAMES, TESTS = "matches.jsonl", "games", "gate.jsonl"
+CHUNK = 16  # pairs between two looks at the test of a gate
 SAVED = 2  # pairs of each match of the last judgement whose games are kept to be looked at
 
 
@@ -144,3 +149,58 @@ class Judge:
             "scores": {agent: float(np.mean(shares)) for agent, shares in scores.items()},
             "notes": list(table.notes),
         }
+
+
+# -- who makes self-play ------------------------------------------------------------------------------------------
+
+
+def check_gate(config: GateConfig, game: Game[Any], seed: int) -> None:
+    """A UsageError where not even a player that wins every game could pass: the first weights would play for ever."""
+    if not config.every:
+        return
+    most, test = _gate_openings(game, seed).distinct(config.pairs), Sprt(0.0, config.elo)
+    if test.judge([0, 0, 0, 0, most]).accepted != "H1":
+        more = "gate.pairs or gate.elo" if most == config.pairs else "gate.elo"
+        raise UsageError(
+            f"gate.elo={config.elo:g}: not even by winning both games of all {most} openings could new weights show "
+            f"that they are better; raise {more}"
+        )
+
+
+def _gate_openings(game: Game[Any], seed: int) -> Openings:
+    """Others than those of the judge, who takes the seed itself."""
+    return random_openings(game, seed=seed + 1)
+
+
+class Gate:
+    """A gate before self-play: new weights make games only after a sequential test found them better than the old ones.
+
+    The judge's program plays the tests, so that nothing more is compiled. Their games lie in `gate.jsonl`, and ratings
+    are never fitted to them: a player that was chosen because it won them looks stronger by them than it is. Tests come
+    after so many iterations, not seconds, so that the same config and seed are the same run.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge, self._config = judge, judge.config.gate
+        self._openings: Openings | None = None
+
+    def __call__(self, candidate: tuple[int, Any], best: tuple[int, Any]) -> Verdict | None:
+        """What a test says of two iterations and their weights; None where it was stopped in the middle.
+
+        It looks at whole chunks of pairs in their order only, so the verdict does not hang on the clock.
+        """
+        if self._openings is None:
+            self._openings = _gate_openings(self._judge.game, self._judge.config.seed)
+        players = [self._judge.player(*candidate), self._judge.player(*best)]
+        plan = Schedule(pairs=self._openings.distinct(self._config.pairs))
+        play = self._judge.tournament(players, plan, self._openings, TESTS, seed=1)
+        test, looked = Sprt(0.0, self._config.elo), 0
+        for _ in play.run():
+            if self._judge.stop():
+                return None
+            while len(play.line()) >= looked + CHUNK:
+                looked += CHUNK
+                verdict = test.judge(five(play.line()[:looked], players[0].name))
+                if verdict.accepted:
+                    return verdict
+        return test.judge(five(play.line(), players[0].name))

@@ -26,8 +26,7 @@ from jaxgo.system.rundir import RunDir
 from jaxgo.training import inherit
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.due import Due, Word
-from jaxgo.training.gate import Gate
-from jaxgo.training.judge import Judge, rated_search
+from jaxgo.training.judge import Gate, Judge, rated_search
 from jaxgo.training.learner import LearnerState
 from jaxgo.training.trainer import Best, Trainer, TrainState
 from jaxgo.training.watchdog import Collapse, Stall

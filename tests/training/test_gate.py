@@ -26,7 +26,7 @@ from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import read_weights, weight_steps
-from jaxgo.training import gate, judge, loop
+from jaxgo.training import due, judge, loop
 from jaxgo.training.config import Budget, GateConfig, JudgeConfig, TrainConfig, to_json
 from jaxgo.training.loop import Loop, train
 from jaxgo.training.trainer import Best, Trainer, TrainState
@@ -122,7 +122,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> dict[int, float | None]:
         return Played(self, players, plan, self.folder / file, self.config.seed + seed, result)
 
     monkeypatch.setattr(judge.Judge, "tournament", tournament)
-    monkeypatch.setattr(gate, "random_openings", lambda game, seed: Openings(game, [lines]))
+    monkeypatch.setattr(judge, "_gate_openings", lambda game, seed: Openings(game, [lines]))
     Counted.played.clear()
     return results
 
@@ -168,7 +168,7 @@ def test_games_of_tests_are_kept_apart_from_those_of_ratings(script, tmp_path):
     script.update({2: 1.0, 4: 0.5})
     sitting(script, tmp_path / "run", 5)
     assert not (tmp_path / "run" / judge.MATCHES).exists()
-    pairs = records.read(tmp_path / "run" / gate.GAMES)
+    pairs = records.read(tmp_path / "run" / judge.TESTS)
     assert {(pair.a.rpartition("/")[2], pair.b.rpartition("/")[2]) for pair in pairs} == {("2", "0"), ("4", "2")}
     assert {pair.seed for pair in pairs} == {CONFIG.seed + 1}, "from openings of their own"
     assert 0 < sum(pair.a.endswith("/2") for pair in pairs) < 72, "it was known before all openings were played"
@@ -180,7 +180,7 @@ def test_a_test_that_ends_undecided_leaves_the_old_weights(script, tmp_path):
     assert state.best is not None
     assert (int(state.best.step), int(state.best.tested)) == (0, 2)
     assert told(tmp_path / "run") == [(2, False)]
-    pairs = records.read(tmp_path / "run" / gate.GAMES)
+    pairs = records.read(tmp_path / "run" / judge.TESTS)
     verdict = Sprt(0.0, CONFIG.gate.elo).judge(five(pairs, pairs[0].a))
     assert verdict.accepted is None
     assert 0 < verdict.llr < verdict.upper, "whoever leads has not won"
@@ -220,7 +220,8 @@ def test_what_the_budget_counts(script, tmp_path, monkeypatch):
 
         return call
 
-    monkeypatch.setattr(loop, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
+    for module in (loop, due):
+        monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(loop, "Trainer", Counted)
     monkeypatch.setattr(Counted, "learn", passes(Counted.learn, 7.0))
     monkeypatch.setattr(judge.Judge, "__call__", passes(lambda *_: {}, 10.0))
@@ -246,11 +247,11 @@ def test_mistakes(monkeypatch):
         with pytest.raises(UsageError, match=r"gate\.every is at least 0"):
             GateConfig(**cast(Any, wrong))
     many = Openings(make("tictactoe"), [[((i, i + 1), bytes([i])) for i in range(36)]])
-    monkeypatch.setattr(gate, "random_openings", lambda game, seed: many)
+    monkeypatch.setattr(judge, "_gate_openings", lambda game, seed: many)
     for elo, pairs, said in ((20.0, 200, r"raise gate\.elo$"), (30.0, 35, r"raise gate\.pairs or gate\.elo$")):
         with pytest.raises(UsageError, match=said):
-            gate.check(GateConfig(1, elo, pairs), many.game, 0)
-    gate.check(GateConfig(1, 30.0, 200), many.game, 0)
-    gate.check(GateConfig(0, 20.0, 200), many.game, 0)
+            judge.check_gate(GateConfig(1, elo, pairs), many.game, 0)
+    judge.check_gate(GateConfig(1, 30.0, 200), many.game, 0)
+    judge.check_gate(GateConfig(0, 20.0, 200), many.game, 0)
     with pytest.raises(UsageError, match="pegs has one player, so there is no test"):
         Trainer(dataclasses.replace(CONFIG, game="pegs"), devices.make_mesh())
