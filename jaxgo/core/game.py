@@ -193,6 +193,11 @@ class Game(abc.ABC, Generic[S]):
         """Moves that win or force a reply, for searches that prove wins by them; legality for the mover included."""
         raise UsageError(f"{type(self).__name__} knows no threats; use a search that does not need them")
 
+    def stops(self, state: S, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
+        """Of the mover's moves those that may keep the other seat from a double at its next move: where it threatens
+        one and no win, whoever neither moves here nor forces loses. The default names them all."""
+        return legal
+
     def safe(self, state: S, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
         """The legal moves that do not lose the game at once, nor by one reply. The default plays them all."""
         return legal & ~lookahead.look(self, state, legal).loses

@@ -90,7 +90,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
     @property
     def narrowing(self) -> Narrowing:
         """The rest is done here, where moves left out need not stay legal."""
-        return Narrowing(prune=self.prune, vcf=self.vcf)
+        return Narrowing(prune=self.prune, vcf=self.vcf, vct=self.vct)
 
     # -- the verbs ---------------------------------------------------------------------------------------------
     def begin(
@@ -302,7 +302,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         # what is below: the moves to try, if any, and what the node is worth if it is not searched
         mask, stands = self._moves_below(model, leaves.states, leaves.logits > ILLEGAL, left)
         leaf = leaves.over | ~mask.any(axis=-1)
-        words = _position_key(model, leaves.states)
+        words = model.keys(leaves.states)
         entry = table.look_up(state.table, words) if self.table else None
         hit = jnp.zeros_like(leaf)
         final = leaves.over
@@ -377,10 +377,3 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             score = -moves.astype(jnp.float32)
         score = jnp.where(there, score, -jnp.inf)
         return moves, score, there.sum(axis=-1) >= mask.sum(axis=-1)
-
-
-def _position_key(model: Model, states: Any) -> UInt32[Array, "B 2"]:
-    """The key of a position and its ply, because the limit of plies is part of what a position is worth."""
-    words = jax.vmap(model.game.hash)(states)
-    ply = states.ply.astype(jnp.uint32)
-    return words ^ jnp.stack([ply * jnp.uint32(0x9E3779B1), ply * jnp.uint32(0x85EBCA6B)], axis=-1)

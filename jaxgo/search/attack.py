@@ -41,6 +41,7 @@ class Attack(Search[AttackState]):
 
     simulations: int = 1000  # nodes of the proof
     depth: int = threats.DEPTH  # plies
+    vct: bool = False  # threes, too, and not only fours: proofs find more, and cost more
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,7 +62,7 @@ class Attack(Search[AttackState]):
         nothing = jnp.zeros(legal.shape[0], jnp.int32)
         return AttackState(
             root=root,
-            prover=threats.begin(model.game, leaves.states, legal, ~leaves.over, self.depth),
+            prover=threats.begin(model.game, leaves.states, legal, ~leaves.over, self.depth, self.vct),
             prior=jnp.where(narrow, leaves.logits, ILLEGAL),
             value=leaves.value * mover_sign(leaves.seat),
             luck=keys.sample(jax.random.uniform, ties, legal.shape),
@@ -72,7 +73,7 @@ class Attack(Search[AttackState]):
 
     def extend(self, model: Model, params: Params, key: Array, state: AttackState, budget: Budget) -> AttackState:
         most = state.prover.nodes + per_game(budget, state.done.shape[0], jnp.int32)
-        prover = threats.go_on(model.game, state.prover, most)
+        prover = threats.go_on(model.game, state.prover, most, self.vct)
         return state._replace(prover=prover, done=state.done + prover.nodes - state.prover.nodes)
 
     def result(self, key: Array, state: AttackState, temperature: Temperature = 0.0) -> SearchResult:

@@ -40,6 +40,7 @@ class Bandit(Search[BanditState], Narrowing):
     parallel_leaves: int = 1  # of one game in one evaluator call
     virtual_loss: float = 1.0  # what a walk under way costs its moves until its result is known; 0: it counts as even
     solver: bool = True  # proofs climb the tree, and end the search of a solved root
+    shared_proofs: bool = False  # what is proven of a position holds wherever the tree meets it again
     nodes: int = 0  # room in the tree; 0: simulations + 1
 
     def __post_init__(self) -> None:
@@ -71,7 +72,10 @@ class Bandit(Search[BanditState], Narrowing):
     ) -> BanditState:
         judge, noise = keys.split(key)
         leaves = model.seen_by(self).root(params, judge, root)
-        return self._begun(noise, root, trees.plant(leaves, room(self, plan), self.frontier))
+        # where the rules look back, equal positions need not be worth the same
+        shared = self.shared_proofs and self.solver and not model.pays and model.game.repetition == "none"
+        words = model.keys(root.state) if shared else None
+        return self._begun(noise, root, trees.plant(leaves, room(self, plan), self.frontier, words))
 
     def follow(
         self,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float32, Int8, Int32
+from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
 from jaxgo.core import play
 from jaxgo.core.game import Game
@@ -84,8 +84,8 @@ class Model:
     def seen_by(self, search: Narrowing) -> "Model":
         """The same model, with the options of a search."""
         options = search.narrowing
-        if options.vcf and not knows_threats(self.game):
-            options = dataclasses.replace(options, vcf=0)
+        if options.proves and not knows_threats(self.game):
+            options = dataclasses.replace(options, vcf=0, vct=0)
         return dataclasses.replace(self, narrowing=options)
 
     def init(self, key: Array) -> Params:
@@ -112,6 +112,12 @@ class Model:
     def over(self, position: Position) -> Bool[Array, " B"]:
         return jax.vmap(functools.partial(play.over, self.game))(position)
 
+    def keys(self, states: States) -> UInt32[Array, "B 2"]:
+        """The keys of positions and their plies, because the limit of plies is part of what a position is worth."""
+        words = jax.vmap(self.game.hash)(states)
+        ply = states.ply.astype(jnp.uint32)
+        return words ^ jnp.stack([ply * jnp.uint32(0x9E3779B1), ply * jnp.uint32(0x85EBCA6B)], axis=-1)
+
     def evaluate(
         self,
         params: Params,
@@ -132,7 +138,7 @@ class Model:
         over = self.over(position)
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
         leaves = self._leaves(params, key, position.state, self.legal(position), over, result[:, 0])
-        if not self.narrowing.vcf:
+        if not self.narrowing.proves:
             return leaves
         # a root needs a move, and not only a value: the first of the proof is the only one left
         won, move = self.narrowing.wins(self.game, position.state, leaves.logits > ILLEGAL, ~over)
@@ -148,7 +154,7 @@ class Model:
         legal = jax.vmap(self.game.legal)(moved)
         over = jax.vmap(self.game.over)(moved)
         result, live = jax.vmap(self.game.returns)(moved)[:, 0], wanted & ~over
-        if self.narrowing.vcf:
+        if self.narrowing.proves:
             won, _ = self.narrowing.wins(self.game, moved, legal, live)
             over, live = over | won, live & ~won
             result = jnp.where(won, _for_first(moved.to_play), result)

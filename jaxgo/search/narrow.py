@@ -1,6 +1,6 @@
 """Which moves a search looks at: options that any search over a tree takes, applied where positions are judged.
 
-What a game's threats say is exact: a move that `threats` leaves out loses at once, and `vcf` finds wins that hold
+What a game's threats say is exact: a move that `threats` leaves out loses at once, `vcf` and `vct` find wins that hold
 against every defence, so proofs stay proofs. What `breadth` and the game's own pruning say is belief: the other moves
 stay legal, with a logit that puts them behind all candidates, and nothing is ever proven from their absence.
 """
@@ -26,15 +26,21 @@ class Narrowing:
     threats: bool = False  # where a game names threats: take a win, else stop the other seat's, before all else
     prune: bool = False  # the game's own pruning tells candidates from the rest
     vcf: int = 0  # where a game names threats: nodes of a proof by them at every position that is judged; 0: none
+    vct: int = 0  # the same by threats that leave more of a choice, where those did not win
 
     def __post_init__(self) -> None:
-        if self.breadth < 0 or self.vcf < 0:
-            raise UsageError("breadth and vcf of a search are at least 0")
+        if min(self.breadth, self.vcf, self.vct) < 0:
+            raise UsageError("breadth, vcf and vct of a search are at least 0")
 
     @property
     def narrowing(self) -> "Narrowing":
         """These options alone."""
-        return Narrowing(breadth=self.breadth, threats=self.threats, prune=self.prune, vcf=self.vcf)
+        return Narrowing(breadth=self.breadth, threats=self.threats, prune=self.prune, vcf=self.vcf, vct=self.vct)
+
+    @property
+    def proves(self) -> bool:
+        """Whether wins are proven at every position that is judged."""
+        return self.vcf > 0 or self.vct > 0
 
     def count(self, game: Game[Any], states: Any, legal: Bool[Array, "B A"]) -> Bool[Array, "B A"]:
         """The legal moves that do not lose at once, as far as they are asked for."""
@@ -59,7 +65,12 @@ class Narrowing:
         self, game: Game[Any], states: Any, legal: Bool[Array, "B A"], wanted: Bool[Array, " B"]
     ) -> tuple[Bool[Array, " B"], Int32[Array, " B"]]:
         """Where the mover is proven to win, and by which move."""
-        return proofs.prove(game, states, legal, wanted, self.vcf)
+        won, move = jnp.zeros_like(wanted), jnp.zeros(wanted.shape, jnp.int32)
+        for nodes, quiet in ((self.vcf, False), (self.vct, True)):
+            if nodes:
+                more, first = proofs.prove(game, states, legal, wanted & ~won, nodes, quiet=quiet)
+                won, move = won | more, jnp.where(more, first, move)
+        return won, move
 
 
 NOTHING = Narrowing()

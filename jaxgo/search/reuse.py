@@ -22,7 +22,8 @@ def judged(model: Model, tree: Tree) -> EvalCache:
 
 def follow(model: Model, params: Params, key: Array, tree: Tree, action: Int32[Array, " B"], root: Position) -> Tree:
     """The trees after `action` led to `root`; a game with action -1, or with a move never tried, begins anew."""
-    fresh = trees.plant(model.root(params, key, root), tree.visits.shape[1], tree.frontier is not None)
+    words = None if tree.key is None else model.keys(root.state)
+    fresh = trees.plant(model.root(params, key, root), tree.visits.shape[1], tree.frontier is not None, words)
     game = jnp.arange(tree.visits.shape[0])
     child = tree.child[game, ROOT, jnp.maximum(action, 0)].astype(jnp.int32)
     at = jnp.maximum(child, ROOT)
@@ -105,6 +106,7 @@ def reroot(tree: Tree, node: Int32[Array, " B"]) -> Tree:
         child=relabel(move(tree.child, NOWHERE)),
         states=jax.tree.map(lambda x: move(x, 0), tree.states),
         healthy=tree.healthy,
+        key=jax.tree.map(lambda x: move(x, 0), tree.key),
         frontier=jax.tree.map(lambda x: move(x, 0), tree.frontier),
         reward=jax.tree.map(lambda x: move(x, 0), tree.reward),
         discount=jax.tree.map(lambda x: move(x, 0), tree.discount),
@@ -136,6 +138,7 @@ def grow(tree: Tree, nodes: int) -> Tree:
         child=extend(tree.child.astype(index), NOWHERE),
         states=jax.tree.map(lambda x: extend(x, 0), tree.states),
         healthy=tree.healthy,
+        key=jax.tree.map(lambda x: extend(x, 0), tree.key),
         frontier=jax.tree.map(lambda x: extend(x, 0), tree.frontier),
         reward=jax.tree.map(lambda x: extend(x, 0), tree.reward),
         discount=jax.tree.map(lambda x: extend(x, 0), tree.discount),

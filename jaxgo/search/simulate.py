@@ -82,7 +82,10 @@ def _finish(
 ) -> tuple[Tree, Float32[Array, " L"]]:
     action = jnp.maximum(descent.action, 0)
     leaves = model.expand(params, key, trees.parents_of(tree, descent), action, fresh)
-    tree = trees.fill(tree, descent.leaf, fresh, leaves)
+    words = None if tree.key is None else model.keys(leaves.states)
+    if words is not None:
+        leaves = trees.recall(tree, leaves, words)
+    tree = trees.fill(tree, descent.leaf, fresh, leaves, words)
     leaf = jnp.where(active, descent.leaf, 0)
     # after `fill` every leaf knows its value: fresh ones their judge's, proven ones the exact one
     results = tree.value[trees.games_of(tree, leaf.shape[0]), leaf]

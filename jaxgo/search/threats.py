@@ -1,10 +1,14 @@
 """Proofs by moves that leave no choice: the attacker threatens to win at every move, the defender must answer.
 
-In games of five in a row this is the victory by continuous fours (VCF). A proof holds against every defence that the
-game's threats name, and they name all that could help; without a proof nothing is said. Seats must alternate.
+In games of five in a row this is the victory by continuous fours (VCF). With `quiet` the attacker may also threaten a
+double, a move that leaves two wins: this is the victory by continuous threats (VCT), by threes as well as fours. To a
+four the blocks are the answers; to a three whatever may stop the double (`Game.stops`), and every four of the
+defender's own. A proof holds against every defence: the answers that are left out lose. Without a proof nothing is
+said. Seats must alternate.
 
 All positions of a batch are searched side by side, each depth first on a stack of its own, one move of each at every
-step; so a search can be cut after any number of nodes, and go on.
+step; so a search can be cut after any number of nodes, and go on. A quiet one looks for short wins before longer ones:
+its threats leave many answers, and a long chase of the first that comes would find nothing.
 """
 
 from typing import Any, NamedTuple
@@ -21,6 +25,8 @@ DEPTH = 25  # plies of the longest proof
 NONE = -1
 OPEN, WON, FAILED = range(3)
 ANY, LIKELY = 1, 2  # how much a move promises
+BLOCK, THREE, FOUR, DOUBLE = range(1, 5)  # the same where threats may be quiet
+SHORT, STEP = 7, 4  # plies of the first quiet search, and how many each next one has more
 
 
 class Prover(NamedTuple):
@@ -33,6 +39,9 @@ class Prover(NamedTuple):
     level: Int32[Array, " B"]
     known: Int32[Array, " B"]  # of the node on top of the stack
     nodes: Int32[Array, " B"]
+    first: Int8[Array, "B A"]  # the moves of the root
+    limit: Int32[Array, " B"]  # levels of the stack that may be used
+    cut: Bool[Array, " B"]  # whether something had to be left there
 
     @property
     def won(self) -> Bool[Array, " B"]:
@@ -41,13 +50,25 @@ class Prover(NamedTuple):
 
     @property
     def ended(self) -> Bool[Array, " B"]:
-        return (self.level == 0) & (self.known != OPEN)
+        return (self.level == 0) & (self.known != OPEN) & ~self.short
+
+    @property
+    def short(self) -> Bool[Array, " B"]:
+        """Whether there was nothing so far but because of the limit."""
+        return (self.level == 0) & (self.known == FAILED) & self.cut & (self.limit < self.now.shape[1])
 
 
-def begin(game: Game[Any], states: Any, legal: Bool[Array, "B A"], wanted: Bool[Array, " B"], depth: int) -> Prover:
+def begin(
+    game: Game[Any],
+    states: Any,
+    legal: Bool[Array, "B A"],
+    wanted: Bool[Array, " B"],
+    depth: int,
+    quiet: bool = False,
+) -> Prover:
     """Attacks that begin at these positions, where `wanted`."""
     games = legal.shape[0]
-    moves, known, win = _attack(jax.vmap(game.threats)(states), legal)
+    moves, known, win = _attack(jax.vmap(game.threats)(states), legal, quiet)
 
     def column(first: Array) -> Array:
         return jnp.zeros((games, depth, *first.shape[1:]), first.dtype).at[:, 0].set(first)
@@ -61,18 +82,23 @@ def begin(game: Game[Any], states: Any, legal: Bool[Array, "B A"], wanted: Bool[
         level=jnp.zeros(games, jnp.int32),
         known=jnp.where(wanted, known, FAILED),
         nodes=jnp.zeros(games, jnp.int32),
+        first=moves,
+        limit=jnp.full(games, min(SHORT, depth) if quiet else depth, jnp.int32),
+        cut=jnp.zeros(games, bool),
     )
 
 
-def go_on(game: Game[Any], prover: Prover, most: Int32[Array, " B"]) -> Prover:
-    """Searches until each attack is decided or has looked at `most` nodes."""
+def go_on(game: Game[Any], prover: Prover, most: Int32[Array, " B"], quiet: bool = False) -> Prover:
+    """Searches until each attack is decided or has looked at `most` nodes; `quiet` is that of `begin`."""
 
     def active(p: Prover) -> Bool[Array, " B"]:
         return ~p.ended & (p.nodes < most)
 
     def step(p: Prover) -> Prover:
         p = _return(p, active(p))
-        return _visit(game, p, active(p) & (p.known == OPEN))
+        if quiet:
+            p = _deepen(p, active(p))
+        return _visit(game, p, active(p) & (p.known == OPEN), quiet)
 
     return jax.lax.while_loop(lambda p: active(p).any(), step, prover)
 
@@ -84,29 +110,43 @@ def prove(
     wanted: Bool[Array, " B"],
     nodes: int,
     depth: int = DEPTH,
+    quiet: bool = False,
 ) -> tuple[Bool[Array, " B"], Int32[Array, " B"]]:
     """Whether the side to move is proven to win within so many nodes, and its first move."""
-    prover = begin(game, states, legal, wanted, depth)
-    prover = go_on(game, prover, jnp.full(wanted.shape, nodes, jnp.int32))
+    prover = begin(game, states, legal, wanted, depth, quiet)
+    prover = go_on(game, prover, jnp.full(wanted.shape, nodes, jnp.int32), quiet)
     return prover.won, jnp.maximum(prover.line[:, 0, 0], 0)
 
 
 def _attack(
-    threats: Threats, legal: Bool[Array, "B A"]
+    threats: Threats, legal: Bool[Array, "B A"], quiet: bool
 ) -> tuple[Int8[Array, "B A"], Int32[Array, " B"], Int32[Array, " B"]]:
     """The attacker's moves, what is known at once, and the winning move if there is one."""
     wins = threats.win[:, 0] & legal
+    in_danger = threats.win[:, 1].any(axis=-1, keepdims=True)
     force = threats.force[:, 0] & legal
-    force &= threats.block | ~threats.win[:, 1].any(axis=-1, keepdims=True)
-    moves = jnp.where(force, jnp.where(threats.double[:, 0], LIKELY, ANY), 0).astype(jnp.int8)
-    known = jnp.where(wins.any(axis=-1), WON, jnp.where(force.any(axis=-1), OPEN, FAILED))
+    moves = jnp.where(force, jnp.where(threats.double[:, 0], LIKELY, ANY), 0)
+    if quiet:
+        four = jnp.where(threats.double[:, 0], DOUBLE, FOUR)
+        other = jnp.where(threats.build[:, 0], THREE, jnp.where(in_danger, BLOCK, 0))
+        moves = jnp.where(legal, jnp.where(force, four, other), 0)
+    moves = jnp.where(threats.block | ~in_danger, moves, 0).astype(jnp.int8)
+    known = jnp.where(wins.any(axis=-1), WON, jnp.where((moves > 0).any(axis=-1), OPEN, FAILED))
     return moves, known, jnp.argmax(wins, axis=-1).astype(jnp.int32)
 
 
-def _defence(threats: Threats, legal: Bool[Array, "B A"]) -> tuple[Int8[Array, "B A"], Int32[Array, " B"]]:
-    """The defender's answers, and what is known at once. Who is not threatened need not answer."""
-    answers = threats.block & legal
-    escapes = (threats.win[:, 0] & legal).any(axis=-1) | ~threats.win[:, 1].any(axis=-1)
+def _defence(
+    threats: Threats, legal: Bool[Array, "B A"], stops: Bool[Array, "B A"] | None
+) -> tuple[Int8[Array, "B A"], Int32[Array, " B"]]:
+    """The defender's answers, and what is known at once. Who is not threatened need not answer.
+
+    `stops` are the answers to the threat of a double; None: it is not counted as a threat.
+    """
+    answers, threatened = threats.block & legal, threats.win[:, 1].any(axis=-1)
+    if stops is not None:
+        answers = jnp.where(threatened[:, None], answers, (stops | threats.force[:, 0]) & legal)
+        threatened |= threats.double[:, 1].any(axis=-1)
+    escapes = (threats.win[:, 0] & legal).any(axis=-1) | ~threatened
     known = jnp.where(escapes, FAILED, jnp.where(answers.any(axis=-1), OPEN, WON))
     return answers.astype(jnp.int8), known
 
@@ -132,7 +172,18 @@ def _return(p: Prover, active: Bool[Array, " B"]) -> Prover:
     )
 
 
-def _visit(game: Game[Any], p: Prover, ready: Bool[Array, " B"]) -> Prover:
+def _deepen(p: Prover, active: Bool[Array, " B"]) -> Prover:
+    """Attacks that found nothing within the limit begin again with a longer one."""
+    again = active & p.short
+    return p._replace(
+        moves=p.moves.at[:, 0].set(jnp.where(again[:, None], p.first, p.moves[:, 0])),
+        known=jnp.where(again, OPEN, p.known),
+        limit=jnp.where(again, jnp.minimum(p.limit + STEP, p.now.shape[1]), p.limit),
+        cut=p.cut & ~again,
+    )
+
+
+def _visit(game: Game[Any], p: Prover, ready: Bool[Array, " B"], quiet: bool) -> Prover:
     """Tries the next move of the node on top of the stack."""
     rows, top, depth = jnp.arange(p.level.shape[0]), p.level, p.now.shape[1]
     move = first_max(p.moves[rows, top].astype(jnp.float32))
@@ -141,13 +192,14 @@ def _visit(game: Game[Any], p: Prover, ready: Bool[Array, " B"]) -> Prover:
     legal = jax.vmap(game.legal)(moved.state)
     over = jax.vmap(game.over)(moved.state)
     named = jax.vmap(game.threats)(moved.state)
-    attacks, attack_known, win = _attack(named, legal)
-    answers, defence_known = _defence(named, legal)
+    attacks, attack_known, win = _attack(named, legal, quiet)
+    stops = jax.vmap(game.stops)(moved.state, legal) if quiet else None
+    answers, defence_known = _defence(named, legal, stops)
     attacker = top % 2 == 1  # who moves below
     known = jnp.where(attacker, attack_known, defence_known)
     known = jnp.where(over, jnp.where(~attacker & (moved.reward > 0), WON, FAILED), known)
-    last = top + 1 >= depth - 1
-    known = jnp.where(last & (known == OPEN), FAILED, known)
+    cut = (top + 1 >= p.limit - 1) & (known == OPEN)
+    known = jnp.where(cut, FAILED, known)
     first = jnp.where(attacker & ~over & (known == WON), win, NONE)
     line = jnp.full((rows.shape[0], depth), NONE, jnp.int32).at[:, 0].set(first)
     here, below = jnp.where(ready, top, depth), jnp.where(ready, top + 1, depth)
@@ -164,4 +216,5 @@ def _visit(game: Game[Any], p: Prover, ready: Bool[Array, " B"]) -> Prover:
         level=jnp.where(ready, top + 1, top),
         known=jnp.where(ready, known, p.known),
         nodes=p.nodes + ready,
+        cut=p.cut | (cut & ready),
     )

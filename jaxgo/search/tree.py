@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float32, Int, Int8, Int32
+from jaxtyping import Array, Bool, Float32, Int, Int8, Int32, UInt32
 
 from jaxgo.search import frontier as frontiers
 from jaxgo.search.frontier import Frontier
@@ -39,6 +39,7 @@ class Tree(NamedTuple):
     child: Int[Array, "B N A"]  # node index, or NOWHERE
     states: Any
     healthy: Bool[Array, " B"]
+    key: UInt32[Array, "B N 2"] | None = None  # of the position, where equal ones share their proofs
     frontier: Frontier | None = None  # of searches that walk by priors
     reward: Float32[Array, "B N"] | None = None  # of the move that led here, for who made it; None: only ends pay
     discount: Float32[Array, "B N"] | None = None  # of the value here, for who made that move
@@ -70,8 +71,8 @@ def index_type(nodes: int) -> Any:
     return jnp.int16 if nodes < 2**15 else jnp.int32
 
 
-def plant(leaves: Leaves, nodes: int, frontier: bool = False) -> Tree:
-    """Trees of one visited node each, with room for `nodes`."""
+def plant(leaves: Leaves, nodes: int, frontier: bool = False, key: UInt32[Array, "B 2"] | None = None) -> Tree:
+    """Trees of one visited node each, with room for `nodes`; with a `key` of the roots equal positions share proofs."""
     games, actions = leaves.logits.shape
     index = index_type(nodes)
     move = index_type(actions)
@@ -92,6 +93,7 @@ def plant(leaves: Leaves, nodes: int, frontier: bool = False) -> Tree:
         child=jnp.full((games, nodes, actions), NOWHERE, index),
         states=jax.tree.map(lambda x: column(x, 0, x.dtype), leaves.states),
         healthy=leaves.healthy,
+        key=None if key is None else column(key, 0, jnp.uint32),
         reward=None if leaves.reward is None else column(leaves.reward, 0, jnp.float32),
         discount=None if leaves.discount is None else column(leaves.discount, 0, jnp.float32),
     )
@@ -233,7 +235,25 @@ def advance(tree: Tree, descent: Descent, fresh: Bool[Array, " L"]) -> Tree:
     return tree._replace(frontier=frontiers.advance(tree.frontier, game, parent, node, descent.action, *edges))
 
 
-def fill(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], leaves: Leaves) -> Tree:
+def recall(tree: Tree, leaves: Leaves, key: UInt32[Array, "L 2"]) -> Leaves:
+    """New positions, with what the tree has proven of equal ones."""
+    assert tree.key is not None, "only a tree that was planted with keys tells equal positions"
+    game = games_of(tree, key.shape[0])
+    lane = jnp.arange(key.shape[0])
+    there = jnp.arange(tree.visits.shape[1])[None] < tree.used[game][:, None]
+    same = (tree.key[game] == key[:, None]).all(axis=-1) & tree.proven[game] & there
+    # nodes that were just reserved count as proven; they have no key yet, and so no value
+    known, value = same.any(axis=-1) & ~leaves.over, tree.value[game][lane, jnp.argmax(same, axis=-1)]
+    return leaves._replace(over=leaves.over | known, value=jnp.where(known, value, leaves.value))
+
+
+def fill(
+    tree: Tree,
+    leaf: Int32[Array, " L"],
+    fresh: Bool[Array, " L"],
+    leaves: Leaves,
+    key: UInt32[Array, "L 2"] | None = None,
+) -> Tree:
     """Writes what is known of the fresh leaves into their nodes."""
     games, beyond = tree.visits.shape
     game = games_of(tree, leaf.shape[0])
@@ -252,6 +272,7 @@ def fill(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], leaves:
         logits=write(tree.logits, leaves.logits),
         states=jax.tree.map(write, tree.states, leaves.states),
         healthy=tree.healthy & (leaves.healthy | ~fresh).reshape(games, -1).all(axis=1),
+        key=jax.tree.map(write, tree.key, key),
         reward=jax.tree.map(write, tree.reward, leaves.reward),
         discount=jax.tree.map(write, tree.discount, leaves.discount),
     )

@@ -25,6 +25,7 @@ SEARCHES = {
     "puct": Puct(simulations=100),
     "puct-8": Puct(simulations=100, parallel_leaves=8),
     "uct": Uct(simulations=100),
+    "uct-shared": Uct(simulations=100, shared_proofs=True),
     "uct-8": Uct(simulations=100, parallel_leaves=8),
 }
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]

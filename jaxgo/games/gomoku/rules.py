@@ -254,6 +254,48 @@ class Gomoku(Game[GomokuState]):
         quiet = jnp.where(threats.win[1].any(), stops & alone, legal)
         return wins | quiet
 
+    def stops(self, state: GomokuState, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
+        """The points that touch every double of the other side: its own point, or one where a four of it would win.
+
+        White may also keep Black from a point of renju by making it forbidden; doubles that could happen to are not
+        counted, and where all are such ones, and in caro, all moves are named.
+        """
+        if self.rules in ("caro", "caro5"):
+            return legal
+        black_first = self._colour(state) == BLACK
+        touched = [self._touched(colour, state) for colour in (WHITE, BLACK)]
+        points, some = (jnp.where(black_first, a, b) for a, b in zip(*touched, strict=True))
+        points = jnp.pad(points, (0, self.num_actions - self.points))
+        return legal & (points | ~some)
+
+    def _touched(self, colour: int, state: GomokuState) -> tuple[Bool[Array, " cells"], Bool[Array, ""]]:
+        """The points that every double of this colour needs to stay free, and whether it has a double at all."""
+        n, rule = self.size, WINS[self.rules][colour]
+        free = lines.all_cells(n) & ~(state.stones[0] | state.stones[1])
+        own, other = lines.look(state.stones[colour]), lines.look(state.stones[1 - colour])
+        found = lines.everywhere(
+            lambda mine, yours, empty: [
+                *lines.completions(mine, yours, empty, rule),
+                lines.union(list(lines.seconds(mine, empty, rule).values())),
+            ],
+            n,
+            own,
+            other,
+            lines.look(free),
+        )
+        fours, threes = found[:-1], found[-1]
+        one, two = zip(*(lines.at_least(2, [four[d] for four in fours]) for d in range(4)), strict=True)
+        double = (lines.union(two) | lines.at_least(2, list(one))[1]) & free
+        if self.rules == "renju" and colour == BLACK:
+            double &= ~state.forbidden & ~lines.at_least(2, threes)[1]
+        needed = [double]
+        for four, k in zip(fours, [k for k in range(-4, 5) if k], strict=True):
+            for d, (down, right) in enumerate(lines.STEPS):
+                moved = jnp.roll(four[d] & double, k * down)
+                needed.append(moved << k * right if k * right >= 0 else moved >> -k * right)
+        cells = lines.unpack(jnp.stack(needed))
+        return cells.sum(axis=0, dtype=jnp.int32) == cells[0].sum(dtype=jnp.int32), cells[0].any()
+
     def _threats_of(
         self, colour: int, looks: list[lines.Look], free_look: lines.Look, free: Rows, state: GomokuState
     ) -> UInt32[Array, "4 n"]:

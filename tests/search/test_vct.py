@@ -1,0 +1,129 @@
+"""Proofs by threes and fours against a plain search of every reply there is, in freestyle and in renju."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from reference import fours, threes
+from reference.gomoku import Gomoku as Reference
+from reference.gomoku import put
+
+from jaxgo.core import play
+from jaxgo.evaluators import Heuristic
+from jaxgo.games import make
+from jaxgo.games.gomoku import renju
+from jaxgo.games.gomoku.lines import pack
+from jaxgo.search import Attack, Model, threats
+
+SIZE, LANES, DEPTH, NODES = 9, 128, 7, 3_000
+ASKED = 3  # positions of each kind that the plain search is asked about
+
+
+@functools.cache
+def program(rules: str) -> Any:
+    """Which positions are won, by threes and by fours alone."""
+    game = make("gomoku", size=SIZE, rules=rules)
+
+    def state(cells: Any, seat: Any) -> Any:
+        stones = jnp.stack([pack(cells == code, SIZE) for code in (1, 2)])
+        state = game.init(jax.random.key(0))._replace(stones=stones, to_play=seat)
+        if rules == "renju":
+            state = state._replace(forbidden=renju.forbidden_points(stones[0], stones[1]))
+        return state
+
+    def prove(cells: Any, seats: Any) -> Any:
+        states, everyone = jax.vmap(state)(cells, seats), jnp.ones(LANES, bool)
+        legal, most = jax.vmap(game.legal)(states), jnp.full(LANES, NODES, jnp.int32)
+        found = []
+        for quiet in (True, False):
+            prover = threats.begin(game, states, legal, everyone, DEPTH, quiet)
+            found.append(threats.go_on(game, prover, most, quiet))
+        return found[0].line[:, 0], found[0].won, found[1].won, found[0].ended & found[1].ended
+
+    return jax.jit(prove)
+
+
+@functools.cache
+def boards(rules: str) -> tuple[list[str], np.ndarray]:
+    """Boards with some stones on which nobody can make a five at once."""
+    rng, reference = np.random.default_rng(3), Reference(SIZE, rules)
+    found: list[str] = []
+    while len(found) < LANES:
+        text = "".join(rng.choice(list(".XO"), size=SIZE * SIZE, p=[0.84, 0.1, 0.06]))
+        over = any(Reference(SIZE).wins(text, c) for c, stone in enumerate(text) if stone != ".")
+        if not over and not any(fours.fives(reference, text, stone) for stone in "XO"):
+            found.append(text)
+    return found, np.arange(LANES, dtype=np.int8) % 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", ["freestyle", "renju"])
+def test_proofs_are_those_of_a_plain_search_of_every_reply(rules):
+    """Positions that threes win and fours do not, positions that fours win, and positions that are not won."""
+    reference = Reference(SIZE, rules)
+    texts, seats = boards(rules)
+    cells = np.array([[".XO".index(c) for c in text] for text in texts], np.int8)
+    lines, won, by_fours, ended = jax.device_get(program(rules)(cells, seats))
+    assert ended.mean() > 0.9
+    assert (won | ~by_fours).all()
+    asked = [0, 0, 0]
+    for i, (text, seat) in enumerate(zip(texts, seats.tolist(), strict=True)):
+        kind, stone, budget = int(won[i]) + int(by_fours[i]), "XO"[seat], [4000]
+        if asked[kind] == ASKED or not ended[i]:
+            continue
+        moves = [int(move) for move in lines[i] if move >= 0]
+        assert bool(moves) == won[i]
+        if won[
+            i
+        ]:  # the first move wins against every reply; where two threats cannot be met at once a proof ends early
+            after = put(text, moves[0], stone)
+            assert threes.answered(reference, after, moves[0], stone, DEPTH + 4, budget) is not None or budget[0] < 0
+            legal(reference, text, stone, moves)
+        else:
+            assert threes.wins(reference, text, stone, DEPTH, budget) is None, text
+        asked[kind] += budget[0] >= 0
+    assert asked == [ASKED] * 3
+
+
+def legal(reference: Any, cells: str, stone: str, line: list[int]) -> None:
+    for ply, move in enumerate(line):
+        mover = (stone, "O" if stone == "X" else "X")[ply % 2]
+        assert fours.may(reference, cells, move, mover)
+        cells = put(cells, move, mover)
+
+
+# X: two pairs that cross in an empty point: a double three wins, no line of fours does
+DOUBLE_THREE = """
+.........
+.........
+....X....
+....X....
+..XX.....
+.........
+......OO.
+.......O.
+.......O.
+"""
+
+
+@pytest.mark.slow
+def test_threats_with_threes_win_where_fours_do_not():
+    game = make("gomoku", size=9)
+    text = "".join(DOUBLE_THREE.split())
+    position = play.resume(game, game.place(np.array([".XO".index(c) for c in text], np.int8), 0))
+    root, model = jax.tree.map(lambda x: jnp.asarray(x)[None], position), Model(game, Heuristic())
+    for vct in (False, True):
+        search = Attack(simulations=3000, vct=vct)
+        state = jax.jit(lambda key, s=search: s.extend(model, (), key, s.begin(model, (), key, root), 3000))(
+            jax.random.key(0)
+        )
+        result = search.result(jax.random.key(0), state)
+        assert bool(result.solved[0]) == vct
+    line = [int(move) for move in np.asarray(state.line)[0] if move >= 0]
+    assert len(line) >= 3
+    legal(Reference(9), text, "X", line)
+    reference, after = Reference(9), put(text, line[0], "X")
+    assert threes.answered(reference, after, line[0], "X", 7, [10**6]) is not None
