@@ -71,7 +71,7 @@ class Tournament:
         self._say = say
         self._hashes = [player.fingerprint() if isinstance(player, Player) else "" for player in self.players]
         warm = contest.temperature > 0 and contest.hot_plies > 0
-        self._lucky = [warm or (isinstance(player, Player) and player.lucky) for player in self.players]
+        self._lucky = [warm or player.lucky for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
         self.chunk = min(chunk or (CHUNK if steady else SHORT_CHUNK), schedule.pairs)
         # by name, so that the same agents in another order are the same program; engines play elsewhere

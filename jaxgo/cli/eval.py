@@ -82,6 +82,7 @@ class Table:
         again = len(results) - len(records.once(results))
         repeated = [f"{again} pairs repeat a game of another pair, move for move, and are not counted"] if again else []
         notes = [*notes, *repeated, *report.lopsided(results), *report.incidents(results)]
+        notes += [*report.lengths(results), *report.by_seat(results), *report.repeats(results)]
         if self.json:
             print(json.dumps(report.to_json(table) | {"remarks": list(notes)}))
         else:
@@ -291,6 +292,7 @@ ABOUT = """Let players play each other and rate them, with error bars.
   jaxgo eval go9 --agents gumbel:64@runs/a uct:400 --until ±15    games until the error bars are this small
   jaxgo eval gomoku15 --agents uct:800 uct:400 uct:200 --schedule gauntlet --games games/
   jaxgo eval go9 --agents 'gtp:gnugo --mode gtp --level 1' uct:400    engines of GTP and Gomocup play, too
+  jaxgo eval connect4 --agents uct:0.5s uct:400    half a second a move, and not so many simulations
   jaxgo eval connect4 --option height=5 --book openings.txt --plot ladder.svg
 
   jaxgo eval sprt uct:400,c=1.2 uct:400 --game connect4 --elo0 0 --elo1 10

@@ -113,6 +113,51 @@ def remarks(table: RatingTable) -> list[str]:
     return out + list(table.notes)
 
 
+def lengths(results: Iterable[PairResult]) -> list[str]:
+    """How many moves games take, by who won them."""
+    taken: dict[str, list[int]] = {"the first mover wins": [], "the second mover wins": [], "it is drawn": []}
+    for pair in results:
+        for plies, seat0 in zip(pair.plies, (pair.first, 1.0 - pair.second), strict=True):
+            how = "the first mover wins" if seat0 > 0.5 else "the second mover wins" if seat0 < 0.5 else "it is drawn"
+            taken[how].append(len(pair.opening) + plies)
+    every = [plies for some in taken.values() for plies in some]
+    if not any(every):  # results of older files do not say
+        return []
+    parts = [f"{np.mean(some):.1f} where {how}" for how, some in taken.items() if some]
+    return [f"Games take {np.mean(every):.1f} moves on average: {', '.join(parts)}."]
+
+
+def repeats(results: Iterable[PairResult]) -> list[str]:
+    """Games that are the same as one before, move for move, and who won them."""
+    seen: set[str] = set()
+    again: Counter[str] = Counter()
+    for pair in results:
+        for line, seat0 in zip(pair.lines, (pair.first, 1.0 - pair.second), strict=True):
+            if line in seen:
+                again["won" if seat0 > 0.5 else "lost" if seat0 < 0.5 else "drew"] += 1
+            elif line:
+                seen.add(line)
+    if not again:
+        return []
+    how = ", ".join(f"{word} {again[word]}" for word in ("won", "drew", "lost"))
+    return [f"{again.total()} games are the same as another one, move for move: the first mover {how}."]
+
+
+def by_seat(results: Iterable[PairResult]) -> list[str]:
+    """What each agent scores from either seat; where roles differ, this tells which one it can play."""
+    points: dict[str, tuple[list[float], list[float]]] = {}
+    for pair in results:
+        for name, moving_first, moving_second in (
+            (pair.a, pair.first, pair.second),
+            (pair.b, 1.0 - pair.second, 1.0 - pair.first),
+        ):
+            first, second = points.setdefault(name, ([], []))
+            first.append(moving_first)
+            second.append(moving_second)
+    scores = [f"{n} {_percent(float(np.mean(a)))} / {_percent(float(np.mean(b)))}" for n, (a, b) in points.items()]
+    return [f"Scores moving first / second: {'; '.join(scores)}."] if scores else []
+
+
 def lopsided(results: Iterable[PairResult]) -> list[str]:
     """How many openings were won from the same seat by both: they cost games and tell nothing."""
     pairs = list(results)

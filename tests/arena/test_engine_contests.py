@@ -9,6 +9,7 @@ from jaxgo.arena import records
 from jaxgo.arena.contest import Contest, seat
 from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.specs import External, is_engine, open_engine, read_engine
+from jaxgo.arena.openings import random_openings
 from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.tournament import Tournament
 from jaxgo.core.errors import UsageError
@@ -27,9 +28,26 @@ def test_specs():
     assert is_engine(" gomocup:engine ")
     assert not is_engine("uct:400")
     assert not is_engine("gtps:x")
+    assert is_engine("uct:3s")
+    assert is_engine("gumbel:0.5s,max_considered=8@runs/go9")
+    assert not is_engine("uct:3")
     plain = read_engine(f"gtp:{sys.executable} -c pass", GO)
     assert plain == External(f"gtp:{sys.executable} -c pass", "gtp", (sys.executable, "-c", "pass"))
     assert read_engine(f'gtp:"{sys.executable} -c pass"', GO) == plain
+
+
+@pytest.mark.slow
+def test_players_by_the_clock(tmp_path):
+    """They play whole games from either seat beside players of so many simulations, and think as long as they may."""
+    game = make("tictactoe")
+    contest = Contest("tictactoe", game, (seat("uct:0.2s", game), seat("random", game)))
+    played = Tournament(contest, Schedule(pairs=3), random_openings(game, plies=1), tmp_path / "matches.jsonl")
+    *_, last = played.run()
+    assert len(last.results) == 3
+    assert not any(pair.problems for pair in last.results)
+    assert sum(p.score if p.a.startswith("uct") else 2 - p.score for p in last.results) >= 4
+    moves = sum(sum(pair.plies) for pair in last.results)
+    assert last.seconds > 0.2 * (moves - 12) / 2 / 2  # half of the moves are its own, two games at once
 
 
 def test_a_path_with_blanks(tmp_path):
@@ -50,6 +68,10 @@ def test_a_path_with_blanks(tmp_path):
         ("gtp:sh", make("go9", width=7), "square boards"),
         ("gomocup:sh", GO, "engines of Gomocup play Gomoku"),
         ("gomocup:sh", make("swap2-15"), "without opening rules"),
+        ("uct:0s", GO, "takes 0 seconds"),
+        ("greedy:2s", GO, "cannot be given seconds"),
+        ("uct:2s,dept=3", GO, "unknown option"),
+        ("uct:2s", make("hughe"), "needs two seats"),
     ],
 )
 def test_specs_that_are_refused(text, game, message):

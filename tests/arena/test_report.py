@@ -68,6 +68,25 @@ def test_openings_that_a_seat_won_twice_are_counted():
     assert report.lopsided([*pairs, *same]) == ["2 of 5 openings (40.0 %) were won from the same seat by both."]
 
 
+def test_lengths_seats_and_repeated_games_are_told():
+    """Ten games by hand: two of them the same as others, one pair without moves that anybody wrote down."""
+    one, two = ("x1", "x2", "x1"), ("y1", "y2", "y3")
+    made = [
+        PairResult("go9", "a", "b", first, second, f"{i}", plies=(10 + i, 20), lines=(one[i], two[i]), opening=("a1",))
+        for i, (first, second) in enumerate([(1.0, 0.0), (0.5, 1.0), (1.0, 0.5)])
+    ]
+    # game one: won, drawn, won by the first mover after 11, 12, 13 moves; game two, after 21: won, lost, drawn
+    assert report.lengths(made) == [
+        "Games take 16.5 moves on average: 15.0 where the first mover wins, 21.0 where the second mover wins, "
+        "16.5 where it is drawn."
+    ]
+    assert report.by_seat(made) == ["Scores moving first / second: a 83.3 % / 50.0 %; b 50.0 % / 16.7 %."]
+    assert report.repeats(made) == [
+        "1 games are the same as another one, move for move: the first mover won 1, drew 0, lost 0."
+    ]
+    assert report.repeats(made[:2]) == report.lengths([]) == report.by_seat([]) == []
+
+
 def test_no_rating_without_its_error(table):
     """Whatever prints an Elo prints ± after it."""
     for row in report.rows(table):

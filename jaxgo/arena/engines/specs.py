@@ -1,6 +1,7 @@
 """Engines by name: `gtp:gnugo --mode gtp --level 1` for a program that speaks GTP, `gomocup:PATH` for one of Gomocup's.
 
-What stands after the colon is a command line, split as a shell would; quotes round all of it may be there or not.
+`uct:3s` is a player of jaxgo that goes by the clock and sits at the same tables (see `clocked`). What stands after the
+colon of the others is a command line, split as a shell would; quotes round all of it may be there or not.
 """
 
 import dataclasses
@@ -9,12 +10,14 @@ import shlex
 import shutil
 from typing import Any
 
+from jaxgo.arena.engines.clocked import Clocked, is_timed, read_timed
 from jaxgo.arena.engines.protocols import Engine, Gomocup, Gtp, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.players import EXTERNAL
 
-PROTOCOLS: dict[str, type[Engine]] = {"gtp": Gtp, "gomocup": Gomocup}
+CLOCK = "clock"
+PROTOCOLS: dict[str, type[Engine]] = {"gtp": Gtp, "gomocup": Gomocup, CLOCK: Clocked}
 EXAMPLES = {"gtp": 'gtp:"gnugo --mode gtp --level 1"', "gomocup": "gomocup:engines/pbrain-rapfi"}
 MORE_PATHS = ("/usr/games",)  # where Debian puts GNU Go, and root's PATH does not look
 INSTALL = {"gnugo": "on Debian and Ubuntu: apt-get install gnugo"}
@@ -26,16 +29,25 @@ class External:
 
     name: str  # the spec, without quotes round the command
     protocol: str
-    words: tuple[str, ...]  # of the command; the first is a program that is there
+    words: tuple[str, ...]  # of the command; the first is a program that is there, or the spec of a player
+
+    @property
+    def lucky(self) -> bool:
+        """Whether an opening may become another game each time; of programs that is not known."""
+        return self.protocol == CLOCK
 
 
 def is_engine(spec: str) -> bool:
-    """Whether a spec means a program of its own."""
-    return spec.strip().partition(":")[0].strip() in EXTERNAL
+    """Whether a spec means a program of its own, or a player by the clock: whoever plays move by move."""
+    return is_timed(spec) or spec.strip().partition(":")[0].strip() in EXTERNAL
 
 
 def read_engine(spec: str, game: Game[Any]) -> External:
     """The engine of a spec; a UsageError if it cannot play this game, or is not there."""
+    if is_timed(spec):
+        Clocked.check(game)
+        read_timed(spec, game)
+        return External(spec.strip(), CLOCK, (spec.strip(),))
     protocol, _, text = (part.strip() for part in spec.partition(":"))
     try:
         words = shlex.split(text)

@@ -1,0 +1,85 @@
+"""A player of jaxgo that is told seconds for a move, and no simulations: `uct:3s`, `gumbel:0.5s@runs/go9`.
+
+A match of players is one compiled program, which knows no clock. So such a player sits at the referee's tables, as the
+engines of other programs do, and thinks as long as it was told, with the tree of its last move kept.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgo.arena.engines.protocols import Engine, Limits
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
+from jaxgo.players import Player, load_player
+from jaxgo.search.think import Limit, Thinker
+
+TIMED = re.compile(r"^(?P<head>[^,@:]+):(?P<seconds>\d+(\.\d+)?)s(?P<rest>([,@].*)?)$")
+LONGEST = 3600.0  # seconds for a move
+
+
+def is_timed(spec: str) -> bool:
+    """Whether a spec gives seconds instead of simulations."""
+    return TIMED.match(spec.strip()) is not None
+
+
+def read_timed(spec: str, game: Game[Any]) -> tuple[Player, float]:
+    """The player and its seconds; a UsageError where it has nothing to spend them on."""
+    found = TIMED.match(spec.strip())
+    assert found is not None, "only a timed spec is read here"
+    seconds, player = float(found["seconds"]), load_player(found["head"] + found["rest"], game)
+    if not 0.0 < seconds <= LONGEST:
+        raise UsageError(
+            f"{spec.strip()!r} takes {seconds:g} seconds for a move; above 0 and up to {LONGEST:g} are allowed"
+        )
+    if player.search.budget == 0 or not player.search.resumable:
+        raise UsageError(f"{spec.strip()!r} cannot be given seconds: {found['head']} does not search on, move by move")
+    return player, seconds
+
+
+class Clocked(Engine):
+    """One game of such a player, which follows it on a board of its own."""
+
+    parting = ""
+
+    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
+        self.game, self.limits = game, limits
+        player, self.seconds = read_timed(words[0], game)
+        self._thinker = Thinker(player.search, player.model, player.params, jax.random.key(0))
+        self._model, self._step = player.model, jax.jit(player.model.play)
+        self._position: Position | None = None
+
+    @staticmethod
+    def check(game: Game[Any]) -> None:
+        if game.players != 2:
+            raise UsageError(f"a match needs two seats; {type(game).__name__} is a puzzle for one")
+
+    def begin(self, seat: int, moves: Sequence[tuple[int, int]]) -> None:
+        self._position = self._model.start(jax.random.key(0), 1)
+        for _, action in moves:
+            self._position = self._step(self._position, jnp.full(1, action, jnp.int32))[0]
+        self._thinker.begin(self._position)
+        self._thinker.warm(Limit(seconds=self.seconds))  # compiles off the clock
+
+    def told(self, seat: int, action: int) -> None:
+        assert self._position is not None, "a game has begun"
+        played = jnp.full(1, action, jnp.int32)
+        self._position = self._step(self._position, played)[0]
+        self._thinker.follow(played, self._position)
+
+    def choose(self, seat: int) -> int:
+        found = self._thinker.think(Limit(seconds=self.seconds)).result
+        action = int(found.action[0])
+        self.told(seat, action)
+        return action
+
+    def close(self) -> None:
+        """There is no process to end."""
+        self.kill()
+
+    def kill(self) -> None:
+        self._thinker.stop()
