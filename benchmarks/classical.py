@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgo.arena.match import play_match
+from jaxgo.arena.openings import random_openings
 from jaxgo.evaluators import Heuristic
+from jaxgo.games import GAMES
 from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.players import load_player
 from jaxgo.search import AlphaBeta, Model, threats
 
 HERE = Path(__file__).parent
@@ -144,17 +149,42 @@ def evaluations(lanes: int) -> None:
         print(f"{name} of a board, 15x15: {lanes / min(taken):,.0f} a second")
 
 
+DUELS = {  # the game, who should win, the other one, and the share of points that is asked of the first
+    "zeroplus": ("gomoku9", "zeroplus:200", "greedy", 0.60),
+    "connect3d": ("connect3d", "nycu3d-puct:64", "nycu3d:64", 0.64),  # 100 Elo
+    "kamisado": ("kamisado", "uct:64", "flat:64", 0.65),
+    "gobang": ("gomoku9", "puct:64", "uct:64,weighted=no,depth=1000", 0.90),
+}
+
+
+def duels(pairs: int, names: Sequence[str] = tuple(DUELS)) -> None:
+    """Matches that a seed asks for, from random openings, both seats of each; games are played to their ends."""
+    for name in names:
+        which, first, second, asked = DUELS[name]
+        game = GAMES[which]
+        begin = random_openings(game).positions(range(pairs))
+        began = time.perf_counter()
+        score = play_match(load_player(first, game), load_player(second, game), jax.random.key(0), begin)
+        elo = 400 * np.log10(max(score.mean, 1e-3) / max(1 - score.mean, 1e-3))
+        print(
+            f"{which}: {first} takes {score.mean:.1%} ± {1.96 * score.error:.1%} of {score.games} games from {second} "
+            f"({elo:+.0f} Elo; {asked:.0%} is asked), in {time.perf_counter() - began:.0f} s"
+        )
+
+
 PARTS = {
     "alphabeta": lambda lanes: alpha_beta(lanes),
     "tricks": lambda lanes: tricks(min(lanes, 32)),
     "proofs": lambda lanes: [proofs(lanes, rules) for rules in ("freestyle", "renju")],
     "evaluations": lambda lanes: evaluations(4 * lanes),
+    "duels": lambda lanes: duels(lanes),
+    **{name: lambda lanes, name=name: duels(lanes, [name]) for name in DUELS},
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=list(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument("parts", nargs="*", default=[p for p in PARTS if p not in DUELS], help=f"of {', '.join(PARTS)}")
     parser.add_argument("--lanes", type=int, default=256)
     args = parser.parse_args()
     for part in args.parts:

@@ -22,6 +22,7 @@ COMMANDS = {  # the file, and what it is for
     "watch": ("watch", "open a page beside a run of training: curves, ladder, its games to replay"),
     "solve": ("solve", "find a puzzle's shortest solution, or work a small game out to the end"),
     "show": ("show", "draw a position in the terminal and as a picture"),
+    "stats": ("stats", "count a folder of games: results, lengths, repeats, openings"),
     "runs": ("runs", "list runs of training, and check what they saved"),
     "export": ("export", "write weights as safetensors or ONNX for other programs, and take safetensors back"),
     "gtp": ("gtp", "be an engine for GUIs and referees that speak GTP"),

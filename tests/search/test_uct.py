@@ -1,5 +1,8 @@
 """UCT: its formula, every move once first, and the rule of five that it finds in the mine race."""
 
+import functools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -61,6 +64,21 @@ def test_every_root_move_is_tried_before_any_is_tried_again():
     assert (result.visits == 1).all()
 
 
+@pytest.mark.slow
+def test_the_formula_of_the_notebook():
+    """By hand, with ln 9 = 2.197: 0.5 * 6 / 7 + 1.4 sqrt(2.197 / 7) = 1.213 against 0.9 * 1 / 2 + 1.467 = 1.917, and
+    2.075 of a move without visits, which is not forced; of equals any is taken."""
+    some = edges([6, 1], [0.5, 0.9], 9)
+    assert int(Uct(c=1.4, smooth=True).prefer(some, SALT)[0]) == 1
+    later = edges([6, 1, 0], [0.5, 0.9, 0.0], 9)
+    assert int(Uct(c=1.4, smooth=True).prefer(later, SALT)[0]) == 2
+    assert int(Uct(c=0.5, smooth=True).prefer(later, SALT)[0]) == 1  # 0.69, 0.974 and 0.741
+    even = edges([4] * 5, [0.1] * 5, 21)
+    choose = jax.jit(jax.vmap(lambda salt: Uct(smooth=True).prefer(even, salt)[0]))
+    firsts = np.bincount(np.asarray(choose(jnp.arange(100, dtype=jnp.uint32))), minlength=5)
+    assert ((firsts - 20.0) ** 2 / 20.0).sum() < 4 + 5 * 8**0.5
+
+
 def test_a_mixed_choice_weighs_results_and_belief():
     """By hand: 0.7 (q + 1) / 2 + 0.3 p / p_max is 0.49 + 0.03, 0.28 + 0.30 and 0.00 + 0.30; visits say otherwise."""
     some = edges([9, 3, 0], [0.4, -0.2, 0.9], 13, logits=np.log([0.1, 1.0, 1.0]))
@@ -107,14 +125,26 @@ def test_the_long_race_is_won_by_one_move_only():
     assert (result.action == 1).all()
 
 
+@functools.cache
+def proven_races(lookahead: bool):
+    """50 runs of 4,000 simulations, with the c of the notebook's last cells; proofs hold for all equal positions."""
+    game = make("minerace", board=LONG_RACE, lookahead=lookahead)
+    root = stacked([play.start(game, jnp.zeros(2, jnp.uint32)).state] * 50, game)
+    search = Uct(simulations=4_000, c=0.5, shared_proofs=True)
+    return searched(search, Model(game, Rollout(weighted=lookahead)), root)[0]
+
+
 @pytest.mark.slow
 def test_proofs_find_the_long_race():
-    """50 runs of 4,000 simulations, with the c of the notebook's last cells: at least 95 % play the only winning move.
-
-    Ways to the same cell at the same ply are worth the same, so a proof counts for all of them.
-    """
-    model, root = race(LONG_RACE, 50)
-    result, _ = searched(Uct(simulations=4_000, c=0.5, shared_proofs=True), model, root)
+    """At least 95 % play the only winning move: all ways to a cell at one ply are worth the same."""
+    result = proven_races(lookahead=False)
     assert (result.action == 1).mean() >= 0.95
     assert (result.value[result.solved] == 1).all()
     assert result.solved.mean() >= 0.95
+
+
+@pytest.mark.slow
+def test_looking_ahead_proves_the_long_race_no_later():
+    uniform, ahead = proven_races(lookahead=False), proven_races(lookahead=True)
+    assert (ahead.action == 1).mean() >= (uniform.action == 1).mean()
+    assert ahead.visits.sum(axis=1).mean() <= uniform.visits.sum(axis=1).mean()

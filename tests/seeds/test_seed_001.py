@@ -1,19 +1,101 @@
-"""Seed 001, Zero+: items of the checklist that are about engines, and not about programs to play with.
-
-1.9 threat types and weights as data: tests/rules/test_gomoku_threats.py
-1.13 the heuristic bot: tests/search/test_simple.py
-1.14 alpha-beta, 1.15 null windows, 1.17 deepening: tests/search/test_alphabeta.py
-1.16 threats beyond the horizon, by fours: tests/search/test_threats.py
-"""
+"""Seed 001, Zero+: each item of its checklist and what holds it, and tests of its personalities."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from seed_items import check
 
 from jaxgo.core import play
 from jaxgo.games import make
 from jaxgo.players import load_player
+
+RULES, THREATS, SESSION = "rules/test_gomoku.py", "rules/test_gomoku_threats.py", "frontends/test_session.py"
+ALPHABETA = "search/test_alphabeta.py"
+ITEMS = {
+    "1.1 sizes and modes": (
+        f"{RULES}::test_two_sizes_at_once",
+        "frontends/test_play_page.py::test_another_game_and_its_options",
+        "frontends/test_play_page.py::test_two_humans_play_a_game",
+    ),
+    "1.2 Zobrist keys": (f"{RULES}::test_the_hash_is_that_of_the_board", f"{RULES}::test_transpositions_share_a_key"),
+    "1.3 a map from keys to scores": (
+        f"{ALPHABETA}::test_every_trick_leaves_the_value_as_it_is",
+        "search/test_memory.py::test_positions_of_one_hash_are_not_taken_for_each_other",
+    ),
+    "1.4 moves in order": (
+        "partial: the table keeps the best move of a position and not its whole order",
+        f"{ALPHABETA}::test_every_trick_leaves_the_value_as_it_is",
+        "benchmarks/classical.py::tricks",
+    ),
+    "1.5 a point is worth what it is to both": (f"{THREATS}::test_scores_of_points",),
+    "1.6 scores after a move": (f"{THREATS}::test_scores_of_points", "benchmarks/classical.py::evaluations"),
+    "1.7 points near stones": (
+        f"{THREATS}::test_points_far_from_all_stones_hardly_count",
+        f"{THREATS}::test_the_first_stone_goes_to_the_centre",
+        f"{ALPHABETA}::test_breadth_takes_the_likeliest",
+    ),
+    "1.8 lines through a point": (f"{THREATS}::test_lines_are_named_as_in_zero_plus",),
+    "1.9 threats and their weights": (
+        f"{THREATS}::test_weights",
+        f"{THREATS}::test_weights_are_data_and_not_constants",
+    ),
+    "1.10 a table of lines": (f"{THREATS}::test_the_table_is_the_naming_of_lines",),
+    "1.11 what a position is worth": (f"{THREATS}::test_the_heuristic_is_fair",),
+    "1.12 personalities": ("seeds/test_seed_001.py::test_1_12_personalities_have_names_that_load_the_same_player",),
+    "1.13 the heuristic bot": (
+        "seeds/test_seed_001.py::test_1_13_every_classical_player_takes_a_five_and_stops_one",
+        "search/test_simple.py::test_greedy_draws_equals_and_takes_its_own_five_before_all_else",
+    ),
+    "1.14 alpha-beta": (f"{ALPHABETA}::test_every_trick_leaves_the_value_as_it_is",),
+    "1.15 null windows": (f"{ALPHABETA}::test_every_trick_leaves_the_value_as_it_is",),
+    "1.16 threats beyond the horizon": (
+        "search/test_threats.py::test_proofs_are_those_of_a_plain_search",
+        "search/test_threats.py::test_forcing_moves_let_alpha_beta_see_beyond_the_horizon",
+        "search/test_vct.py::test_proofs_are_those_of_a_plain_search_of_every_reply",
+    ),
+    "1.17 iterative deepening": (
+        f"{ALPHABETA}::test_a_cut_search_is_that_of_the_last_whole_depth_and_goes_on_as_if_never_cut",
+    ),
+    "1.18 tree search with candidates": ("benchmarks/classical.py::duels",),
+    "1.19 tuning of weights": (
+        "partial: weights are parameters of a player; what tunes them is not held here",
+        f"{THREATS}::test_weights_are_data_and_not_constants",
+    ),
+    "1.20 a network": (
+        "partial: the loop learns, but no network for Gomoku was measured against the heuristic",
+        "training/test_learns.py::test_tic_tac_toe_is_learnt_from_nothing",
+    ),
+    "1.21 games without end, saved": (
+        "frontends/test_play_page.py::test_games_follow_each_other_with_sides_changed",
+        "arena/test_tournament.py::test_games_are_saved_as_they_were_played",
+        "arena/test_tournament.py::test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been",
+    ),
+    "1.22 statistics": (
+        "arena/test_report.py::test_lengths_seats_and_repeated_games_are_told",
+        "arena/test_statistics.py::test_ten_games_by_hand",
+    ),
+    "1.23 a live view": (
+        "frontends/test_browser.py::test_numbers_change_while_it_thinks",
+        "test_heat.py::test_shares_land_on_their_cells_and_are_drawn_there",
+    ),
+    "1.24 undo, redo, save, load": (
+        f"{SESSION}::test_moves_are_played_taken_back_and_played_again",
+        "frontends/test_play_page.py::test_a_game_is_saved_and_loaded_again",
+        "frontends/test_terminal.py::test_words",
+    ),
+    "1.25 three and two joined win": (f"{RULES}::test_two_runs_joined_by_a_stone",),
+    "1.26 further faults": (
+        f"{THREATS}::test_faults_that_freestyle_mends",
+        f"{RULES}::test_a_win_on_the_last_cell_is_no_draw",
+    ),
+    "1.27 no operating system is asked for": ("test_frame.py::test_lock_files_agree",),
+}
+
+
+def test_every_item_names_what_holds_it():
+    check(ITEMS, "1.", 27)
+
 
 GAME = make("gomoku", size=9)
 # Black has a four that White stopped at one end; White has nothing

@@ -1,0 +1,135 @@
+"""What a folder of games tells: who won, how long games took, which came twice, and how they were opened."""
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxgo.arena.ratings import NINETY_FIVE
+from jaxgo.core.errors import UsageError
+from jaxgo.games.names import read_game
+from jaxgo.records import formats
+from jaxgo.records.record import GameRecord
+
+ENDINGS = (".sgf", ".psq", ".json", ".txt")  # of files with games; .txt as matches save games without SGF
+FIRST, SECOND, DRAWN = "first mover won", "second mover won", "drawn"
+
+
+@dataclasses.dataclass(frozen=True)
+class Opening:
+    """The games that began with these moves."""
+
+    moves: tuple[str, ...]
+    games: int
+    score: float  # of the first mover
+    low: float  # the 95 % interval of that score, after Wilson
+    high: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """Numbers of finished games; of those that are the same, move for move, all count."""
+
+    games: int
+    unfinished: int  # left out of all else
+    results: dict[str, int]  # by FIRST, SECOND, DRAWN
+    moves: dict[str, float]  # how many on average, of all games ("") and by result
+    repeated: dict[str, int]  # games that came before, by their result
+    openings: tuple[Opening, ...]  # the most frequent first
+
+
+def read(folder: Path) -> list[GameRecord]:
+    """All games of a folder and those below it; of one kind, or a UsageError."""
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
+    if not paths:
+        raise UsageError(f"there are no games below {folder}; files that end in {', '.join(ENDINGS)} are read")
+    found = [_plain(path) if path.suffix.lower() == ".txt" else formats.load(path) for path in paths]
+    others = [path for path, record in zip(paths, found, strict=True) if record.game != found[0].game]
+    if others:
+        raise UsageError(
+            f"{others[0]} is a game of another kind than {paths[0]}; keep each kind in a folder of its own"
+        )
+    return found
+
+
+def _plain(path: Path) -> GameRecord:
+    """A game that a match saved as text: a head of `name: value`, then a move a line."""
+    head, _, lines = path.read_text().partition("\n\n")
+    told = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
+    try:
+        name, *options = told["game"].split()
+        result = float(told["result of seat 0"])
+        game: Any = read_game(name, tuple(options))
+        moves = tuple(game.parse_action(line.split(" ", 2)[2]) for line in lines.splitlines())
+    except (KeyError, IndexError, ValueError) as error:
+        raise UsageError(f"{path} is no saved game: {error}") from None
+    return GameRecord(game, name, moves, returns=(2 * result - 1, 1 - 2 * result))
+
+
+def count(records: Iterable[GameRecord], plies: int = 2) -> Statistics:
+    """The numbers of these games; openings are told up to so many moves."""
+    records = list(records)
+    ended = [(record, _result(record)) for record in records if record.returns is not None]
+    lengths: dict[str, list[int]] = {"": [], FIRST: [], SECOND: [], DRAWN: []}
+    seen: set[tuple[str, tuple[int, ...]]] = set()
+    repeated: Counter[str] = Counter()
+    for record, result in ended:
+        for kind in ("", result):
+            lengths[kind].append(len(record.moves))
+        line = (record.start, record.moves)
+        repeated[result] += line in seen
+        seen.add(line)
+    return Statistics(
+        games=len(ended),
+        unfinished=len(records) - len(ended),
+        results={kind: len(lengths[kind]) for kind in (FIRST, SECOND, DRAWN)},
+        moves={kind: sum(some) / len(some) for kind, some in lengths.items() if some},
+        repeated={kind: number for kind, number in repeated.items() if number},
+        openings=tuple(_openings(ended, plies)),
+    )
+
+
+def _result(record: GameRecord) -> str:
+    assert record.returns is not None, "only finished games have a result"
+    return FIRST if record.returns[0] > 0 else SECOND if record.returns[0] < 0 else DRAWN
+
+
+def _openings(ended: Sequence[tuple[GameRecord, str]], plies: int) -> list[Opening]:
+    points = {FIRST: 1.0, DRAWN: 0.5, SECOND: 0.0}
+    scores: dict[tuple[str, ...], list[float]] = {}
+    for record, result in ended:
+        names = [record.game.action_name(action) for action in record.moves[:plies]]
+        for length in range(1, len(names) + 1):
+            if not record.start:  # from a position of its own a game has another opening
+                scores.setdefault(tuple(names[:length]), []).append(points[result])
+    found = [Opening(line, len(some), *_wilson(sum(some), len(some))) for line, some in scores.items()]
+    return sorted(found, key=lambda opening: (len(opening.moves), -opening.games, opening.moves))
+
+
+def _wilson(points: float, games: int) -> tuple[float, float, float]:
+    """A share with its 95 % interval, which never leaves [0, 1]."""
+    share, weight = points / games, NINETY_FIVE**2 / games
+    middle = (share + weight / 2) / (1 + weight)
+    spread = math.sqrt(share * (1 - share) * weight + weight**2 / 4) / (1 + weight)
+    return share, middle - spread, middle + spread
+
+
+def lines(found: Statistics, most: int = 10) -> list[str]:
+    """The numbers as people read them; of the openings of each length the `most` frequent."""
+    if not found.games:
+        return [f"no finished games; {found.unfinished} unfinished"]
+    out = [f"{found.games:,} finished games, {found.unfinished:,} unfinished"]
+    for kind, number in found.results.items():
+        taken = f", after {found.moves[kind]:.1f} moves on average" if number else ""
+        out.append(f"{kind}: {number:,} ({number / found.games:.1%}){taken}")
+    out.append(f"moves of a game: {found.moves['']:.1f} on average")
+    again = ", ".join(f"{kind} {number}" for kind, number in found.repeated.items())
+    out.append(f"the same as a game before: {sum(found.repeated.values())}{f' ({again})' if again else ''}")
+    for length in sorted({len(opening.moves) for opening in found.openings}):
+        out.append(f"{'first moves' if length == 1 else f'the first {length} moves'}, score of the first mover:")
+        for opening in [opening for opening in found.openings if len(opening.moves) == length][:most]:
+            share = f"{opening.score:.1%} ({opening.low:.1%} to {opening.high:.1%})"
+            out.append(f"  {' '.join(opening.moves)}: {opening.games:,} games, {share}")
+    return out

@@ -1,0 +1,40 @@
+"""`jaxgo stats`: what a folder of games tells."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from jaxgo.cli.command import reader
+from jaxgo.core.errors import UsageError
+
+
+@dataclasses.dataclass(frozen=True)
+class Stats:
+    """Count the games of a folder (SGF, PSQ, JSON, and the texts of matches): results, lengths, repeats, openings."""
+
+    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
+    """Where the games are, such as runs/eval/connect3d/games; folders below it count, too."""
+    plies: int = 2
+    """Openings are told up to so many moves."""
+    rows: int = 10
+    """Openings of each length to list."""
+    json: bool = False
+    """Print one JSON object."""
+
+    def run(self) -> int:
+        from jaxgo.arena import statistics
+
+        if self.plies < 0 or self.rows < 0:
+            raise UsageError("--plies and --rows are numbers that cannot be below 0")
+        found = statistics.count(statistics.read(self.folder), self.plies)
+        if self.json:
+            print(json.dumps(dataclasses.asdict(found)))
+        else:
+            print("\n".join(statistics.lines(found, self.rows)))
+        return 0
+
+
+read = reader(Stats)

@@ -1,0 +1,73 @@
+"""Statistics of a folder of games: ten games by hand, two of them repeated and one unfinished."""
+
+import json
+
+import pytest
+
+from jaxgo.arena import statistics
+from jaxgo.cli import main as cli
+from jaxgo.core.errors import UsageError
+from jaxgo.games import make
+from jaxgo.records import formats
+from jaxgo.records.record import GameRecord
+
+GAME = make("gomoku", size=9)
+WON, LOST, EVEN = (1.0, -1.0), (-1.0, 1.0), (0.0, 0.0)
+# moves and results; the third and the seventh are the same as the first and the second
+PLAYED = [
+    ((40, 41, 42), WON), ((40, 31, 1, 2), LOST), ((40, 41, 42), WON), ((30, 41, 3, 4, 5), WON), ((40, 41, 50), EVEN),
+    ((30, 31, 32), LOST), ((40, 31, 1, 2), LOST), ((20, 21), None), ((40, 41, 60, 61, 62, 63), WON), ((30, 41), EVEN),
+]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for number, (moves, returns) in enumerate(PLAYED):
+        record = GameRecord(GAME, "gomoku", moves, returns=returns)
+        path = tmp_path / ("sub" if number % 2 else "") / f"{number}.{'sgf' if number % 3 else 'json'}"
+        path.parent.mkdir(exist_ok=True)
+        formats.save(path, record)
+    return tmp_path
+
+
+def test_ten_games_by_hand(folder, capsys):
+    found = statistics.count(statistics.read(folder))
+    assert (found.games, found.unfinished) == (9, 1)
+    assert found.results == {statistics.FIRST: 4, statistics.SECOND: 3, statistics.DRAWN: 2}
+    assert found.moves[""] == pytest.approx(33 / 9)
+    assert found.moves[statistics.FIRST] == pytest.approx(17 / 4)
+    assert found.moves[statistics.SECOND] == pytest.approx(11 / 3)
+    assert found.repeated == {statistics.FIRST: 1, statistics.SECOND: 1}
+    assert cli.main(["stats", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["results"] == found.results
+    assert cli.main(["stats", str(folder), "--plies", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "9 finished games, 1 unfinished" in said
+    assert "first mover won: 4 (44.4%), after 4.2 moves on average" in said
+    assert "the same as a game before: 2" in said
+
+
+def test_openings_by_hand(folder):
+    found = {opening.moves: opening for opening in statistics.count(statistics.read(folder)).openings}
+    centre, corner = GAME.action_name(40), GAME.action_name(30)
+    assert (found[(centre,)].games, found[(centre,)].score) == (6, pytest.approx(3.5 / 6))
+    assert (found[(corner,)].games, found[(corner,)].score) == (3, pytest.approx(0.5))
+    both = found[(centre, GAME.action_name(41))]
+    assert (both.games, both.score) == (4, pytest.approx(3.5 / 4))
+    # Wilson's interval of 3 points of 6: (0.5 + 0.32) / 1.64 = 0.5 in its middle, and 0.188 to 0.812
+    share, low, high = statistics._wilson(3.0, 6)
+    assert (share, round(low, 3), round(high, 3)) == (0.5, 0.188, 0.812)
+    assert all(0.0 <= opening.low <= opening.score <= opening.high <= 1.0 for opening in found.values())
+
+
+def test_texts_of_matches_are_read_and_other_kinds_refused(tmp_path):
+    head = "game: connect3d\nseat 0: a\nseat 1: b\nresult of seat 0: 0.5\nopening: 0 plies\nid: x\n\n"
+    (tmp_path / "one.txt").write_text(head + "1 0 22\n2 1 23\n")
+    (record,) = statistics.read(tmp_path)
+    assert record.returns == (0.0, 0.0)
+    assert [record.game.action_name(action) for action in record.moves] == ["22", "23"]
+    formats.save(tmp_path / "two.sgf", GameRecord(GAME, "gomoku", (40,), returns=WON))
+    with pytest.raises(UsageError, match="another kind"):
+        statistics.read(tmp_path)
+    with pytest.raises(UsageError, match="there are no games below"):
+        statistics.read(tmp_path / "nowhere")
