@@ -59,7 +59,7 @@ ITEMS = {
     ),
     "1.18 tree search with candidates": ("benchmarks/classical.py::duels",),
     "1.19 tuning of weights": (
-        "partial: weights are parameters of a player; what tunes them is not held here",
+        "tuning/test_tuning.py::test_bad_weights_become_weights_that_beat_them_in_one_program",
         f"{THREATS}::test_weights_are_data_and_not_constants",
     ),
     "1.20 a network": (
