@@ -159,6 +159,7 @@ class Selfplay:
         def ply(games: Games, step: Array) -> tuple[Games, tuple[Trajectory, Tally]]:
             return self._ply(params, games, jax.random.fold_in(key, step), place, book)
 
+        params = self.model.ready(params)
         begin = state, self._nothing(params, state.position)
         (state, _), (trajectory, tally) = jax.lax.scan(ply, begin, jnp.arange(self.config.steps))
         return state, trajectory, jax.tree.map(lambda x: x.sum(axis=0), tally)

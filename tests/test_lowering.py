@@ -59,6 +59,19 @@ def test_no_program_asks_which_backend_runs_it():
     assert set(asked) <= {"jaxgo/search/model.py", "jaxgo/training/presets.py", "jaxgo/training/machine.py"}
 
 
+def test_kernels_are_cast_once_where_an_accelerator_computes_in_halves():
+    """Those of convolutions, for a whole program; a processor, and a net in float32, keep what they are given."""
+    game = make("tictactoe")
+    for precision, target, wanted in (("bfloat16", "gpu", "bfloat16"), ("bfloat16", "cpu", "float32"),
+                                      ("float32", "gpu", "float32")):  # fmt: skip
+        model = Model(game, Network(ResNet(channels=4, blocks=1, precision=precision).module(game)), target)
+        params = jax.eval_shape(lambda model=model: model.ready(model.init(jax.random.key(0))))
+        kinds = {leaf.ndim == 4: set() for leaf in jax.tree.leaves(params)}
+        for leaf in jax.tree.leaves(params):
+            kinds[leaf.ndim == 4].add(str(leaf.dtype))
+        assert kinds == {True: {wanted}, False: {"float32"}}
+
+
 def test_bfloat16_nets_convolve_in_bfloat16():
     game = make("go5")
     module = ResNet(channels=8, blocks=1, precision="bfloat16").module(game)

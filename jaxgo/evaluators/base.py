@@ -36,6 +36,10 @@ class Evaluator(abc.ABC):
         """Hook: the same judgements by the program that is fastest on this platform: cpu, gpu or tpu."""
         return self
 
+    def ready(self, params: Params) -> Params:
+        """Hook: the parameters in the form that many calls of one program take, made once for all of them."""
+        return params
+
     @property
     def lucky(self) -> bool:
         """Whether it draws luck, so that the same position is not judged the same twice."""

@@ -18,6 +18,7 @@ from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 from jaxgo.nets.base import on_platform
 
 LEAST = 700  # cells in a chunk: smaller ones cost more each
+KERNEL = 4  # axes of a convolution's
 PARTS = 16  # of a batch, at most
 
 
@@ -52,6 +53,13 @@ class Network(Evaluator):
         planes: Float32[Array, "B H W C"] = jax.vmap(game.observe)(states).astype(jnp.float32)
         logits, value = self.module.apply(params, planes)
         return Evaluation(logits.astype(jnp.float32), value.astype(jnp.float32))
+
+    def ready(self, params: Params) -> Params:
+        """Kernels of convolutions as the net computes with them: a loop casts them again in every turn."""
+        precision = getattr(self.module, "precision", None)
+        if self.in_chunks or precision is None:
+            return params
+        return jax.tree.map(lambda x: x.astype(precision) if x.ndim == KERNEL else x, params)
 
     def worth_caching(self, params: Params) -> bool:
         """If it convolves: dense layers are so cheap that a look into a memory hardly costs less."""

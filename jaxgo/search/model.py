@@ -92,6 +92,10 @@ class Model:
         """Fresh parameters of the evaluator."""
         return self.evaluator.init(self.game, key)
 
+    def ready(self, params: Params) -> Params:
+        """The parameters as a whole program takes them."""
+        return self.evaluator.on(self.platform).ready(params)
+
     def start(self, key: Array, games: int) -> Position:
         """So many games at their start."""
         return jax.vmap(functools.partial(play.start, self.game))(jax.random.split(key, games))

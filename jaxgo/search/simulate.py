@@ -29,7 +29,7 @@ def side_by_side(
 
     Lanes of one game must part at the root: `first` differs among them.
     """
-    descent = trees.descend(tree, choose, active, first, depth_limit(model, tree))
+    descent = trees.descend(tree, choose, active, first, depth_limit(model, tree), model.platform == "cpu")
     fresh = active & (descent.leaf < 0)
     tree, descent = trees.reserve(tree, descent, active)
     tree, results = _finish(model, params, key, tree, descent, active, fresh, solver)
@@ -55,7 +55,7 @@ def one_by_one(
     known = tree.visits, tree.value
 
     def walk(tree: Tree, go: Bool[Array, " B"]) -> tuple[Tree, tuple[Descent, Array]]:
-        descent = trees.descend(tree, choose, go, None, limit)
+        descent = trees.descend(tree, choose, go, None, limit, model.platform == "cpu")
         fresh = go & (descent.leaf < 0)
         tree, descent = trees.reserve(tree, descent, go)
         tree = trees.backup(trees.advance(tree, descent, fresh), descent, jnp.zeros(fresh.shape), virtual_loss)

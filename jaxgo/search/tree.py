@@ -120,12 +120,18 @@ def mover_sign(seat: Int8[Array, "*b"]) -> Float32[Array, "*b"]:
 
 
 def descend(
-    tree: Tree, choose: Choose, active: Bool[Array, " L"], first: Int32[Array, " L"] | None, depth_limit: int
+    tree: Tree,
+    choose: Choose,
+    active: Bool[Array, " L"],
+    first: Int32[Array, " L"] | None,
+    depth_limit: int,
+    narrow: bool = True,
 ) -> Descent:
     """Walks every active lane from its root to an edge without a node, or to a proven node.
 
     `first` fixes the action at the root; without it the root is a node like others. No path may be longer than
-    `depth_limit`. Most lanes arrive early, so the walk goes on with fewer and fewer lanes.
+    `depth_limit`. Most lanes arrive early, so the walk goes on with fewer and fewer lanes; not so where it shall not
+    `narrow`: an accelerator takes as long for a few lanes as for all, and another loop and a sort cost it more.
     """
     lanes = active.shape[0]
     games = games_of(tree, lanes)
@@ -159,6 +165,8 @@ def descend(
         at, level, lane, _ = carry
         return move(*carry, choose(Spot(tree, games[lane], at.node[lane], level - 1)))
 
+    if not narrow:
+        return _all_lanes(tree, choose, here, active, first, depth_limit)
     carry = (here, jnp.int32(1), jnp.arange(lanes, dtype=jnp.int32), active)
     if first is not None:
         carry = move(*carry, first)
@@ -176,6 +184,36 @@ def descend(
         going = jnp.argsort(~moving, stable=True)[:narrower]
         carry = (at, level, lane[going], moving[going])
         width = narrower
+
+
+def _all_lanes(
+    tree: Tree, choose: Choose, here: Descent, active: Bool[Array, " L"], first: Int32[Array, " L"] | None, limit: int
+) -> Descent:
+    """The walk in one loop. Lanes stay in their places, so that next to nothing of a step is a scatter."""
+    game = games_of(tree, active.shape[0])
+    Carry = tuple[Descent, Array, Array]
+
+    def move(at: Descent, level: Array, moving: Array, chosen: Array) -> Carry:
+        below = tree.child[game, at.node, chosen].astype(jnp.int32)
+        onward = moving & (below >= 0) & ~tree.proven[game, jnp.maximum(below, 0)]
+        column = jnp.where(moving, below, NOWHERE)  # as it is where a lane has arrived
+        at = Descent(
+            node=jnp.where(onward, below, at.node),
+            action=jnp.where(moving, chosen, at.action),
+            leaf=jnp.where(moving, below, at.leaf),
+            path=jax.lax.dynamic_update_slice_in_dim(at.path, column[:, None], level, axis=1),
+            length=jnp.where(moving, level, at.length),
+        )
+        return at, level + 1, onward
+
+    def step(carry: Carry) -> Carry:
+        at, level, _ = carry
+        return move(*carry, choose(Spot(tree, game, at.node, level - 1)))
+
+    carry = here, jnp.int32(1), active
+    if first is not None:
+        carry = move(*carry, first)
+    return jax.lax.while_loop(lambda c: c[2].any() & (c[1] <= limit), step, carry)[0]
 
 
 def remaining(tree: Tree, left: Int32[Array, " B"]) -> Int32[Array, " B"]:

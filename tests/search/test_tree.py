@@ -1,5 +1,7 @@
 """The tree: resumed is one-shot, kept subtrees keep their numbers, lanes do not hear each other, broken judges show."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +13,7 @@ from support import mostly_slow
 
 from jaxgo.games import GAMES
 from jaxgo.search import edges, reuse
+from jaxgo.search import tree as trees
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.puct import Puct
@@ -201,6 +204,27 @@ def test_both_ways_to_read_a_tree_tell_the_same(monkeypatch):
         told[crowd] = [read(np.int32(node)) for node in (0, 1, 5, 9)]
     for looked_up, dense in zip(told[0], told[1000], strict=True):
         jax.tree.map(np.testing.assert_array_equal, looked_up, dense)
+
+
+@pytest.mark.slow
+def test_walks_that_narrow_and_walks_that_do_not_come_to_the_same(monkeypatch):
+    """Processors go on with fewer and fewer lanes, accelerators with all."""
+    monkeypatch.setattr(trees, "NARROW", 2)
+    search = SEARCHES["puct"]
+    _, q = searched(search, MODEL, positions(GAME, 16, 20))
+    tree, active = jax.tree.map(jnp.asarray, q.tree), np.arange(16) % 5 > 0
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def walk(narrow):
+        return trees.descend(
+            tree, lambda spot: search.choose(spot, jnp.uint32(0)), jnp.asarray(active), None, 20, narrow
+        )
+
+    parted, together = walk(True), walk(False)
+    jax.tree.map(np.testing.assert_array_equal, parted, together)
+    lengths = np.asarray(together.length)
+    assert (lengths[~active] == 0).all()
+    assert len({*lengths[active].tolist()}) > 2, "lanes that arrive at different levels"
 
 
 def test_nobody_walks_below_the_end_of_a_game():

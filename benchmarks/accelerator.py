@@ -1,0 +1,264 @@
+"""What will our programs be on an accelerator? Compiled ahead of time for one that is not there.
+
+`uv run --extra cuda --extra benchmark benchmarks/accelerator.py`: XLA's whole pipeline for an H100 runs on any Linux
+machine (convolutions are not tuned). Kernels, predicates and copies are counted: the text of the program says what one
+turn of a loop takes, and a run on a processor how often loops turn. No time of a device is measured here.
+
+Questions: `ply` (one ply of self-play with a full search), `peer` (the same on pgx + mctx with the same net), `learn`
+(one step of the learner on several devices).
+"""
+
+import dataclasses
+import functools
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import harness
+import hlo
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import topologies
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from jaxgo.core.names import package
+from jaxgo.evaluators import Heuristic
+from jaxgo.nets.base import planes_shape
+from jaxgo.search.model import Model
+from jaxgo.selfplay import Selfplay, SelfplayConfig
+from jaxgo.system import devices
+from jaxgo.training import machine
+from jaxgo.training.config import TrainConfig
+from jaxgo.training.presets import preset
+from jaxgo.training.trainer import Trainer
+
+# what XLA must know of a device that it compiles for: NVIDIA's figures of an H100 with 80 GB
+H100 = """
+gpu_device_info {
+  threads_per_block_limit: 1024 threads_per_warp: 32 shared_memory_per_block: 49152 shared_memory_per_core: 233472
+  threads_per_core_limit: 2048 core_count: 132 fpus_per_core: 128 block_dim_limit_x: 2147483647
+  block_dim_limit_y: 65535 block_dim_limit_z: 65535 memory_bandwidth: 3352320000000 l2_cache_size: 52428800
+  clock_rate_ghz: 1.98 device_memory_size: 84978434048 shared_memory_per_block_optin: 232448
+  cuda_compute_capability { major: 9 minor: 0 } registers_per_core_limit: 65536 registers_per_block_limit: 65536
+}
+platform_name: "CUDA"
+dnn_version_info { major: 9 minor: 8 patch: 0 }
+device_description_str: "NVIDIA H100 80GB HBM3"
+"""
+PEERS = {"connect4": "connect_four", "go9": "go_9x9", "go19": "go_19x19"}
+GIB = 2**30
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Which programs."""
+
+    only: str = "ply"  # questions, parted by commas: ply, peer, learn; empty: all
+    games: tuple[str, ...] = ("connect4", "go9")  # presets
+    count: int = 0  # games side by side; 0: the preset's
+    counted: int = 64  # games side by side where turns of loops are counted
+    plies: int = 30  # random ones before the ply that is counted
+    devices: int = 8  # of `learn`
+    keep: str = ""  # a folder for the texts of the programs
+
+
+@dataclasses.dataclass
+class Compiled:
+    """A program for an accelerator, and how long it took to make."""
+
+    module: hlo.Module
+    seconds: float
+    memory: Any
+
+
+def mesh(count: int = 1) -> Mesh:
+    """Devices that are not there."""
+    shape = f"1x1x{count}"
+    target = topologies.get_topology_desc(platform="cuda", topology_name=shape, target_config=H100, topology=shape)
+    return Mesh(np.array(target.devices)[:count], (devices.AXIS,), axis_types=(AxisType.Auto,))
+
+
+def laid(tree: Any, where: Mesh, spec: PartitionSpec = PartitionSpec()) -> Any:  # noqa: B008  (a constant)
+    sharding = NamedSharding(where, spec)
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding), tree)
+
+
+def compiled(function: Callable[..., Any], *arguments: Any, keep: str = "", **settings: Any) -> Compiled:
+    lowered = jax.jit(function, **settings).lower(*arguments)
+    began = time.monotonic()
+    made = lowered.compile()
+    seconds = time.monotonic() - began
+    if keep:
+        Path(keep).write_text(made.as_text())
+    return Compiled(hlo.Module(made.as_text()), seconds, made.memory_analysis())
+
+
+def full(config: TrainConfig, count: int) -> TrainConfig:
+    """A ply at a time, each with a full search."""
+    selfplay = dataclasses.replace(
+        config.selfplay, steps=1, fast_simulations=0, opening=0.0, games=count or config.selfplay.games
+    )
+    return dataclasses.replace(config, selfplay=selfplay)
+
+
+def turns(config: TrainConfig, count: int, plies: int) -> dict[hlo.Site, list[int]]:
+    """How often the loops of a ply turn, on positions of random games, with the game's own judgement for a net."""
+    game = config.make_game()
+    model = Model(game, Heuristic(), platform="gpu")
+    player = Selfplay(config.search, model, SelfplayConfig(games=count, steps=1, opening=0.0))
+    begun = jax.jit(lambda key: shuffled(model, player.begin(key, count), plies))(jax.random.key(0))
+    with hlo.counting() as seen:
+        ply = jax.jit(lambda params, state, key: player.collect(params, state, key)[1:])
+        jax.block_until_ready(ply(model.init(jax.random.key(0)), begun, jax.random.key(1)))
+        jax.effects_barrier()
+    return dict(seen)
+
+
+def shuffled(model: Model, state: Any, plies: int) -> Any:
+    """After so many random moves; who is at the end by then begins anew."""
+    start, keys = state.position, jax.random.split(jax.random.key(5), plies)
+
+    def move(position: Any, key: Any) -> tuple[Any, None]:
+        action = jax.random.categorical(key, jnp.where(model.legal(position), 0.0, -jnp.inf))
+        moved = model.play(position, action.astype(jnp.int32))[0]
+        over = model.over(moved)
+        fresh = jax.tree.map(lambda a, b: jnp.where(over.reshape(-1, *[1] * (a.ndim - 1)), a, b), start, moved)
+        return fresh, None
+
+    return state._replace(position=jax.lax.scan(move, start, keys)[0])
+
+
+def kept(options: Options, name: str, program: str) -> str:
+    return f"{options.keep}/{name}-{program}.hlo" if options.keep else ""
+
+
+def tell(question: str, made: Compiled, simulations: int, found: dict[hlo.Site, list[int]], **more: Any) -> None:
+    cost = made.module.executed(found)
+    harness.report(
+        question,
+        **more,
+        simulations=simulations,
+        compile_s=made.seconds,
+        kernels=cost.kernels,
+        predicates=cost.predicates,
+        copies=cost.copies,
+        kernels_a_simulation=cost.kernels / simulations,
+        predicates_a_simulation=cost.predicates / simulations,
+        loops_not_counted=made.module.unknown(found),
+        convolutions=made.module.convolutions,
+        collectives=made.module.collectives,
+        arguments_gib=made.memory.argument_size_in_bytes / GIB,
+        temporary_gib=made.memory.temp_size_in_bytes / GIB,
+    )
+
+
+def ply(options: Options) -> None:
+    """One ply of self-play with a full search."""
+    where, key = mesh(), jax.random.key(0)
+    for name in options.games:
+        config = full(preset(name).config, options.count)
+        trainer, count = Trainer(config, where), config.selfplay.games
+        begin = functools.partial(trainer.selfplay.begin, games=count)
+        shapes = jax.eval_shape(trainer.model.init, key), jax.eval_shape(begin, key), jax.eval_shape(lambda: key)
+        made = compiled(trainer.selfplay.collect, *(laid(x, where) for x in shapes), keep=kept(options, name, "ply"))
+        found = turns(config, options.counted, options.plies)
+        tell("ply", made, config.search.budget, found, game=name, games=count)
+
+
+def peer(options: Options) -> None:
+    """The same on pgx + mctx: one environment step, one search, the net of the preset on planes of pgx."""
+    where, key = mesh(), jax.random.key(0)
+    for name in options.games:
+        config = full(preset(name).config, options.count)
+        player, count = Peer(PEERS[name], config), config.selfplay.games
+        states = jax.eval_shape(lambda keys, env=player.env: jax.vmap(env.init)(keys), jax.random.split(key, count))
+        shapes = jax.eval_shape(player.init, key), jax.eval_shape(lambda: key), states
+        made = compiled(player.ply, *(laid(x, where) for x in shapes), keep=kept(options, name, "peer"))
+        found = player.turns(options.counted, options.plies)
+        tell("peer", made, config.search.budget, found, game=name, games=count)
+
+
+class Peer:
+    """A ply of pgx + mctx."""
+
+    def __init__(self, env: str, config: TrainConfig) -> None:
+        how = "uv run --extra benchmark ..."
+        self.env, self.mctx = package("pgx", "the peer", how).make(env), package("mctx", "the peer", how)
+        self.simulations, self.net = config.search.budget, config.network.module(config.make_game())
+
+    def init(self, key: Any) -> Any:
+        return self.net.init(key, jnp.zeros((1, *self.env.observation_shape)))
+
+    def judge(self, params: Any, state: Any) -> tuple[Any, Any]:
+        """Logits of the legal moves, and the value."""
+        if params is None:  # loops turn as they do with a net that knows nothing
+            logits = jax.random.normal(jax.random.key(2), state.legal_action_mask.shape)
+            value = jnp.zeros(logits.shape[0])
+        else:
+            logits, value = self.net.apply(params, state.observation.astype(jnp.float32))
+        return jnp.where(state.legal_action_mask, logits, jnp.finfo(jnp.float32).min), value
+
+    def step(self, params: Any, key: Any, action: Any, state: Any) -> tuple[Any, Any]:
+        mover = state.current_player
+        state = jax.vmap(self.env.step)(state, action)
+        logits, value = self.judge(params, state)
+        over = state.terminated
+        reward = jnp.take_along_axis(state.rewards, mover[:, None], axis=1)[:, 0]
+        out = self.mctx.RecurrentFnOutput(
+            reward=reward,
+            discount=jnp.where(over, 0.0, -jnp.ones_like(value)),
+            prior_logits=logits,
+            value=jnp.where(over, 0.0, value),
+        )
+        return out, state
+
+    def ply(self, params: Any, key: Any, state: Any) -> tuple[Any, Any]:
+        logits, value = self.judge(params, state)
+        found = self.mctx.gumbel_muzero_policy(
+            params=params,
+            rng_key=key,
+            root=self.mctx.RootFnOutput(prior_logits=logits, value=value, embedding=state),
+            recurrent_fn=self.step,
+            num_simulations=self.simulations,
+            invalid_actions=~state.legal_action_mask,
+        )
+        return jax.vmap(self.env.step)(state, found.action), found.action_weights
+
+    def turns(self, count: int, plies: int) -> dict[hlo.Site, list[int]]:
+        def move(state: Any, key: Any) -> tuple[Any, None]:
+            chance = jnp.where(state.legal_action_mask, 0.0, -jnp.inf)
+            moved = jax.vmap(self.env.step)(state, jax.random.categorical(key, chance))
+            over = moved.terminated
+            return jax.tree.map(lambda a, b: jnp.where(over.reshape(-1, *[1] * (a.ndim - 1)), a, b), state, moved), None
+
+        @jax.jit
+        def begin(key: Any) -> Any:
+            start = jax.vmap(self.env.init)(jax.random.split(key, count))
+            return jax.lax.scan(move, start, jax.random.split(key, plies))[0]
+
+        state = begin(jax.random.key(0))
+        with hlo.counting() as seen:
+            jax.block_until_ready(jax.jit(functools.partial(self.ply, None))(jax.random.key(1), state))
+            jax.effects_barrier()
+        return dict(seen)
+
+
+def learn(options: Options) -> None:
+    """One step of the learner, its batch shared by several devices: what they exchange."""
+    where = mesh(options.devices)
+    for name in options.games:
+        trainer = Trainer(preset(name).config, where)
+        planes = jax.ShapeDtypeStruct((1, *planes_shape(trainer.game)), jnp.float32)
+        params = jax.eval_shape(trainer.learner.module.init, jax.random.key(0), planes)
+        state = laid(jax.eval_shape(trainer.learner.begin, params), where)
+        batch = laid(machine.blank_batch(trainer), where, PartitionSpec(devices.AXIS))
+        whole = NamedSharding(where, PartitionSpec())
+        made = compiled(trainer.learner.update, state, batch, keep=kept(options, name, "learn"), out_shardings=whole)
+        tell("learn", made, 1, {}, game=name, devices=options.devices, batch=trainer.config.learner.batch)
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_platforms", "cpu")
+    harness.ask(Options, {"ply": ply, "peer": peer, "learn": learn})
