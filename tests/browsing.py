@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("uvicorn")
 import uvicorn
 
+from jaxgo.frontends.web import listen
+
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 WAIT = 60_000  # milliseconds; machines of tests are busy
 needs_browser = pytest.mark.skipif(not CHROMIUM, reason="no chromium on this machine (apt-get install chromium)")
@@ -19,7 +21,7 @@ needs_browser = pytest.mark.skipif(not CHROMIUM, reason="no chromium on this mac
 @contextlib.contextmanager
 def served(app):
     """The address of an application while it is served."""
-    running = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    running = uvicorn.Server(listen.config(app))
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     until = time.monotonic() + 30

@@ -27,8 +27,15 @@ def serve(app: ASGIApp, host: str, port: int, browser: bool) -> int:
     print(f"play at {address} (Ctrl-C ends it)", flush=True)
     if browser:
         threading.Timer(OPEN_AFTER, webbrowser.open, [address]).start()
-    config = uvicorn.Config(
+    uvicorn.Server(config(app)).run(sockets=[listening])
+    return 0
+
+
+def config(app: ASGIApp) -> uvicorn.Config:
+    """How it is served: what is bounded, and that nothing is told of the server."""
+    return uvicorn.Config(
         app,
+        port=0,
         log_level="warning",
         access_log=False,
         ws_max_size=4 * MOST_TEXT,
@@ -38,5 +45,3 @@ def serve(app: ASGIApp, host: str, port: int, browser: bool) -> int:
         h11_max_incomplete_event_size=16 * 1024,
         server_header=False,
     )
-    uvicorn.Server(config).run(sockets=[listening])
-    return 0
