@@ -135,6 +135,44 @@ def proofs(lanes: int, rules: str) -> None:
     print(f"{asked / theirs:,.0f} positions/s, agrees in {agree} of {asked}")
 
 
+def threes(lanes: int) -> None:
+    """How many more positions threes win, and what that costs."""
+    game, depth = Gomoku(15), 15
+    root = positions(game, lanes, 16)
+    for quiet, most in ((False, 2000), (True, 2000)):
+
+        def run(states: Any, quiet: bool = quiet, most: int = most) -> Any:
+            live = ~jax.vmap(game.over)(states)
+            prover = threats.begin(game, states, jax.vmap(game.legal)(states), live, depth, quiet)
+            prover = threats.go_on(game, prover, jnp.full(lanes, most, jnp.int32), quiet)
+            return prover.won, prover.ended, prover.nodes
+
+        program = jax.jit(run)
+        jax.block_until_ready(program(root.state))
+        began = time.perf_counter()
+        won, ended, nodes = (np.asarray(x) for x in program(root.state))
+        seconds = time.perf_counter() - began
+        name = "threes and fours" if quiet else "fours"
+        print(
+            f"{name}, 15x15 after 16 plies: {won.sum()} of {lanes} won, {ended.sum()} decided within {most} nodes",
+            end="",
+        )
+        print(f"; {lanes / seconds:,.0f} positions/s, {nodes.sum() / seconds:,.0f} nodes/s")
+
+
+def bots(lanes: int) -> None:
+    """Moves a second of the bots by rules, where they belong."""
+    homes = {"careful": "musketeers", "instinct": "maharajah", "aggressive": "maharajah", "shortest-path": "dodgem3"}
+    for spec, name in homes.items():
+        player = load_player(spec, GAMES[name])
+        root = jax.jit(lambda key, model=player.model: model.start(key, lanes))(jax.random.key(0))
+        program = jax.jit(lambda key, root, p=player: p.search.run(p.model, p.params, key, root).action)
+        jax.block_until_ready(program(jax.random.key(0), root))
+        began = time.perf_counter()
+        jax.block_until_ready(program(jax.random.key(1), root))
+        print(f"{spec} in {name}: {lanes / (time.perf_counter() - began):,.0f} moves/s in {lanes} lanes")
+
+
 def evaluations(lanes: int) -> None:
     game = Gomoku(15)
     states = positions(game, lanes, 10).state
@@ -176,6 +214,8 @@ PARTS = {
     "alphabeta": lambda lanes: alpha_beta(lanes),
     "tricks": lambda lanes: tricks(min(lanes, 32)),
     "proofs": lambda lanes: [proofs(lanes, rules) for rules in ("freestyle", "renju")],
+    "threes": lambda lanes: threes(lanes),
+    "bots": lambda lanes: bots(16 * lanes),
     "evaluations": lambda lanes: evaluations(4 * lanes),
     "duels": lambda lanes: duels(lanes),
     **{name: lambda lanes, name=name: duels(lanes, [name]) for name in DUELS},

@@ -80,11 +80,13 @@ def points(floor: bool) -> np.ndarray:
 class Connect3D(Game[Connect3DState]):
     """After 32 stones each the higher score wins; equal scores are a draw.
 
-    `floor` takes 100 / k down to a whole number. `prior` is the base weight of the connect-and-block rule.
+    `floor` takes 100 / k down to a whole number. `prior` is the base weight of the connect-and-block rule. `by_lead` is
+    the share of a result that is told by the lead, as tanh of it in units of 100 points; the rest by who has won.
     """
 
     floor: bool = True
     prior: float = 1.0
+    by_lead: float = 0.0
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1), VOID)
     notation = "row and column of the stack on its 6 x 6 square, both from 0: `23`"
@@ -93,6 +95,8 @@ class Connect3D(Game[Connect3DState]):
     def __post_init__(self) -> None:
         if not 0 <= self.prior < float("inf"):
             raise UsageError(f"prior={self.prior} is not a weight; give a number of at least 0")
+        if not 0 <= self.by_lead <= 1:
+            raise UsageError(f"by_lead={self.by_lead} is no share; give a number from 0 to 1")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -146,7 +150,8 @@ class Connect3D(Game[Connect3DState]):
     def returns(self, state: Connect3DState) -> Float32[Array, " 2"]:
         score = self.scores(state)
         lead = score - score[::-1]
-        return jnp.where(jnp.abs(lead) < DRAW_MARGIN, jnp.float32(0), jnp.sign(lead))
+        result = (1.0 - self.by_lead) * jnp.sign(lead) + self.by_lead * jnp.tanh(lead / 100)
+        return jnp.where(jnp.abs(lead) < DRAW_MARGIN, jnp.float32(0), result)
 
     def observe(self, state: Connect3DState) -> Float32[Array, "H W 17"]:
         """Six levels of own stones from the lowest up, six of the other's, scores / 100, lines / 2, and the seat."""

@@ -162,7 +162,17 @@ def test_the_key_knows_the_score():
     assert (np.asarray(GAME.hash(early.state)) != np.asarray(GAME.hash(late.state))).any()
 
 
-@pytest.mark.parametrize("options", [{"prior": -1.0}])
+def test_a_lead_may_be_part_of_the_result():
+    """By hand: 134 points to 100 are 0.75 of a win and 0.25 tanh 0.34; as many points for both are a draw."""
+    state = random_games(GAME, 1).final.state
+    first = jax.tree.map(lambda x: np.asarray(x)[0], state)
+    for score, expected in (((134.0, 100.0), 0.75 + 0.25 * np.tanh(0.34)), ((100.0, 100.0), 0.0)):
+        ended = first._replace(score=np.array(score, np.float32), to_play=np.int8(0))
+        np.testing.assert_allclose(Connect3D(by_lead=0.25).returns(ended), [expected, -expected], atol=1e-6)
+        np.testing.assert_allclose(GAME.returns(ended), [np.sign(expected), -np.sign(expected)])
+
+
+@pytest.mark.parametrize("options", [{"prior": -1.0}, {"by_lead": 1.5}])
 def test_wrong_options_are_told(options, monkeypatch):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(UsageError, match=str(next(iter(options.values())))):

@@ -12,11 +12,11 @@ from reference.gomoku import Gomoku as Reference
 from reference.gomoku import put
 
 from jaxgo.core import play
-from jaxgo.evaluators import Heuristic
+from jaxgo.evaluators import Heuristic, Uniform
 from jaxgo.games import make
 from jaxgo.games.gomoku import renju
 from jaxgo.games.gomoku.lines import pack
-from jaxgo.search import Attack, Model, threats
+from jaxgo.search import Attack, Model, Puct, threats
 
 SIZE, LANES, DEPTH, NODES = 9, 64, 7, 3_000
 ASKED = 2  # positions of each kind that the plain search is asked about
@@ -126,3 +126,17 @@ def test_threats_with_threes_win_where_fours_do_not():
     line = [int(move) for move in np.asarray(state.line)[0] if move >= 0]
     assert len(line) >= 3
     legal(Reference(9), text, "X", line)
+
+
+@pytest.mark.slow
+def test_proofs_by_threes_serve_at_leaves():
+    """A search that judges nothing but what is proven plays the first move of the proof, and thinks of no other."""
+    game = make("gomoku", size=9)
+    text = "".join(DOUBLE_THREE.split())
+    position = play.resume(game, game.place(np.array([".XO".index(c) for c in text], np.int8), 0))
+    root = jax.tree.map(lambda x: jnp.asarray(x)[None], position)
+    search, model = Puct(2, vct=3000), Model(game, Uniform())
+    result = jax.jit(lambda key: search.run(model, (), key, root))(jax.random.key(0))
+    assert result.policy.max() > 0.99
+    after = put(text, int(result.action[0]), "X")
+    assert threes.makes_three(Reference(9), text, int(result.action[0]), "X") or fours.fives(Reference(9), after, "X")

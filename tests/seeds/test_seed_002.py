@@ -29,8 +29,9 @@ ITEMS = {
     "2.5 careful": ("seeds/test_seed_002.py::test_2_5_careful_musketeers_never_line_up_unless_they_must",),
     "2.6 chains and books": (f"{CHAIN}::test_the_first_link_with_something_to_say_decides",),
     "2.7 quick bots": (
-        "partial: bots are programs of a batch; only random and greedy have a measured speed",
         "benchmarks/strength.py::main",
+        "benchmarks/classical.py::bots",
+        "search/test_chain.py::test_careful_plays_every_safe_move_and_nothing_else",
     ),
     "2.8 sliding blocks": (
         f"{PUZZLES}::test_hughes_puzzle_breadth_first_in_31_moves_with_equal_blocks_merged",

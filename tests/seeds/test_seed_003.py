@@ -25,7 +25,7 @@ ITEMS = {
     "3.8 stronger by pruning and prior": ("benchmarks/classical.py::duels",),
     "3.9 openings": ("arena/test_statistics.py::test_openings_by_hand",),
     "3.10 planes of the root, choice by value": (
-        "partial: a difference of scores is no reward here",
+        "rules/test_connect3d.py::test_a_lead_may_be_part_of_the_result",
         "test_heat.py::test_shares_land_on_their_cells_and_are_drawn_there",
         "search/test_uct.py::test_a_mixed_choice_weighs_results_and_belief",
     ),
