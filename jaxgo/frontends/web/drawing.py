@@ -67,7 +67,11 @@ def last_cells(shown: Board) -> list[int]:
     if not shown.actions or shown.actions[-1] == NOTHING:
         return []
     before = shown.views[-2]
-    found = clicks.choices(shown.game, before.position.state, [shown.actions[-1]])[0]
+    game, state, action = shown.game, before.position.state, shown.actions[-1]
+    found = clicks.choices(game, state, [action])[0]
+    if found.at < 0:  # what is its own shows beside the other moves
+        beside = clicks.choices(game, state, np.flatnonzero(before.legal).tolist())
+        found = next(choice for choice in beside if choice.action == action)
     named = board_shape.touched(shown.game, found.action)
     landed = [found.at] if found.at >= 0 else []
     return named if found.at in named else [*named, *landed]

@@ -1,0 +1,77 @@
+"""Every registered game can be played: by a session and by the messages of the page, saved, and held in a link."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette")
+from jaxgo.frontends.web import protocol
+from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.table import Shared, Table
+from jaxgo.games import GAMES
+
+QUICK = ("tictactoe",)
+MACHINES = ("tictactoe", "slide8", "go5", "kamisado", "maharajah")  # where a player moves, too; it compiles
+NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in sorted(GAMES)]
+PLIES = 24
+WAIT = 60.0
+
+
+class Visitor:
+    """A page without a browser: what it was told last of each kind."""
+
+    def __init__(self, name):
+        self.told = {}
+        self.table = Table(Shared(Offers({}, ("random",))), self.hear, name)
+        self.table.open()
+        self.ask("seats", players=[""] * GAMES[name].players)
+
+    def hear(self, message):
+        self.told[message["tell"]] = json.loads(json.dumps(message, allow_nan=False))
+
+    def ask(self, do, **fields):
+        self.table.handle(protocol.read(json.dumps({"do": do, **fields})))
+        return self.told["position"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_game_by_the_messages_of_the_page(name):
+    page, rng = Visitor(name), np.random.default_rng(3)
+    other = Visitor(name)
+    try:
+        told = page.ask("new")  # puzzles are drawn anew
+        shown = [told["codes"]]
+        while told["choices"] and len(shown) <= PLIES:
+            choice = told["choices"][rng.integers(len(told["choices"]))]
+            told = page.ask("play", action=choice["action"], number=told["number"])
+            assert told["moves"][-1] == choice["name"]
+            assert choice["at"] < 0 or choice["at"] in told["last"]
+            shown.append(told["codes"])
+        assert bool(told["result"]) == (not told["choices"])
+        count = len(told["moves"])
+        back = page.ask("undo", count=count)
+        assert (back["codes"], back["undone"]) == (shown[0], count)
+        assert page.ask("redo", count=count)["codes"] == shown[-1]
+
+        linked = other.ask("setup", text=told["start"], actions=told["actions"])
+        assert (linked["codes"], linked["moves"], linked["seat"]) == (shown[-1], told["moves"], told["seat"])
+        assert other.ask("undo", count=count)["codes"] == shown[0], "the link holds where the game began"
+
+        session = page.table.session
+        before = session.text
+        other.table.session.setup(before)
+        assert other.table.session.view.cells.tolist() == shown[-1]
+        other.table.session.load(session.save("json"))
+        assert other.table.session.view.cells.tolist() == shown[-1]
+        if name not in MACHINES:
+            return
+        if told["result"]:
+            session.undo()
+        session.set_player(session.view.seat, "random")
+        moves = len(session.history)
+        session.genmove().result(WAIT)
+        assert len(session.history) == moves + 1
+    finally:
+        page.table.close()
+        other.table.close()
