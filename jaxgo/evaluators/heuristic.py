@@ -27,7 +27,7 @@ class Heuristic(Evaluator):
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         if isinstance(params, tuple) and not params:
-            return Evaluation(weight_logits(game, states), jax.vmap(game.heuristic)(states).astype(jnp.float32))
+            params = jax.tree.map(jnp.asarray, game.knowledge())
         value, weights = jax.vmap(game.judge, in_axes=(0, None))(states, params)
         return Evaluation(jnp.log(weights.astype(jnp.float32)), value.astype(jnp.float32))
 

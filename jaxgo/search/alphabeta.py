@@ -289,7 +289,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         slot = jnp.where(again, f.slot[rows, top], first_max(f.score[rows, top]))
         move = f.moves[rows, top, slot]
         states = jax.tree.map(lambda x: x[rows, top], f.states)
-        leaves = model.expand(params, key, states, move, ready)
+        leaves = jax.lax.optimization_barrier(model.expand(params, key, states, move, ready))
         seat = leaves.seat.astype(jnp.int32)
         sign = jnp.where(seat == f.seat[rows, top], 1.0, -1.0)
         value = leaves.value * mover_sign(leaves.seat)
@@ -311,6 +311,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             value, final = jnp.where(hit, entry.value, value), jnp.where(hit, entry.final, final)
         enough = ~leaf & ~hit & stands & (value >= high)  # beyond the horizon nobody has to go on
         push = ready & ~leaf & ~hit & ~enough
+        # one number for each game: not to be computed anew for each level of its stack
+        push, value, final, low, high = jax.lax.optimization_barrier((push, value, final, low, high))
 
         visited = jnp.where(ready, jnp.where(top == 0, move, f.moves[rows, 0, f.slot[:, 0]]), state.visits.shape[1])
         f = stack.descended(f, ready, top, slot, null, again)
@@ -366,7 +368,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         tried = jnp.where(likely.any(axis=-1, keepdims=True), likely, mask)
         score = jnp.where(tried, jnp.maximum(logits, CANDIDATE), -jnp.inf)
         if width < actions:
-            score, moves = jax.lax.top_k(score, width)
+            # held together: a slice taken of the best alone would make XLA sort all of them
+            score, moves = jax.lax.optimization_barrier(jax.lax.top_k(score, width))
         else:
             moves = jnp.broadcast_to(jnp.arange(actions, dtype=jnp.int32)[None], score.shape)
         there = score > -jnp.inf

@@ -330,29 +330,31 @@ class Gomoku(Game[GomokuState]):
         return point_scores.tables([weights[name] for name in point_scores.WEIGHTS], self._exact)
 
     def judge(self, state: GomokuState, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:
-        return self._value(state, knowledge), self._weights(state, knowledge)
+        points = point_scores.point_scores(state.stones, knowledge)
+        return self._value(state, points), self._weights(state, points.sum(axis=0))
 
     def heuristic(self, state: GomokuState) -> Float32[Array, ""]:
         """Threat scores of all own stones less those of the other side, squeezed; 0 while colours are not chosen."""
-        return self._value(state, jnp.asarray(point_scores.line_scores(self._exact)))
+        return self._value(state, point_scores.point_scores(state.stones, jnp.asarray(self.knowledge())))
 
     def move_weights(self, state: GomokuState) -> Float32[Array, " A"]:
         """What the point is worth to Black and to White together: the enemy's key point is my key point."""
-        return self._weights(state, point_scores.line_scores(self._exact))
+        both = jnp.asarray(self.knowledge().sum(axis=0, keepdims=True))
+        return self._weights(state, point_scores.point_scores(state.stones, both)[0])
 
-    def _value(self, state: GomokuState, tables: Float32[Array, "2 lines"]) -> Float32[Array, ""]:
-        points = point_scores.point_scores(state.stones, tables)
-        scores = jnp.where(lines.unpack(state.stones), points, 0.0).sum(axis=1)
-        value = jnp.tanh((scores[BLACK] - scores[WHITE]) / SCALE)
+    def _value(self, state: GomokuState, points: Float32[Array, "2 cells"]) -> Float32[Array, ""]:
+        # a product of matrices, because XLA makes its operands once; a sum it would fuse with the look-ups of all
+        # points, and do these again for whoever else reads the points
+        scores = jnp.dot(points, lines.unpack(state.stones).astype(jnp.float32).T, precision="highest")
+        value = jnp.tanh((scores[BLACK, BLACK] - scores[WHITE, WHITE]) / SCALE)
         value = jnp.where(state.to_play == state.black, value, -value)
         return jnp.where(state.phase == openings.PLAY, value, 0.0)
 
-    def _weights(self, state: GomokuState, tables: Any) -> Float32[Array, " A"]:
+    def _weights(self, state: GomokuState, points: Float32[Array, " cells"]) -> Float32[Array, " A"]:
         near = lines.unpack(lines.around(state.stones[0] | state.stones[1], 2))
         centre = jnp.arange(self.points) == self.size // 2 * self.size + self.size // 2
         near |= centre & ~near.any()
-        both = jnp.asarray(tables.sum(axis=0, keepdims=True))
-        weights = point_scores.point_scores(state.stones, both)[0] + jnp.where(near, NEAR, FAR)
+        weights = points + jnp.where(near, NEAR, FAR)
         return jnp.pad(weights, (0, self.num_actions - self.points), constant_values=NEAR)
 
 
