@@ -46,6 +46,7 @@ def test_positions_go_on_from_a_text():
     ("command", "said", "heard"),
     [
         (["gtp", "tictactoe", "--agent", "random"], "1 name\n", "=1 jaxgo\n\n"),
+        (["analysis", "tictactoe", "--agent", "random"], '{"id":"a","action":"clear_cache"}\n', '{"id":"a",'),
         (["gomocup", "--agent", "random"], "ABOUT\nNONSENSE\nEND\n", "UNKNOWN command 'NONSENSE'\n"),
         (["play", "--text", "tictactoe", "--agent", "none"], "b2\nquit\n", "2 . X .\n"),
     ],
@@ -66,6 +67,14 @@ def test_the_code_of_the_page_of_protocols_runs(capsys):
     said = capsys.readouterr().out
     assert "go9 ['E5', 'C7']" in said
     assert "['b2', '" in said
+
+
+def test_the_tests_that_the_page_of_protocols_names_are_there():
+    tests = Path(__file__).parents[1]
+    named = re.findall(r"`(\w+/test_\w+\.py)::(test_\w+)`", (tests.parent / "docs" / "protocols.md").read_text())
+    assert len(named) > 15
+    for file, name in named:
+        assert f"def {name}(" in (tests / file).read_text(), f"{file} has no {name}"
 
 
 @pytest.mark.slow
