@@ -195,7 +195,9 @@ def counting() -> Iterator[dict[Site, list[int]]]:
         noted = jax.pure_callback(note, jax.ShapeDtypeStruct((), jnp.int32), turns, vmap_method="broadcast_all")
         leaves, form = jax.tree.flatten(out)
         # always true, but nobody can know it: what is not used is not called
-        return jax.tree.unflatten(form, [jnp.where(noted == 0, leaves[0], jnp.zeros_like(leaves[0])), *leaves[1:]])
+        keys = [jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in leaves]
+        told = [x if key else jnp.where(noted == 0, x, jnp.zeros_like(x)) for x, key in zip(leaves, keys, strict=True)]
+        return jax.tree.unflatten(form, told)
 
     jax.lax.while_loop = counted
     try:

@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import jax
@@ -18,7 +18,7 @@ from jaxgo.cli.train_words import Job, list_presets, parse
 from jaxgo.core.errors import UsageError
 from jaxgo.players import load_player
 from jaxgo.system import aside, devices
-from jaxgo.system.metrics import Metrics, Sink, TensorBoard, WeightsAndBiases
+from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.stop import Stop
 from jaxgo.training import inherit, judge, machine
@@ -74,8 +74,9 @@ def read(program: str, words: Sequence[str]) -> Command:
 class Recorder:
     """Writes what a run says into its folder; rows after the iteration that it goes on from are made again."""
 
-    def __init__(self, run: Path, sinks: list[Sink]) -> None:
-        self._run, self._sinks = run, sinks
+    def __init__(self, run: Path, sinks: list[Sink], say: Callable[[str], None]) -> None:
+        self._run, self._sinks, self._say = run, sinks, say
+        self._lost = False  # whether the last row could not be written
         self._metrics: Metrics | None = None
         self._began = 0
 
@@ -86,10 +87,16 @@ class Recorder:
                 self._metrics.take_back(self._began)
         if not report.metrics:
             return
-        if self._metrics is None:
-            self._metrics = Metrics(self._run, self._began, self._sinks)
         row = {"phase": report.phase, "seconds": round(report.seconds, 3), **report.metrics}
-        self._metrics.write(report.iteration, row)
+        try:
+            if self._metrics is None:
+                self._metrics = Metrics(self._run, self._began, self._sinks)
+            self._metrics.write(report.iteration, row)
+            self._lost = False
+        except OSError as fault:
+            if not self._lost:
+                self._say(f"rows of {FILE} are lost in {self._run} ({fault.strerror}); training goes on")
+            self._lost = True
 
     def close(self) -> None:
         if self._metrics is not None:
@@ -113,7 +120,7 @@ def run(job: Job, console: Console | None = None) -> int:
         if start is not None:
             inherit.keep(folder, start, about(config))
         _greet(console, job, folder.resumed)
-        recorder = Recorder(place, _sinks(job, place) if first else [])
+        recorder = Recorder(place, _sinks(job, place) if first else [], screen.say)
         try:
             with Stop(lambda: screen.say("stopping: saving first; Ctrl-C again to leave at once")) as stop, screen:
                 screen.limit = measure_evaluations(config)

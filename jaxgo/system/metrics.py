@@ -34,7 +34,7 @@ class Metrics:
 
     def __init__(self, run: Path, step: int | None = None, sinks: Iterable[Sink] = ()) -> None:
         self.path = run / FILE
-        self._sinks, self._file = tuple(sinks), -1
+        self._sinks, self._file, self._cut = tuple(sinks), -1, False
         self.take_back(step)
 
     def take_back(self, step: int | None) -> None:
@@ -47,9 +47,14 @@ class Metrics:
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def write(self, iteration: int, row: Mapping[str, Any]) -> None:
-        """Appends a row in one system call, so that a kill leaves it whole or leaves it out."""
+        """Appends a row in one system call, so that a kill leaves it whole or leaves it out.
+
+        What a full disk has cut is ended by the next row's first byte, so that it costs no more than itself.
+        """
         plain = _plain({"iteration": iteration, **row})
-        os.write(self._file, _line(plain).encode())
+        line = b"\n" * self._cut + _line(plain).encode()
+        self._cut = True
+        self._cut = os.write(self._file, line) < len(line)
         numbers = {name: value for name, value in _numbers(plain) if name != "iteration"}
         for sink in self._sinks:
             sink.write(iteration, numbers)

@@ -65,7 +65,7 @@ class RunDir:
         self._orbax: Any = None
         self._began = -1  # the step that was restored
         self._damaged: set[int] = set()  # steps that were found so
-        plain = json.loads(json.dumps(config))
+        plain = self._config = json.loads(json.dumps(config))
         self._lock: Lock | None = None
         self._meetings = 0
         self.resumed = False
@@ -88,10 +88,13 @@ class RunDir:
             if self.resumed:
                 self._check_config(plain, free)
             (self.path / STOP).unlink(missing_ok=True)
-            write_whole(self.path / CONFIG, json.dumps({"format": FORMAT, **plain}, indent=2) + "\n")
+            self._write_config()
         except BaseException:
             self._lock.free()
             raise
+
+    def _write_config(self) -> None:
+        write_whole(self.path / CONFIG, json.dumps({"format": FORMAT, **self._config}, indent=2) + "\n")
 
     # -- the folder ------------------------------------------------------------------------------------------
     def _check_place(self) -> None:
@@ -143,6 +146,9 @@ class RunDir:
         leaves = {f"{index:05d}": leaf for index, (_, leaf) in enumerate(_leaves(state)) if leaf.size}
         try:
             if devices.is_first_host():
+                if not (self.path / CONFIG).exists():  # or nobody could resume what is saved there
+                    self.say(f"{self.path} was removed under the run; it is made anew, and what was in it is lost")
+                    self._write_config()
                 shutil.rmtree(place, ignore_errors=True)  # what a killed run left of this very step
             self.meet(f"save {step}")
             self._checkpointer().save((place / "state").absolute(), leaves)
@@ -273,7 +279,7 @@ class RunDir:
         if self._orbax is None:
             import orbax.checkpoint as ocp  # half a second, and only runs need it
 
-            logging.getLogger("absl").setLevel(logging.ERROR)
+            logging.getLogger("absl").setLevel(logging.CRITICAL)  # a fault is told in one sentence here
             self._orbax = ocp.StandardCheckpointer()
         return self._orbax
 

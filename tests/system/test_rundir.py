@@ -126,7 +126,7 @@ def test_no_damage_to_any_file_is_silent(saved, tmp_path):
         file = run_path / step / name
         data = file.read_bytes()
         flipped = bytes([data[0] ^ 1]) + data[1:] if data else b"x"
-        for damage in (flipped, data[: len(data) // 2] if data else b"y", None):
+        for damage in {flipped, data[: len(data) // 2] if data else b"y", b"" if data else b"z", None}:
             file.unlink() if damage is None else file.write_bytes(damage)
             with RunDir(run_path, CONFIG, say=said.append) as run:
                 found, whole = run.restore(state())

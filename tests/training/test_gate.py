@@ -129,7 +129,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> dict[int, float | None]:
 
 def sitting(script: dict[int, float | None], path: Path, iterations: int) -> TrainState:
     config = dataclasses.replace(CONFIG, budget=Budget(iterations=iterations))
-    recorder = Recorder(path, [])
+    recorder = Recorder(path, [], print)
     with RunDir(path, to_json(config), free=FREE) as run:
         going = Loop(Counted(config, devices.make_mesh()), run, recorder)
         while not going.finished:
