@@ -113,7 +113,8 @@ def test_games_of_others_are_not_the_same():
     swapped = dataclasses.replace(pair, id="3", number=2, lines=("y", "x"))  # the same moves from the other seats
     other = dataclasses.replace(pair, id="4", number=3, a="c")
     lucky = [dataclasses.replace(pair, id=f"l{n}", number=n, lines=("", "")) for n in range(3)]
-    assert records.once([pair, mirrored, swapped, other, *lucky]) == [pair, swapped, other, *lucky]
+    half = dataclasses.replace(pair, id="5", number=4, lines=("x", "z"))  # one of its games is new
+    assert records.once([pair, mirrored, swapped, other, half, *lucky]) == [pair, swapped, other, *lucky]
     assert records.from_line(records.to_line(pair)) == pair
 
 

@@ -126,6 +126,7 @@ def test_variations_are_passed_over_and_the_first_line_is_read():
 def test_rectangles_and_compressed_lists():
     record = sgf.read("(;GM[1]SZ[3]AB[aa:cb]AE[bb]PL[W])")
     assert record.start == "XXX/X.X/... 1"
+    assert sgf.read(sgf.write(record)).start == record.start, "whose turn it is stands there without a move, too"
 
 
 # -- what is wrong ---------------------------------------------------------------------------------------------------

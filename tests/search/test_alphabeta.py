@@ -120,11 +120,18 @@ def test_ends_are_final_and_a_lost_side_holds_out():
     assert result.action[1] in (6, 8)  # lost, but this stops one of the two threats
 
 
-def test_moves_that_keep_the_turn():
+@pytest.mark.parametrize(
+    ("plies", "search"),
+    [
+        (0, AlphaBeta(depth=7, table=8)),
+        pytest.param(1, dataclasses.replace(PLAIN, depth=7), marks=pytest.mark.slow),  # windows as wide as they are
+    ],
+)
+def test_moves_that_keep_the_turn(plies: int, search: AlphaBeta):
     model = Model(Road(), Hashed())
-    root = jax.jit(lambda key: model.start(key, 1))(jax.random.key(0))
+    root = opened(model, plies, 8 if plies else 1)
     value, _, _ = minimax(model, root, 7)
-    found = run(AlphaBeta(depth=7, table=8), model, root)
+    found = run(search, model, root)
     np.testing.assert_allclose(found.result.value, value, atol=1e-6)
 
 
