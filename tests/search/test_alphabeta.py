@@ -14,6 +14,7 @@ from support import mostly_slow
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import Uniform
 from jaxgo.games import make
 from jaxgo.search import AlphaBeta, Model
 
@@ -133,6 +134,25 @@ def test_moves_that_keep_the_turn(plies: int, search: AlphaBeta):
     value, _, _ = minimax(model, root, 7)
     found = run(search, model, root)
     np.testing.assert_allclose(found.result.value, value, atol=1e-6)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bright(Uniform):
+    """Likes every position for who moves there, so that a move into the unknown looks bad."""
+
+    def __call__(self, *args: Any) -> Any:
+        judged = super().__call__(*args)
+        return judged._replace(value=judged.value + 0.5)
+
+
+@pytest.mark.slow
+def test_a_draw_at_hand_proves_nothing_while_other_moves_are_guesses():
+    """Two cells on it is a draw; three cells on the other seat must lose."""
+    model = Model(Road("..=.I"), Bright())
+    root = opened(model, 0, 1)
+    near, far = (run(AlphaBeta(depth=depth, deepening=False), model, root).result for depth in (1, 3))
+    assert (near.action.tolist(), near.value.tolist(), near.solved.tolist()) == ([1], [0.0], [False])
+    assert (far.action.tolist(), far.value.tolist(), far.solved.tolist()) == ([2], [1.0], [True])
 
 
 def test_breadth_takes_the_likeliest():
