@@ -64,7 +64,7 @@ def judge(mutant: Mutant, home: Path, seconds: float) -> str:
             [*words, *mutant.tests.split()], cwd=home, env=env, capture_output=True, text=True, timeout=seconds
         )
     except subprocess.TimeoutExpired:
-        return "killed: the tests did not end"
+        return f"unknown: the tests did not end within {seconds:g} s"  # a loop without end, or a busy machine
     finally:
         path.write_text(sound)
     if ran.returncode == PASSED:
