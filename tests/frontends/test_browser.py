@@ -96,21 +96,47 @@ def touch(page, cell):
     (flat if flat.count() else page.locator(f"circle[data-cell='{cell}']").last).click(force=True)
 
 
-@pytest.mark.parametrize(
-    "name", ["tictactoe", "connect4", "go5", "kamisado", "scorefour", "musketeers", "dodgem3", "pegs"]
-)
-def test_a_whole_game_by_clicking(page, name):
+def walk(page, game, goal):
+    """Walks to a cell with the arrow keys, over what is no part of the board, and touches it by Enter."""
+    at = """() => {
+      const corner = document.querySelector("#board .cursor .corner");
+      const near = (hit, axis) => Math.abs(Number(hit.getAttribute(axis)) + 2 - Number(corner.getAttribute(axis))) < 1;
+      const found = [...document.querySelectorAll(".hit")].find((hit) => near(hit, "x") && near(hit, "y"));
+      return Number(found.dataset.cell);
+    }"""
+    start, (height, width) = page.evaluate(at), game.picture
+    there = set(page.locator(".hit").evaluate_all("all => all.map((one) => Number(one.dataset.cell))"))
+    ways, reached = [(start, [])], {start}
+    for cell, keys in ways:
+        if cell == goal:
+            break
+        for key, (down, right) in ARROWS.items():
+            row, column = cell // width + down, cell % width + right
+            while 0 <= row < height and 0 <= column < width and row * width + column not in there:
+                row, column = row + down, column + right
+            following = row * width + column
+            if 0 <= row < height and 0 <= column < width and following not in reached:
+                reached.add(following)
+                ways.append((following, [*keys, key]))
+    else:
+        raise AssertionError(f"no keys lead to {goal}")
+    for key in [*keys, "Enter"]:
+        page.keyboard.press(key)
+
+
+def play_on(page, name, most, choose):
+    """Plays by chance, every move chosen cell by cell, until the game is over or so long."""
     begin(page, name)
     if GAMES[name].players == 2:
         sit(page, "", "")
     if GAMES[name].levels > 1:  # in space one slot may hide another
         page.locator("#space").uncheck()
     referee, rng, ply = Referee(name), np.random.default_rng(1), 0
-    while (legal := referee.legal()) and ply < 40:
+    while (legal := referee.legal()) and ply < most:
         action = int(rng.choice(legal))
         choice = referee.choice(action)
         for step in choice.steps:
-            touch(page, choice.at if choice.at in step else step[0])
+            choose(choice.at if choice.at in step else step[0])
         button = page.locator(f"#menu button[data-action='{action}']")
         if moves(page).count() == ply and button.count():
             button.click()
@@ -120,6 +146,24 @@ def test_a_whole_game_by_clicking(page, name):
         referee.play(action)
     if not referee.legal():
         expect(page.locator("#banner")).to_be_visible()
+
+
+EIGHT = ["tictactoe", "connect4", "go5", "kamisado", "scorefour", "musketeers", "dodgem3", "pegs"]
+ARROWS = {"ArrowLeft": (0, -1), "ArrowRight": (0, 1), "ArrowUp": (-1, 0), "ArrowDown": (1, 0)}
+
+
+@pytest.mark.parametrize("name", EIGHT)
+def test_a_whole_game_by_clicking(page, name):
+    play_on(page, name, 40, lambda cell: touch(page, cell))
+
+
+@pytest.mark.parametrize("name", EIGHT)
+def test_a_game_by_arrows_and_enter(page, name):
+    def choose(cell):
+        page.locator("#board").focus()
+        walk(page, GAMES[name], cell)
+
+    play_on(page, name, 8, choose)
 
 
 def test_a_whole_game_by_keyboard(page):
