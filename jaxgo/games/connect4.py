@@ -116,6 +116,36 @@ class ConnectFour(Game[ConnectFourState]):
         up = jnp.uint32(size - low)
         return [padded[i] >> jnp.uint32(low) | padded[i + 1] << up & full for i in range(len(words))]
 
+    def _shift_up(self, words: list[Word], distance: int) -> list[Word]:
+        """Every bit moves up by `distance`, across words; what leaves the last one is lost."""
+        size = self.columns.per_word * self.columns.bits
+        full = jnp.uint32((1 << size) - 1)
+        skip, low = divmod(distance, size)
+        padded = [*[jnp.uint32(0)] * min(skip + 1, len(words) + 1), *words]  # one word below the first
+        if low == 0:
+            return padded[1 : len(words) + 1]
+        down = jnp.uint32(size - low)
+        return [padded[i + 1] << jnp.uint32(low) & full | padded[i] >> down for i in range(len(words))]
+
+    def winning_cells(self, own: UInt32[Array, " words"], taken: UInt32[Array, " words"]) -> UInt32[Array, " words"]:
+        """The empty cells, in reach or not, where one disc more makes k in a row."""
+        words = [own[i] for i in range(self.columns.words)]
+        column, anywhere = self.columns.bits, [jnp.uint32(2**32 - 1)] * len(words)
+        found = [jnp.uint32(0)] * len(words)
+        for step in (1, column - 1, column, column + 1):
+            along = [
+                self._shift(words, i * step) for i in range(self.k)
+            ]  # bit c of the i-th: whether c + i steps is own
+            for gap in range(self.k):
+                run = anywhere
+                for i in range(self.k):
+                    if i != gap:
+                        run = [a & b for a, b in zip(run, along[i], strict=True)]
+                found = [a | b for a, b in zip(found, self._shift_up(run, gap * step), strict=True)]
+        # a line that would leave the board has its gap on a spare bit
+        inside = self.columns.mask((x, y) for x in range(self.width) for y in range(self.height))
+        return jnp.stack(found) & ~taken & jnp.asarray(inside)
+
     def over(self, state: ConnectFourState) -> Bool[Array, ""]:
         return (state.winner != 0) | (state.ply >= self.max_plies)
 
@@ -123,9 +153,11 @@ class ConnectFour(Game[ConnectFourState]):
         sign = (state.winner == 1).astype(jnp.float32) - (state.winner == 2).astype(jnp.float32)
         return jnp.stack([sign, -sign])
 
-    def observe(self, state: ConnectFourState) -> Bool[Array, "H W 2"]:
-        planes = [self.columns.unpack(state.stones[i]).T[::-1] for i in range(2)]
-        return jnp.stack(planes, axis=-1)
+    def observe(self, state: ConnectFourState) -> Bool[Array, "H W 4"]:
+        """The mover's discs, the other's, and the cells that would win for each of them, in reach or not."""
+        taken = state.stones[0] | state.stones[1]
+        boards = [state.stones[0], state.stones[1], *[self.winning_cells(state.stones[i], taken) for i in range(2)]]
+        return jnp.stack([self.columns.unpack(board).T[::-1] for board in boards], axis=-1)
 
     def cells(self, state: ConnectFourState) -> Int8[Array, " cells"]:
         own, other = self.columns.unpack(state.stones[0]), self.columns.unpack(state.stones[1])

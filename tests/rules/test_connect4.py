@@ -15,7 +15,7 @@ from support import Host, check_playout, legal, perft_json, random_games, step
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
-from jaxgo.games.connect4 import ConnectFour
+from jaxgo.games.connect4 import ConnectFour, lines
 
 GAME = ConnectFour()
 GOLDEN = perft_json()["connect_four"]
@@ -138,6 +138,7 @@ def test_pgx_agrees_at_every_ply():
 
 def test_planes_show_own_discs_first():
     planes = np.asarray(GAME.observe(Host(GAME).play(3, 3, 0).state))
+    assert not planes[..., 2:].any()
     assert np.argwhere(planes[..., 0]).tolist() == [[4, 3]]
     assert np.argwhere(planes[..., 1]).tolist() == [[5, 0], [5, 3]]
 
@@ -151,9 +152,41 @@ def test_drawn_positions(columns, seat):
     state = GAME.place(codes.reshape(-1), seat)
     np.testing.assert_array_equal(GAME.cells(state), codes.reshape(-1))
     np.testing.assert_array_equal(GAME.legal(state), [len(column) < 6 for column in columns])
-    own = np.asarray(GAME.observe(state))[..., 0]
+    own, other, wins, losses = np.moveaxis(np.asarray(GAME.observe(state)), -1, 0)
     np.testing.assert_array_equal(own, codes == seat + 1)
+    np.testing.assert_array_equal(other, codes == 2 - seat)
     assert bool(GAME.has_line(state.stones[0])) == has_four(own)
+    for planes, stones in ((wins, own), (losses, other)):
+        if not has_four(stones):
+            np.testing.assert_array_equal(planes, completing(stones, codes == 0))
+
+
+def completing(stones: np.ndarray, empty: np.ndarray) -> np.ndarray:
+    """The empty cells with which there are four in a row, one after the other."""
+    found = np.zeros_like(empty)
+    for row, column in np.argwhere(empty):
+        more = stones.copy()
+        more[row, column] = True
+        found[row, column] = has_four(more)
+    return found
+
+
+@pytest.mark.parametrize("game", [ConnectFour(9, 7, 5), ConnectFour(3, 4, 3), ConnectFour(2, 26, 4)])
+def test_winning_cells_of_other_boards(game):
+    """Boards of several words, and lines that reach over the edge of one."""
+    rng = np.random.default_rng(0)
+    masks = lines(game.width, game.height, game.k)
+    see = jax.jit(game.winning_cells)
+    for _ in range(20):
+        heights = rng.integers(0, game.height + 1, game.width)
+        codes = rng.integers(1, 3, (game.width, game.height)) * (np.arange(game.height) < heights[:, None])
+        own, other = game.columns.place(codes.astype(np.int8), 0)
+        expected = np.zeros_like(own)
+        for cell in np.argwhere(codes == 0).tolist():
+            bit = game.columns.mask([tuple(cell)])
+            made = ((masks & ~(own | bit)) == 0).all(1) & ((masks & bit) != 0).any(1)
+            expected |= bit * made.any().astype(np.uint32)
+        np.testing.assert_array_equal(np.asarray(see(own, own | other)), expected)
 
 
 def has_four(own: np.ndarray) -> bool:
