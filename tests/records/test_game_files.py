@@ -89,6 +89,13 @@ def test_a_start_by_hand_comes_back():
     assert (boards.of_record(again).now.cells == board.now.cells).all()
 
 
+def test_a_record_begins_where_a_position_was_last_arranged():
+    start = "X.O....../" + "........./" * 7 + "....X.... 1"
+    board = boards.from_text(GO, "start").play(40).arrange(boards.from_text(GO, start).now.position).play(41)
+    record = boards.to_record(board, "go9")
+    assert (record.start, record.moves) == (start, (41,))
+
+
 # -- sgfmill ---------------------------------------------------------------------------------------------------------
 def test_sgfmill_reads_what_is_written(played):
     text = sgf.write(boards.to_record(played, "go9", ("a]b", "c")))
@@ -126,6 +133,7 @@ def test_variations_are_passed_over_and_the_first_line_is_read():
 def test_rectangles_and_compressed_lists():
     record = sgf.read("(;GM[1]SZ[3]AB[aa:cb]AE[bb]PL[W])")
     assert record.start == "XXX/X.X/... 1"
+    assert "SZ[5:3]" in sgf.write(sgf.read("(;GM[1]SZ[5:3])")), "columns first"
     assert sgf.read(sgf.write(record)).start == record.start, "whose turn it is stands there without a move, too"
 
 
