@@ -1,4 +1,4 @@
-"""What a page needs to draw a game: the board once, then what stands on it position by position."""
+"""What a page needs to draw a game: the board once, then what stands on it position by position, and thoughts of it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxgo.core.game import Game
 from jaxgo.frontends.board import NOTHING, Board
+from jaxgo.search.analysis import Move
 from jaxgo.ui import board_shape, clicks
 from jaxgo.ui.board_shape import Mark
 
@@ -103,3 +104,17 @@ def ghosts(game: Game[Any], state: Any, names: Sequence[str]) -> list[dict[str, 
             out.append({"cell": cell, "code": int(after[cell]), "number": number})
         before = after
     return out
+
+
+def row(move: Move) -> dict[str, Any]:
+    """A root move in the table beside the board."""
+    prior = None if move.prior is None else round(move.prior, 4)
+    proven = ("loss", "draw", "win")[1 + (move.value > 0) - (move.value < 0)] if move.proven else ""
+    told = {"action": move.action, "name": move.name, "visits": move.visits, "share": round(move.share, 4)}
+    return {
+        **told,
+        "value": round(move.value, 4),
+        "prior": prior,
+        "proven": proven,
+        "line": " ".join(move.variation[:8]),
+    }

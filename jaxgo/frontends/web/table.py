@@ -24,7 +24,6 @@ from jaxgo.frontends.web.watching import Watched
 from jaxgo.games.names import name_of, read_game
 from jaxgo.players import load_player
 from jaxgo.records import formats
-from jaxgo.search.analysis import Move
 from jaxgo.search.think import Limit
 
 SHOWN = 60  # root moves that the page is told of
@@ -468,23 +467,10 @@ class Table:
                 "by": thought.decided_by,
                 "final": thought.final,
                 "hint": hint and thought.final,
-                "moves": [_told(move) for move in thought.moves[:SHOWN]],
+                "moves": [drawing.row(move) for move in thought.moves[:SHOWN]],
                 "line": ghosts,
             }
         )
-
-
-def _told(move: Move) -> dict[str, Any]:
-    prior = None if move.prior is None else round(move.prior, 4)
-    proven = ("loss", "draw", "win")[1 + (move.value > 0) - (move.value < 0)] if move.proven else ""
-    told = {"action": move.action, "name": move.name, "visits": move.visits, "share": round(move.share, 4)}
-    return {
-        **told,
-        "value": round(move.value, 4),
-        "prior": prior,
-        "proven": proven,
-        "line": " ".join(move.variation[:8]),
-    }
 
 
 HANDLERS: dict[type[Any], Callable[[Table, Any], None]] = {
