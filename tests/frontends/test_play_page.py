@@ -1,5 +1,6 @@
 """The page's messages: games played by them, what is refused, and that refusals change nothing."""
 
+import asyncio
 import contextlib
 import json
 import queue
@@ -190,6 +191,19 @@ def test_a_game_is_saved_and_loaded_again(client):
         assert told["paused"]
         assert "sgf" in page.answer("save", kind="sgf")["text"].lower(), "Tic-tac-toe has none"
         assert state(page)["moves"] == ["b2", "a1", "a3"]
+
+
+def test_a_page_that_is_behind_is_told_the_newest_only():
+    async def told():
+        visit = server.Visit(None, Shared(Offers({}, ("random",))), "tictactoe", {})
+        for number in range(100):
+            visit._queue({"tell": "position", "number": number})
+            visit._queue({"tell": "thought", "number": number, "final": False})
+            visit._queue({"tell": "thought", "number": number, "final": number % 50 == 0})
+        return [(m["tell"], m["number"], m.get("final", False)) for m in visit.out]
+
+    finals = [("thought", 0, True), ("thought", 50, True)]
+    assert asyncio.run(told()) == [*finals, ("position", 99, False), ("thought", 99, False)]
 
 
 # -- refusals --------------------------------------------------------------------------------------------------------

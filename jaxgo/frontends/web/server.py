@@ -113,11 +113,10 @@ class Visit:
             self.loop.call_soon_threadsafe(self._queue, message)
 
     def _queue(self, message: dict[str, Any]) -> None:
-        if message["tell"] == "thought" and not message["final"] and self.out:
-            # a page that is behind needs only the newest
-            late = [old for old in self.out if old["tell"] == "thought" and not old["final"]]
-            for old in late:
-                self.out.remove(old)
+        """A page that is behind needs only the newest of what the next one replaces: a fast match floods no page."""
+        kind = message["tell"]
+        if kind in ("position", "status") or (kind == "thought" and not message["final"]):
+            self.out = deque(old for old in self.out if old["tell"] != kind or old.get("final"))
         self.out.append(message)
         self.news.set()
 
