@@ -195,7 +195,9 @@ def test_a_game_is_saved_and_loaded_again(client):
 
 def test_a_page_that_is_behind_is_told_the_newest_only():
     async def told():
-        visit = server.Visit(WebSocket({"type": "websocket"}, None, None), Shared(Offers({}, ("random",))), "tictactoe", {})
+        visit = server.Visit(
+            WebSocket({"type": "websocket"}, None, None), Shared(Offers({}, ("random",))), "tictactoe", {}
+        )
         for number in range(100):
             visit._queue({"tell": "position", "number": number})
             visit._queue({"tell": "thought", "number": number, "final": False})
