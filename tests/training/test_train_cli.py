@@ -142,7 +142,7 @@ def test_a_signal_while_a_judgement_compiles_is_answered(tmp_path):
     run = tmp_path / "run"
     child = job(run, *shlex.split("--judge.every 0.001 --judge.pairs 250 --judge.opponents uct:3000 --judge.slots 1"))
     try:
-        assert any("judge" in line for line in iter(child.stdout.readline, ""))
+        assert any(re.match(r"\d+:\d+ judge", line) for line in iter(child.stdout.readline, ""))
         began = time.monotonic()
         os.kill(child.pid, signal.SIGTERM)
         said = finish(child, 143)
