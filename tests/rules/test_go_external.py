@@ -20,6 +20,7 @@ COLOURS = ("black", "white")
 
 
 # -- pgx ------------------------------------------------------------------------------------------------------------
+@pytest.mark.timeout(1800)  # pgx takes a third of a second for a ply of 500 such boards
 @pytest.mark.parametrize(("size", "games", "part"), [(9, 1000, 0), *[(19, 250, part) for part in range(4)]])
 def test_pgx_agrees(size, games, part):
     """Boards, legal moves under simple ko and results of whole random games.
