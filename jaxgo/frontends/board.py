@@ -82,6 +82,11 @@ class Board:
     def over(self) -> bool:
         return self.now.over or self.resigned is not None
 
+    @property
+    def moves(self) -> list[str]:
+        """The names of the moves so far."""
+        return [self.game.action_name(action) for action in self.actions if action != NOTHING]
+
     def legal(self) -> list[int]:
         """The actions that may be played."""
         return [] if self.over else np.flatnonzero(self.now.legal).tolist()

@@ -15,7 +15,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 from jaxgo.frontends import board as boards
-from jaxgo.frontends.board import NOTHING, Board, Result, View
+from jaxgo.frontends.board import Board, Result, View
 from jaxgo.frontends.thinking import ROOM_BYTES, Mind, OnSnapshot, Thinking, Thought
 from jaxgo.players import Player, load_player
 from jaxgo.records import formats
@@ -80,7 +80,7 @@ class Session:
     @property
     def moves(self) -> list[str]:
         """The names of the moves so far."""
-        return [self.game.action_name(action) for action in self._board.actions if action != NOTHING]
+        return self._board.moves
 
     @property
     def text(self) -> str:

@@ -407,7 +407,7 @@ class Table:
                 "seat": shown.now.seat,
                 "choices": drawing.choices(shown),
                 "last": drawing.last_cells(shown),
-                "moves": [shown.game.action_name(action) for action in shown.actions if action != boards.NOTHING],
+                "moves": shown.moves,
                 "undone": len(shown.undone),
                 "captured": drawing.captured(shown),
                 "result": {"text": result.text, "returns": result.returns} if result else None,
