@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("playwright", reason="the tests of the page in a browser need playwright")
-from browsing import WAIT, needs_browser, served
+from browsing import WAIT, needs_browser, opened, served
 from playwright import sync_api
 
 from jaxgo.core import play
@@ -31,16 +31,10 @@ def address():
 
 @pytest.fixture
 def page(browser, address):
-    opened = browser.new_page(viewport={"width": 1200, "height": 900})
-    opened.set_default_timeout(WAIT)
-    expect.set_options(timeout=WAIT)
-    faults = []
-    opened.on("pageerror", lambda error: faults.append(str(error)))
-    opened.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-    opened.goto(address)
-    sit(opened, "", "")
-    yield opened
-    opened.close()
+    page, faults = opened(browser, address, 1200, 900)
+    sit(page, "", "")
+    yield page
+    page.close()
     assert not faults
 
 

@@ -109,7 +109,7 @@ def test_long_curves_are_thinned():
 @pytest.mark.slow
 def test_the_newest_player_plays_and_the_page_shows_it(run, request):
     pytest.importorskip("playwright.sync_api")
-    from browsing import CHROMIUM, WAIT, served
+    from browsing import CHROMIUM, opened, served
 
     if not CHROMIUM:
         pytest.skip("no chromium on this machine (apt-get install chromium)")
@@ -121,13 +121,7 @@ def test_the_newest_player_plays_and_the_page_shows_it(run, request):
     watched = Watched(run)
     watched.start()
     with served(app_of(watched)) as address:
-        page = browser.new_page(viewport={"width": 360, "height": 740})
-        page.set_default_timeout(WAIT)
-        expect.set_options(timeout=WAIT)
-        faults = []
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-        page.goto(address)
+        page, faults = opened(browser, address, 360, 740)
         expect(page.locator("#run-state")).to_contain_text("iteration 4")
         expect(page.locator("#curves svg")).to_have_count(4)
         expect(page.locator("#ladder tbody tr").first).to_contain_text("step 4")

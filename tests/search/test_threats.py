@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gomoku_states import drawn
 from reference import fours
 from reference.gomoku import Gomoku as Reference
 from reference.gomoku import put
@@ -16,8 +17,6 @@ from support import mostly_slow
 from jaxgo.core import play
 from jaxgo.evaluators import Heuristic
 from jaxgo.games import make
-from jaxgo.games.gomoku import renju
-from jaxgo.games.gomoku.lines import pack
 from jaxgo.search import AlphaBeta, Attack, Gumbel, Model, Puct, Uct, threats
 
 SIZE, LANES, DEPTH = 9, 32, 11
@@ -27,15 +26,8 @@ SIZE, LANES, DEPTH = 9, 32, 11
 def program(rules: str) -> Any:
     game = make("gomoku", size=SIZE, rules=rules)
 
-    def state(cells: Any, seat: Any) -> Any:
-        stones = jnp.stack([pack(cells == code, SIZE) for code in (1, 2)])
-        state = game.init(jax.random.key(0))._replace(stones=stones, to_play=seat)
-        if rules == "renju":
-            state = state._replace(forbidden=renju.forbidden_points(stones[0], stones[1]))
-        return state
-
     def prove(cells: Any, seats: Any, most: Any) -> Any:
-        states = jax.vmap(state)(cells, seats)
+        states = jax.vmap(functools.partial(drawn, game))(cells, seats)
         everyone = jnp.ones(LANES, bool)
         prover = threats.begin(game, states, jax.vmap(game.legal)(states), everyone, DEPTH)
         return threats.go_on(game, prover, jnp.full(LANES, most, jnp.int32))

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gomoku_states import drawn
 from reference import fours, threes
 from reference.gomoku import Gomoku as Reference
 from reference.gomoku import put
@@ -14,8 +15,6 @@ from reference.gomoku import put
 from jaxgo.core import play
 from jaxgo.evaluators import Heuristic, Uniform
 from jaxgo.games import make
-from jaxgo.games.gomoku import renju
-from jaxgo.games.gomoku.lines import pack
 from jaxgo.search import Attack, Model, Puct, threats
 
 SIZE, LANES, DEPTH, NODES = 9, 64, 7, 3_000
@@ -27,15 +26,8 @@ def program(rules: str) -> Any:
     """How positions are won, which are, and of which that is known."""
     game = make("gomoku", size=SIZE, rules=rules)
 
-    def state(cells: Any, seat: Any) -> Any:
-        stones = jnp.stack([pack(cells == code, SIZE) for code in (1, 2)])
-        state = game.init(jax.random.key(0))._replace(stones=stones, to_play=seat)
-        if rules == "renju":
-            state = state._replace(forbidden=renju.forbidden_points(stones[0], stones[1]))
-        return state
-
     def prove(cells: Any, seats: Any) -> Any:
-        states, everyone = jax.vmap(state)(cells, seats), jnp.ones(LANES, bool)
+        states, everyone = jax.vmap(functools.partial(drawn, game))(cells, seats), jnp.ones(LANES, bool)
         legal, most = jax.vmap(game.legal)(states), jnp.full(LANES, NODES, jnp.int32)
         prover = threats.begin(game, states, legal, everyone, DEPTH, quiet=True)
         prover = threats.go_on(game, prover, most, quiet=True)
