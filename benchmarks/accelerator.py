@@ -254,8 +254,10 @@ def learn(options: Options) -> None:
         params = jax.eval_shape(trainer.learner.module.init, jax.random.key(0), planes)
         state = laid(jax.eval_shape(trainer.learner.begin, params), where)
         batch = laid(machine.blank_batch(trainer), where, PartitionSpec(devices.AXIS))
-        whole = NamedSharding(where, PartitionSpec())
-        made = compiled(trainer.learner.update, state, batch, keep=kept(options, name, "learn"), out_shardings=whole)
+        whole, split = PartitionSpec(), PartitionSpec(devices.AXIS)
+        step = functools.partial(trainer.learner.update, axis=devices.AXIS)
+        spread = jax.shard_map(step, mesh=where, in_specs=(whole, split), out_specs=whole, check_vma=False)
+        made = compiled(spread, state, batch, keep=kept(options, name, "learn"))
         tell("learn", made, 1, {}, game=name, devices=options.devices, batch=trainer.config.learner.batch)
 
 

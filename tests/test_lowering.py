@@ -1,5 +1,6 @@
 """Programs for accelerators, made on this host: what is traced on a processor for another platform is the other's."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from jaxgo.games import make
 from jaxgo.nets import ResNet
 from jaxgo.search import Gumbel, Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
+from jaxgo.system import devices
+from jaxgo.training.presets import preset
+from jaxgo.training.trainer import Trainer, _learn
 
 ROOT = Path(__file__).parents[1]
 TARGETS = {"cuda": "gpu", "tpu": "tpu", "cpu": "cpu"}  # what XLA lowers for, and what JAX calls such a device
@@ -81,3 +85,21 @@ def test_bfloat16_nets_convolve_in_bfloat16():
     kinds = re.findall(r"stablehlo\.convolution.*?->\s*tensor<[^>]*x(\w+)>", text)
     assert kinds
     assert set(kinds) == {"bf16"}
+
+
+@pytest.mark.parametrize("target", ["cuda", "tpu"])
+def test_devices_exchange_gradients_in_float32(target):
+    """Of a net that computes in bfloat16: all of its gradient is in one exchange, beside the sums of the weights."""
+    config = preset("tictactoe-smoke").config
+    net = ResNet(channels=4, blocks=1, precision="bfloat16")
+    trainer = Trainer(dataclasses.replace(config, net=net), devices.make_mesh())
+    state = jax.eval_shape(trainer.begin)
+    _, batches = jax.eval_shape(trainer.replay.draw, state.replay)
+    arguments = trainer, state.learner, batches, state.key, state.iteration
+    text = _learn.trace(*arguments).lower(lowering_platforms=(target,)).as_text()
+    assert "bf16" in text
+    exchanged = re.findall(r"stablehlo\.all_reduce.*?\}\) : \(tensor<(\d+)x(\w+)>\)", text, flags=re.DOTALL)
+    assert len(exchanged) == text.count('all_reduce"') + text.count("all_gather") + text.count("reduce_scatter") == 2
+    assert {kind for _, kind in exchanged} == {"f32"}
+    weights = sum(leaf.size for leaf in jax.tree.leaves(state.learner.params))
+    assert weights < max(int(count) for count, _ in exchanged) < weights + 10, "the loss and its parts are with it"

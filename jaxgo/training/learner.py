@@ -5,6 +5,7 @@ import functools
 from typing import Any, NamedTuple
 
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float32, Int32
@@ -112,18 +113,18 @@ class Learner:
         )
 
     def loss(self, params: Params, batch: Batch) -> tuple[Float32[Array, ""], dict[str, Array]]:
-        """The loss, and its parts by head."""
+        """The loss, and its parts by head; the weights of a whole batch are `shares`."""
         said: Any = self.module.apply(params, batch.planes, method="learn")  # `Outputs`
         logits = jnp.where(batch.legal, said.logits, NEVER)
         policy = batch.policy / jnp.maximum(batch.policy.sum(axis=-1, keepdims=True), 1e-6)
         entropy = -_times_log(policy, policy)
         parts = {
-            "policy": _mean(_cross(policy, logits) - entropy, batch.policy_weight),
-            "value": _mean(_win_loss(said.value, batch.value), batch.value_weight),
+            "policy": ((_cross(policy, logits) - entropy) * batch.policy_weight).sum(),
+            "value": (_win_loss(said.value, batch.value) * batch.value_weight).sum(),
         }
         for head in self.heads:
             one = _head_loss(head, said.heads[head.name], batch.heads[head.name])
-            parts[head.name] = _mean(one, batch.head_weights[head.name])
+            parts[head.name] = (one * batch.head_weights[head.name]).sum()
         weights = {"policy": 1.0, "value": self.config.value_weight}
         total = sum(part * weights.get(name, self.config.head_weight) for name, part in parts.items())
         return jnp.asarray(total), parts
@@ -133,9 +134,13 @@ class Learner:
         names = ("policy", "value", *(head.name for head in self.heads))
         return dict.fromkeys(("loss", *(f"loss_{name}" for name in names), "gradient", "rate"), jnp.float32(jnp.nan))
 
-    def update(self, state: LearnerState, batch: Batch) -> tuple[LearnerState, dict[str, Array]]:
-        """One step; where a number is not finite the step is left out and counted."""
-        (loss, parts), slope = jax.value_and_grad(self.loss, has_aux=True)(state.params, batch)
+    def update(self, state: LearnerState, batch: Batch, axis: str = "") -> tuple[LearnerState, dict[str, Array]]:
+        """One step; where a number is not finite the step is left out and counted.
+
+        With an `axis` of devices the batch is the part of this one, and all of them take the same step.
+        """
+        found = jax.value_and_grad(self.loss, has_aux=True)(state.params, shares(batch, axis))
+        (loss, parts), slope = _summed(found, axis)
         norm = optax.tree.norm(slope)
         sound = jnp.isfinite(loss) & jnp.isfinite(norm)
         change, slopes = optimiser(self.config).update(slope, state.optimiser, state.params)
@@ -174,5 +179,21 @@ def _cross(share: Float32[Array, "M A"], logits: Float32[Array, "M A"]) -> Float
     return -jnp.where(share > 0, share * jax.nn.log_softmax(logits, axis=-1), 0.0).sum(axis=-1)
 
 
-def _mean(each: Float32[Array, " M"], weight: Float32[Array, " M"]) -> Float32[Array, ""]:
-    return (each * weight).sum() / jnp.maximum(weight.sum(), 1e-6)
+def shares(batch: Batch, axis: str = "") -> Batch:
+    """The batch with each of its weights as a share of all, so that losses of several devices add up to means."""
+    names = list(batch.head_weights)
+    weights = [batch.policy_weight, batch.value_weight, *(batch.head_weights[name] for name in names)]
+    sums = jnp.maximum(_summed(jnp.stack([weight.sum() for weight in weights]), axis), 1e-6)
+    policy, value, *rest = (weight / total for weight, total in zip(weights, sums, strict=True))
+    return batch._replace(policy_weight=policy, value_weight=value, head_weights=dict(zip(names, rest, strict=True)))
+
+
+def _summed(tree: Any, axis: str) -> Any:
+    """The sums over the devices of an axis, in one exchange of float32 numbers.
+
+    What XLA exchanges by itself has the precision of the layer that it comes from, which may be bfloat16.
+    """
+    if not axis or jax.lax.axis_size(axis) == 1:
+        return tree
+    flat, back = jax.flatten_util.ravel_pytree(tree)
+    return back(jax.lax.psum(flat.astype(jnp.float32), axis))

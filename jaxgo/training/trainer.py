@@ -1,8 +1,7 @@
 """The device side of a run: its state, and the programs that move it on, `play` and `learn`.
 
-Self-play, labels and the ring run in `shard_map` over the axis `data`, each device with its own games and its own ring
-and no word between them; the learner runs in `jit` on batches that are split over the devices, so that the one thing
-they exchange is the gradient.
+All of it runs in `shard_map` over the axis `data`. In self-play each device has its own games and its own ring, and
+there is no word between them. The learner's batches are split over the devices, which exchange the gradient.
 """
 
 import dataclasses
@@ -29,7 +28,7 @@ from jaxgo.training import learner as learners
 from jaxgo.training import replay, targets
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.due import Word
-from jaxgo.training.learner import Batch, Learner, LearnerState
+from jaxgo.training.learner import Learner, LearnerState
 from jaxgo.training.replay import ALL, EACH, LATER, Batches, NewSamples, Replay, ReplayState
 from jaxgo.training.targets import Sample, Window
 
@@ -265,14 +264,15 @@ def _learn(
     config, mesh = trainer.config, trainer.mesh
     turn = trainer.fold(key, iteration, 1)
 
-    def make(samples: Sample, key: Array) -> Batch:
+    def local(learner: LearnerState, samples: Sample, key: Array) -> tuple[LearnerState, dict[str, Array]]:
         mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
-        return learners.make_batch(trainer.game, trainer.heads, mine, samples)
+        batch = learners.make_batch(trainer.game, trainer.heads, mine, samples)
+        return trainer.learner.update(learner, batch, devices.AXIS)
 
     def step(learner: LearnerState, one: tuple[Sample, Array]) -> tuple[LearnerState, dict[str, Array]]:
         samples, number = one
-        spread = jax.shard_map(make, mesh=mesh, in_specs=(EACH, ALL), out_specs=EACH, check_vma=False)
-        return trainer.learner.update(learner, spread(samples, jax.random.fold_in(turn, number)))
+        spread = jax.shard_map(local, mesh=mesh, in_specs=(ALL, EACH, ALL), out_specs=ALL, check_vma=False)
+        return spread(learner, samples, jax.random.fold_in(turn, number))
 
     def steps(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
         learner, metrics = jax.lax.scan(step, learner, (drawn.samples, jnp.arange(config.updates)))
