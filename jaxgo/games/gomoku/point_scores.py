@@ -12,11 +12,12 @@ import functools
 import itertools
 import operator
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float32, UInt32
+from jaxtyping import Array, Float32, Int32, UInt8, UInt32
 
 # the original gives a five 1e15, which leaves nothing of the others in 32 bits
 WEIGHTS = {
@@ -101,21 +102,22 @@ def line_counts(colour: int, exact: bool) -> np.ndarray:
 
 @functools.cache
 def line_scores(exact: tuple[bool, bool]) -> np.ndarray:
-    """`float32[2, ARMS * ARMS]`: the weights of the threats of Black and of White together, by what wins for them."""
+    """`float32[ARMS * ARMS, 2]`: the weights of the threats of Black and of White together, by what wins for them."""
     return tables(tuple(WEIGHTS.values()), exact)
 
 
 def tables(weights: Sequence[float], exact: tuple[bool, bool]) -> np.ndarray:
     """The same for other weights, in the order of `WEIGHTS`."""
     worth = np.array(weights, np.float32)
-    return np.stack([line_counts(colour + 1, exact[colour]).reshape(-1, len(worth)) @ worth for colour in (0, 1)])
+    counts = [line_counts(colour + 1, exact[colour]).reshape(-1, len(worth)) for colour in (0, 1)]
+    return np.stack([count @ worth for count in counts], axis=1)
 
 
 @functools.cache
 def count_tables(exact: tuple[bool, bool]) -> np.ndarray:
-    """`float32[2 * names, lines]`: how many threats of each name two arms give, for Black, then for White."""
-    counts = [line_counts(colour + 1, exact[colour]).reshape(-1, len(WEIGHTS)).T for colour in (0, 1)]
-    return np.concatenate(counts).astype(np.float32)
+    """`float32[lines, 2 * names]`: how many threats of each name two arms give, for Black, then for White."""
+    counts = [line_counts(colour + 1, exact[colour]).reshape(-1, len(WEIGHTS)) for colour in (0, 1)]
+    return np.concatenate(counts, axis=1).astype(np.float32)
 
 
 @functools.cache
@@ -136,10 +138,17 @@ def _room(at: np.ndarray, step: int, n: int) -> np.ndarray:
     return np.clip(free, 0, REACH)
 
 
-def point_scores(stones: UInt32[Array, "2 n"], tables: Float32[Array, "k lines"]) -> Float32[Array, "k cells"]:
-    """The score of every point by some tables of lines; `stones` are the sets of `lines`."""
+class Board(NamedTuple):
+    """What can be seen from every point, as one long row of cells: five empty columns part the rows of the board, so
+    that a step in any direction is a shift."""
+
+    cells: UInt8[Array, " W"]  # 0 empty, 1 black, 2 white; columns from n on are no points
+    lines: Int32[Array, "4 W"]  # the two arms in every direction: ahead * ARMS + behind
+
+
+def looked_at(stones: UInt32[Array, "2 n"]) -> Board:
+    """`stones` are the sets of `lines`."""
     n = stones.shape[1]
-    # one long row of cells: five empty columns part the rows of the board, so that a step in any direction is a shift
     width, above = n + REACH, REACH + 1
     rows = jnp.pad(stones, ((0, 0), (above, above)))
     columns = jnp.arange(width, dtype=jnp.uint32)[None, None]
@@ -152,7 +161,13 @@ def point_scores(stones: UInt32[Array, "2 n"], tables: Float32[Array, "k lines"]
         return functools.reduce(operator.add, (digits[k][at : at + n * width] for k, at in enumerate(steps)))
 
     arms = jax.lax.optimization_barrier([(arm(dr, dc), arm(-dr, -dc)) for dr, dc in DIRECTIONS])
-    total = jnp.zeros((tables.shape[0], n * width), jnp.float32)
-    for (ahead, behind), base in zip(arms, _bases(n, width), strict=True):
-        total += tables[:, ahead.astype(jnp.int32) * ARMS + behind.astype(jnp.int32) + base]
-    return total.reshape(-1, n, width)[:, :, :n].reshape(-1, n * n)
+    seen = [ahead.astype(jnp.int32) * ARMS + behind.astype(jnp.int32) for ahead, behind in arms]
+    return Board(digits[0][above * width : (above + n) * width], jnp.stack(seen) + _bases(n, width))
+
+
+def point_scores(stones: UInt32[Array, "2 n"], tables: Float32[Array, "lines k"]) -> Float32[Array, "k cells"]:
+    """The score of every point by some tables of lines, which lie side by side, so that one look finds them all."""
+    n = stones.shape[1]
+    lines = looked_at(stones).lines
+    total = functools.reduce(operator.add, [tables[lines[d]] for d in range(len(DIRECTIONS))])
+    return total.reshape(n, -1, tables.shape[1])[:, :n].reshape(n * n, -1).T

@@ -339,7 +339,7 @@ class Gomoku(Game[GomokuState]):
 
     def move_weights(self, state: GomokuState) -> Float32[Array, " A"]:
         """What the point is worth to Black and to White together: the enemy's key point is my key point."""
-        both = jnp.asarray(self.knowledge().sum(axis=0, keepdims=True))
+        both = jnp.asarray(self.knowledge().sum(axis=1, keepdims=True))
         return self._weights(state, point_scores.point_scores(state.stones, both)[0])
 
     def _value(self, state: GomokuState, points: Float32[Array, "2 cells"]) -> Float32[Array, ""]:
