@@ -15,6 +15,7 @@ from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS, Heuristic, Rollout, Uniform
 from jaxgo.games import make
+from jaxgo.games.connect4 import Connect4
 from jaxgo.players import Player, Spec, load_player, parse, spec
 from jaxgo.search import PRESETS, SEARCHES, Chain, Flat, Gumbel, Model, Puct, Uct
 from jaxgo.system.weights import SHIPPED, load_weights, save_weights, shipped
@@ -230,6 +231,19 @@ def test_weights_bring_the_search_that_they_were_rated_with(tmp_path):
     save_weights(tmp_path / "old.npz", arrays, about)
     with pytest.raises(UsageError, match="name no search to play with; write one, as in gumbel:64@"):
         load_player(f"@{tmp_path}/old.npz", game)
+
+
+def test_weights_play_the_kind_of_game_that_they_were_trained_for():
+    """Equal shapes are not enough: other rules on the same board would be played by guesses."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Upwards(Connect4):
+        pass
+
+    assert load_player("@connect4-cpu", make("connect4")).params
+    for game in (Upwards(), GAME):
+        with pytest.raises(UsageError, match="are for connect4; they do not fit the game that is asked for"):
+            load_player("@connect4-cpu", game)
 
 
 def test_fingerprints_tell_players_apart():

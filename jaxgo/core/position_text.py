@@ -67,7 +67,6 @@ def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]
 
 
 @functools.cache
-@functools.cache
 def example(game: Game[Any]) -> str:
     """The start of a game as text."""
     return drawing(game, play.start(game, jax.random.key(0)).state)

@@ -46,6 +46,15 @@ def test_moves_are_played_taken_back_and_played_again(session):
     session.play("c1")  # another move: the old one cannot be played again
     with pytest.raises(UsageError, match="0 moves can be"):
         session.redo()
+    session.play("a1")
+    session.undo(2)
+    session.play("c1")  # the same again: the one after it can still be played again
+    session.redo()
+    assert session.moves == ["b2", "c1", "a1"]
+    session.undo(2)
+    session.play("a1")
+    with pytest.raises(UsageError, match="0 moves can be"):
+        session.redo()
 
 
 @pytest.mark.parametrize("move", ["b2", 4, 9, -1, "z9", ""])

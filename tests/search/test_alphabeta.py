@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 from typing import Any, NamedTuple
 
 import jax
@@ -10,13 +11,15 @@ import numpy as np
 import pytest
 from judges import Hashed, Road
 from plain import minimax
+from reference.mnk import Mnk
+from reference.solve import solve
 from support import mostly_slow
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import make
-from jaxgo.search import AlphaBeta, Model
+from jaxgo.search import AlphaBeta, Model, table
 
 LANES = 8
 TICTACTOE = Model(make("tictactoe"), Hashed())
@@ -134,6 +137,7 @@ def test_moves_that_keep_the_turn(plies: int, search: AlphaBeta):
     value, _, _ = minimax(model, root, 7)
     found = run(search, model, root)
     np.testing.assert_allclose(found.result.value, value, atol=1e-6)
+    assert found.depth.max() <= 7
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +163,65 @@ def test_breadth_takes_the_likeliest():
     value, _, _ = minimax(TICTACTOE, opened(TICTACTOE), 4, breadth=3)
     found = run(dataclasses.replace(ALL, breadth=3), TICTACTOE, opened(TICTACTOE))
     np.testing.assert_allclose(found.result.value, value, atol=1e-6)
+
+
+def test_moves_that_are_left_out_prove_nothing():
+    """What is called solved is what perfect play comes to, though only the three likeliest moves are looked at."""
+    reference, search = Mnk(), dataclasses.replace(ALL, breadth=3)
+    truth, solved = solve(reference, reference.initial()), 0
+    boards = {(state[0], state[1]): value for state, value in truth.values.items()}
+    for plies in (2, 4, 5):
+        root = opened(TICTACTOE, plies)
+        found = run(search, TICTACTOE, root)
+        cells = np.asarray(jax.vmap(TICTACTOE.game.cells)(root.state))
+        for lane in np.flatnonzero(found.result.solved):
+            text = "".join(".XO"[code] for code in cells[lane])
+            assert found.result.value[lane] == boards[text, plies], text
+            solved += 1
+    assert solved > 3
+
+
+def entry(key: tuple[int, int], **facts: Any) -> table.Entry:
+    """One entry, of one game."""
+    said = {"value": 0.25, "move": 5, "left": 2, "bound": table.EXACT, "final": False} | facts
+    kinds = {"value": jnp.float32, "move": jnp.int32, "left": jnp.int32, "bound": jnp.int32, "final": bool}
+    return table.Entry(jnp.array([key], jnp.uint32), **{name: jnp.array([said[name]], kinds[name]) for name in kinds})
+
+
+def test_an_entry_settles_what_a_search_would_have_found():
+    low, high, asked = -0.25, 0.25, 2
+    for bound, left, value, final in itertools.product(range(4), (-3, 1, 2, 3), (-0.5, 0.0, 0.5), (False, True)):
+        known = entry((1, 2), bound=bound, left=left, value=value, final=final)
+        tells = {table.NONE: False, table.LOWER: value >= high, table.UPPER: value <= low, table.EXACT: True}[bound]
+        said = table.settles(known, jnp.array([asked]), jnp.array([low]), jnp.array([high]))
+        assert said.tolist() == [tells and (final or left >= asked)], (bound, left, value, final)
+
+
+def test_an_entry_comes_back_whole_and_stays_while_it_is_worth_more():
+    here, there = (6, 1), (2, 1)  # of one place in a table of four
+    on, known = jnp.array([True]), table.blank(1, 2)
+    assert table.look_up(known, jnp.array([(0, 0)], jnp.uint32)).bound.tolist() == [table.NONE]
+    for facts in ({"left": -7, "move": 361, "bound": table.LOWER, "final": True, "value": -1.0}, {"left": 3}):
+        known = table.store(known, entry(here, **facts), on)
+        jax.tree.map(np.testing.assert_array_equal, table.look_up(known, entry(here).key), entry(here, **facts))
+    assert table.look_up(known, entry(there).key).bound.tolist() == [table.NONE]
+    same = table.store(known, entry(there, left=2), on)
+    np.testing.assert_array_equal(same, known)
+    np.testing.assert_array_equal(table.store(known, entry(there, left=9), ~on), known)
+    taken = table.store(known, entry(there, left=3), on)
+    assert table.look_up(taken, entry(there).key).left.tolist() == [3]
+    assert table.look_up(taken, entry(here).key).bound.tolist() == [table.NONE]
+    shallow = table.store(known, entry(here, left=1), on)
+    assert table.look_up(shallow, entry(here).key).left.tolist() == [1], "what is newer of the same position"
+
+
+def test_a_position_at_another_ply_is_another_one():
+    """Fewer plies are left to it; a table must not mix them."""
+    state = TICTACTOE.game.init(jax.random.key(0))
+    states = jax.tree.map(lambda x: jnp.stack([x] * 3), state)._replace(ply=jnp.array([0, 2, 2], jnp.int16))
+    words = np.asarray(TICTACTOE.keys(states))
+    assert (words[0] != words[1]).all()
+    assert (words[1] == words[2]).all()
 
 
 def test_wrong_settings():
