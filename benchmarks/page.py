@@ -1,7 +1,8 @@
 """How quickly the page of `jaxgo play` answers: under load, and in a browser while a search runs; the bars beside it.
 
 `uv run benchmarks/page.py`: 45 honest sockets and 5 hostile ones for 20 seconds, then one page in headless Chromium.
-`--only load` or `--only browser` asks one of the two. Needs the group `dev`, and Chromium for the second.
+`--only load` or `--only browser` asks one of the two. Needs the group `dev`, and Chromium for the second. "first visit"
+is that of a server that has just begun, which compiles; "interactive" is the median of visits after that.
 """
 
 import asyncio
@@ -38,6 +39,7 @@ START = 120.0  # seconds until a server or a page must be there
 PATIENCE = 30.0  # seconds after which a request counts as not answered
 PAUSE = 0.3  # seconds between the requests of an honest visitor, at most
 STOPS = 7  # clicks and stops that a median is of
+VISITS = 9  # that a median is of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -260,13 +262,9 @@ def ask_browser(options: Page) -> None:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         page = browser.new_page()
         page.set_default_timeout(1000 * START)
-        page.goto(address)
-        page.locator("#moves-now option").first.wait_for(state="attached")  # the server has compiled
-        page.goto("about:blank")
-        began = time.monotonic()
-        page.goto(address)
-        page.locator("#moves-now option").first.wait_for(state="attached")
-        told: dict[str, Any] = {"interactive ms": 1000 * (time.monotonic() - began)}
+        told: dict[str, Any] = {"first visit ms": _come(page, address)}
+        visits = [_come(page, address) for _ in range(VISITS)]
+        told["interactive ms"], told["interactive worst ms"] = statistics.median(visits), max(visits)
         page.select_option("#player1", "")
         page.evaluate(WATCH)
         page.evaluate(CLICK, ["#analyse", "thinking"])  # compiles the adviser
@@ -283,6 +281,15 @@ def ask_browser(options: Page) -> None:
         told["page bytes"] = sum((server.STATIC / name).stat().st_size for name, _ in server.FILES.values())
         browser.close()
     harness.report("page/browser", **told, bars=BARS)
+
+
+def _come(page: Any, address: str) -> float:
+    """A visit from another page; milliseconds until moves can be made."""
+    page.goto("about:blank")
+    began = time.monotonic()
+    page.goto(address)
+    page.locator("#moves-now option").first.wait_for(state="attached")
+    return 1000 * (time.monotonic() - began)
 
 
 def _settle(page: Any, state: str) -> None:

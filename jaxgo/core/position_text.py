@@ -36,19 +36,24 @@ def symbols(game: Game[Any]) -> tuple[str, ...]:
 
 def drawing(game: Game[Any], state: Any) -> str:
     """The rows of a position and the seat that moves."""
+    return drawn(game, np.asarray(game.cells(state)).tolist(), int(state.to_play))
+
+
+def drawn(game: Game[Any], codes: Sequence[int], seat: int) -> str:
+    """The same, of a board whose codes are known."""
     height, width = game.picture
-    signs = [symbols(game)[code] for code in np.asarray(game.cells(state)).tolist()]
+    signs = [symbols(game)[code] for code in codes]
     rows = ["".join(signs[row * width : (row + 1) * width]) for row in range(height)]
-    return f"{'/'.join(rows)} {int(state.to_play)}"
+    return f"{'/'.join(rows)} {seat}"
 
 
 def write(game: Game[Any], state: Any, moves: Sequence[str], start: str = "") -> str:
     """The text of a position that these moves led to, from the start or from a text: a drawing, if it tells all."""
-    drawn = drawing(game, state)
+    rows = drawing(game, state)
     try:
-        again = read(game, drawn)[0].state
+        again = read(game, rows)[0].state
         if (np.asarray(game.hash(again)) == np.asarray(game.hash(state))).all():
-            return drawn
+            return rows
     except UsageError:  # this game cannot start from a drawing, or not from this one
         pass
     return " ".join([start or START, *moves])

@@ -205,7 +205,7 @@ def to_record(board: Board, name: str, players: tuple[str, ...] = ()) -> GameRec
 
 def start_text(game: Game[Any], view: View) -> str:
     """Where a game began, as text; nothing where that is the game's usual start."""
-    drawn = position_text.drawing(game, view.position.state)
+    drawn = position_text.drawn(game, view.cells.tolist(), view.seat)
     return "" if drawn == position_text.example(game) else drawn
 
 

@@ -176,14 +176,20 @@ class Session:
         """`idle`, `warming up` (compiling, before any clock starts) or `thinking`."""
         return self._state
 
-    def set_player(self, seat: int, player: str | Player | None) -> Thinking | None:
-        """Gives a seat to a player (a spec is read), or to a human; the player is warmed up in the background."""
+    def set_player(self, seat: int, player: str | Player | None, *, warm: bool = True) -> Thinking | None:
+        """Gives a seat to a player (a spec is read), or to a human; a player is warmed up in the background.
+
+        Without `warm` that is left to `warm_up`, or to the first time that it thinks.
+        """
         with self._lock:
             if not 0 <= seat < len(self._seats):
                 raise UsageError(f"there is no seat {seat}; seats are {', '.join(map(str, range(len(self._seats))))}")
             found = load_player(player, self.game) if isinstance(player, str) else player
             self._seats[seat] = found
-            return None if found is None else self._warm_up(seat, found)
+            if found is None:
+                return None
+            self._mind(seat, found)
+            return self._warm_up(seat, found) if warm else None
 
     def set_adviser(self, player: str | Player) -> Thinking:
         """Who gives hints and analyses for seats of humans."""

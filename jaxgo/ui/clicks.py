@@ -61,9 +61,9 @@ def boards_along(game: Game[Any], state: Any, line: Sequence[int], most: int = 8
     return np.asarray(_line(game, state, jnp.asarray(padded)))[: len(some)]
 
 
-def choices(game: Game[Any], state: Any, actions: Sequence[int]) -> list[Choice]:
-    """The legal moves of a position, each with the cells that choose it."""
-    before, seat = np.asarray(game.cells(state)), int(state.to_play)
+def choices(game: Game[Any], state: Any, actions: Sequence[int], cells: np.ndarray | None = None) -> list[Choice]:
+    """The legal moves of a position, each with the cells that choose it; `cells` is its board, where that is known."""
+    before, seat = np.asarray(game.cells(state)) if cells is None else cells, int(state.to_play)
     found: dict[int, Choice] = {}
     unclear = []
     for action in actions:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import queue
 import threading
@@ -19,6 +20,8 @@ from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.table import Shared
+from jaxgo.games import GAMES
+from jaxgo.players import load_player
 
 HOME = "http://localhost"
 QUICK = "uct:8,solver=no,evaluator=uniform"
@@ -392,6 +395,51 @@ def test_pages_of_other_origins_open_no_socket(client, origin):
         client.websocket_connect("ws://localhost/socket", headers=headers) as socket,
     ):
         socket.receive_text()
+
+
+def test_a_page_hears_what_there_is_while_its_board_is_set_up(client, monkeypatch):
+    come, whole = threading.Event(), table.Table.open
+
+    def slowly(self):
+        assert come.wait(WAIT)
+        whole(self)
+
+    monkeypatch.setattr(table.Table, "open", slowly)
+    with client.websocket_connect("ws://localhost/socket", headers={"origin": HOME}) as socket:
+        page = Page(socket)
+        try:
+            assert page.hear_any("hello", "board", "position")["game"] == "tictactoe"
+            assert [message["tell"] for message in page.heard] == ["hello"]
+        finally:
+            come.set()
+        page.hear("position")
+
+
+def test_a_player_is_loaded_once_for_all_visitors(monkeypatch, tmp_path):
+    loaded, steps, anyone = [], [1], load_player("random", GAMES["tictactoe"])
+    monkeypatch.setattr(
+        table, "load_player", lambda spec, game: loaded.append(spec) or dataclasses.replace(anyone, name=spec)
+    )
+    monkeypatch.setattr(table, "weight_steps", lambda run: steps if run.name == "run" else [])
+    shared, game = Shared(Offers({str(tmp_path / "run"): "tictactoe"})), GAMES["tictactoe"]
+    assert shared.player("uct:8", game) is shared.player("uct:8", game)
+    shared.player("uct:8", GAMES["connect4"])
+    net = f"gumbel:8@{tmp_path / 'run'}"
+    first = shared.player(net, game)
+    assert shared.player(net, game) is first
+    steps.append(2)
+    assert shared.player(net, game) is not first, "the run has a newer player"
+    assert loaded == ["uct:8", "uct:8", net, net]
+    for number in range(2 * table.LOADED):
+        shared.player(f"uct:{number}", game)
+    assert len(shared._players) == table.LOADED
+
+
+def test_the_browser_is_told_of_all_scripts_at_once():
+    """One look at the page, and all scripts are on their way: none waits until another one has been read."""
+    page = (server.STATIC / "index.html").read_text()
+    for name in set(server.SCRIPTS) - {"main.js"}:
+        assert f'<link rel="modulepreload" href="/{name}">' in page
 
 
 def test_the_page_is_small():

@@ -59,7 +59,7 @@ def _names(game: Game[Any]) -> list[str]:
 
 def choices(shown: Board) -> list[dict[str, Any]]:
     """The legal moves, each with the cells that choose it."""
-    found = clicks.choices(shown.game, shown.now.position.state, shown.legal())
+    found = clicks.choices(shown.game, shown.now.position.state, shown.legal(), shown.now.cells)
     return [{"action": c.action, "name": c.name, "steps": c.steps, "at": c.at} for c in found]
 
 
@@ -69,9 +69,9 @@ def last_cells(shown: Board) -> list[int]:
         return []
     before = shown.views[-2]
     game, state, action = shown.game, before.position.state, shown.actions[-1]
-    found = clicks.choices(game, state, [action])[0]
+    found = clicks.choices(game, state, [action], before.cells)[0]
     if found.at < 0:  # what is its own shows beside the other moves
-        beside = clicks.choices(game, state, np.flatnonzero(before.legal).tolist())
+        beside = clicks.choices(game, state, np.flatnonzero(before.legal).tolist(), before.cells)
         found = next(choice for choice in beside if choice.action == action)
     named = board_shape.touched(shown.game, found.action)
     landed = [found.at] if found.at >= 0 else []
@@ -90,12 +90,13 @@ def captured(shown: Board) -> list[int]:
     return lost
 
 
-def ghosts(game: Game[Any], state: Any, names: Sequence[str]) -> list[dict[str, int]]:
+def ghosts(shown: Board, names: Sequence[str]) -> list[dict[str, int]]:
     """Where the moves of a variation would put which pieces, the first move numbered 1."""
+    game, state = shown.game, shown.now.position.state
     actions = [game.parse_action(name) for name in names[:LINE]]
     if not actions:
         return []
-    before, out = np.asarray(game.cells(state)), []
+    before, out = shown.now.cells, []
     for number, after in enumerate(clicks.boards_along(game, state, actions, LINE), 1):
         named = board_shape.touched(game, actions[number - 1])
         new = [cell for cell in np.flatnonzero(after != before).tolist() if after[cell]]

@@ -122,12 +122,12 @@ class Visit:
 
     async def run(self) -> None:
         """Serves the page until it leaves."""
+        writing = asyncio.create_task(self._write())  # the page hears what there is while its board is set up
         try:
+            self.tell({"tell": "hello", "games": game_list(), "game": self.game})
             self.table = await run_in_threadpool(Table, self.shared, self.tell, self.game, self.options)
-            hello = {"tell": "hello", "games": game_list(), "networks": sorted(self.shared.offers.networks)}
-            self.tell(hello)
             await run_in_threadpool(self.table.open)
-            jobs = [asyncio.create_task(job) for job in (self._read(), self._write(), self._look())]
+            jobs = [writing, *(asyncio.create_task(job) for job in (self._read(), self._look()))]
             await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
             for job in jobs:
                 job.cancel()
@@ -135,6 +135,7 @@ class Visit:
                 if isinstance(fault, Exception):
                     LOG.error("a visit ended by an error of jaxgo itself", exc_info=fault)
         finally:
+            writing.cancel()
             if self.table is not None:
                 await run_in_threadpool(self.table.close)
 

@@ -9,11 +9,14 @@ import copy
 import logging
 import random
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
@@ -22,12 +25,14 @@ from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.watching import Watched
 from jaxgo.games.names import name_of, read_game
-from jaxgo.players import load_player
+from jaxgo.players import Player, load_player
 from jaxgo.records import formats
 from jaxgo.search.think import Limit
+from jaxgo.system.weights import weight_steps
 
 SHOWN = 60  # root moves that the page is told of
 KEPT = 100  # games that a visitor can still save
+LOADED = 32  # players that are kept for the next visitor
 HUMAN = "you"
 OWN_FAULT = "this is an error of jaxgo itself, and nothing was changed; the server's log tells more"
 LOG = logging.getLogger(__name__)
@@ -45,6 +50,7 @@ class Shared:
         self._programs: set[tuple[str, ...]] = set()
         self._most = most_programs
         self._lock = threading.Lock()
+        self._players: OrderedDict[tuple[Any, ...], Player] = OrderedDict()
 
     def admit(self, *what: str) -> None:
         """Every new game and player compiles, which takes memory for good; so there is a limit."""
@@ -52,6 +58,18 @@ class Shared:
             if what not in self._programs and len(self._programs) >= self._most:
                 raise UsageError("this server has compiled as many games and players as it may; start it again")
             self._programs.add(what)
+
+    def player(self, spec: str, game: Game[Any]) -> Player:
+        """A player, loaded once for all visitors; that of a run again when the run has saved another one."""
+        newest = [weight_steps(Path(name))[-1:] for name in self.offers.networks if f"@{name}" in spec]
+        key = spec, game, str(newest)
+        found = self._players.get(key) or load_player(spec, game)  # by two at once rather than in turn
+        with self._lock:
+            self._players[key] = found
+            self._players.move_to_end(key)
+            if len(self._players) > LOADED:
+                self._players.popitem(last=False)
+        return found
 
 
 class Table:
@@ -81,6 +99,7 @@ class Table:
             self._offer()
             self._tell_board()
             self._changed()
+            self.session.warm_up()  # when the page has all that it needs
 
     def handle(self, request: protocol.Request) -> None:
         """Does what the page asks; a UsageError where it cannot be done. Any other exception changes nothing either."""
@@ -153,7 +172,7 @@ class Table:
     def _offer(self) -> None:
         """Somebody to play against; beside a run nobody computes before it is asked."""
         if self.session.game.players == 2 and self.shared.run is None:
-            self._set_player(1, self.shared.offers.players(self.name)[0])
+            self._set_player(1, self.shared.offers.players(self.name)[0], warm=False)
 
     def _fresh(self, paused: bool = False) -> None:
         """A game has begun, or was put up."""
@@ -223,17 +242,17 @@ class Table:
         self._paused = False
         self._changed()
 
-    def _set_player(self, seat: int, spec: str) -> None:
+    def _set_player(self, seat: int, spec: str, warm: bool = True) -> None:
         known = self.session.seats[seat]
         if (known.name if known else "") != spec:
-            player = load_player(spec, self.session.game) if spec else None
+            player = self.shared.player(spec, self.session.game) if spec else None
             if player:
                 if player.search.budget > protocol.MOST_SIMULATIONS:
                     raise UsageError(
                         f"{spec!r} has more than {protocol.MOST_SIMULATIONS} simulations, the most on a page"
                     )
                 self.shared.admit("player", self.name, str(self.options), spec)
-            self.session.set_player(seat, player)
+            self.session.set_player(seat, player, warm=warm)
 
     def _do_swap(self, request: protocol.Swap) -> None:
         self._do_seats(protocol.Seats(self._players()[::-1]))
@@ -428,7 +447,7 @@ class Table:
         )
         if not self._warm and not shown.over:  # before a search is shown, which would wait for this to compile
             self._warm = True
-            drawing.ghosts(shown.game, shown.now.position.state, [shown.game.action_name(shown.legal()[0])])
+            drawing.ghosts(shown, [shown.game.action_name(shown.legal()[0])])
 
     def _status(self) -> str:
         shown, state = self.session.board, self.session.state
@@ -452,7 +471,7 @@ class Table:
         if thought.number != number:  # the move has been played: only the graph wants to know
             ghosts: list[dict[str, int]] = []
         else:
-            ghosts = drawing.ghosts(shown.game, shown.now.position.state, thought.variation)
+            ghosts = drawing.ghosts(shown, thought.variation)
         self._tell(
             {
                 "tell": "thought",

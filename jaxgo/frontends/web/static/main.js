@@ -28,6 +28,7 @@ const told = {
   hello(message) {
     games = message.games;
     put(find("game"), ...games.map((game) => make("option", { value: game.name, title: game.about }, game.name)));
+    if (!shape) status(`setting up ${message.game}`);
     follow();
   },
   board(message) {
