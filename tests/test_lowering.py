@@ -1,12 +1,15 @@
 """Programs for accelerators, made on this host: what is traced on a processor for another platform is the other's."""
 
 import dataclasses
+import os
 import re
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import lowered
 import pytest
+from lowered import TARGETS
 
 from jaxgo.evaluators import Network
 from jaxgo.games import make
@@ -14,11 +17,11 @@ from jaxgo.nets import ResNet
 from jaxgo.search import Gumbel, Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.system import devices
+from jaxgo.training import presets
 from jaxgo.training.presets import preset
 from jaxgo.training.trainer import Trainer, _learn
 
 ROOT = Path(__file__).parents[1]
-TARGETS = {"cuda": "gpu", "tpu": "tpu", "cpu": "cpu"}  # what XLA lowers for, and what JAX calls such a device
 GAMES = 32  # few enough for products on a processor
 
 
@@ -47,9 +50,34 @@ def test_an_accelerator_gets_its_own_program(program):
 
 def test_no_callback_no_wide_number_no_collective(program):
     text, _ = program
-    for word in ("custom_call @xla_ffi_python", "callback", "all_reduce", "all_gather", "collective_permute"):
-        assert word not in text, word
-    assert not re.search(r"tensor<[^>]*f64>", text)
+    assert not lowered.exchanges(text)
+    assert not lowered.reaches_the_host(text)
+    assert not lowered.wide_numbers(text)
+
+
+@pytest.mark.slow  # a preset's own sizes: as much tracing as a user's start
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [pytest.param(*one, id=f"day{os.environ[lowered.DAY]}-{'-'.join(one)}") for one in lowered.sample(1)],
+)
+def test_a_preset_is_what_it_is_on_every_host(name, target):
+    """Another preset or accelerator every day; its programs as a host with a processor or an accelerator makes them."""
+    mine, theirs = lowered.programs(name, target), lowered.programs(name, target, host=TARGETS[target])
+    assert mine.keys() == {"_play", "_learn"}
+    for program, text in mine.items():
+        assert text == theirs[program], program
+        assert not lowered.reaches_the_host(text)
+        assert not lowered.wide_numbers(text)
+    assert not lowered.exchanges(mine["_play"])
+    assert lowered.exchanges(mine["_learn"]) == {"all_reduce"}
+
+
+def test_each_preset_has_its_day(monkeypatch):
+    seen = []
+    for day in range(1, 366):
+        monkeypatch.setenv(lowered.DAY, str(day))
+        seen += lowered.sample(1)
+    assert set(seen) == {(name, target) for name in presets.names() for target in ("cuda", "tpu")}
 
 
 def test_no_program_asks_which_backend_runs_it():
