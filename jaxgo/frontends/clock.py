@@ -8,7 +8,6 @@ from jaxgo.core.errors import UsageError
 LAG = 0.15  # seconds that an answer may need on its way, and that a search may end too late
 SAFE = 0.9  # the part of a fixed time that is used
 LEAST_MOVES = 10  # that a game may still have, whatever the board looks like
-MOST = 0.2  # of the time that is left, for one move
 LONGEST = 10.0**7  # seconds
 
 
@@ -74,5 +73,4 @@ class Clock:
         if self.main <= 0.0 and self.stones:
             return max(0.0, SAFE * self.period_left / max(1, self.stones_left) - LAG)
         extra = self.period / self.stones if self.stones else 0.0
-        share = self.main / max(moves, LEAST_MOVES) + SAFE * extra
-        return max(0.0, min(share, MOST * self.main + SAFE * extra) - LAG)
+        return max(0.0, self.main / max(moves, LEAST_MOVES) + SAFE * extra - LAG)

@@ -12,6 +12,7 @@ from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 
 GAME = make("gomoku", size=9)
+OTHER_START = "/".join(["........X", *["........."] * 8]) + " 1"
 WON, LOST, EVEN = (1.0, -1.0), (-1.0, 1.0), (0.0, 0.0)
 # moves and results; the third and the seventh are the same as the first and the second
 PLAYED = [
@@ -60,12 +61,22 @@ def test_openings_by_hand(folder):
     assert all(0.0 <= opening.low <= opening.score <= opening.high <= 1.0 for opening in found.values())
 
 
+def test_games_that_began_elsewhere_are_other_games():
+    usual = GameRecord(GAME, "gomoku", (40, 41), returns=WON)
+    other = GameRecord(GAME, "gomoku", (40, 41), start=OTHER_START, returns=LOST)
+    found = statistics.count([usual, other, usual, other, other])
+    assert found.repeated == {statistics.FIRST: 1, statistics.SECOND: 2}
+    assert [(opening.games, opening.score) for opening in found.openings] == [(2, 1.0), (2, 1.0)]
+
+
 def test_texts_of_matches_are_read_and_other_kinds_refused(tmp_path):
     head = "game: connect3d\nseat 0: a\nseat 1: b\nresult of seat 0: 0.5\nopening: 0 plies\nid: x\n\n"
     (tmp_path / "one.txt").write_text(head + "1 0 22\n2 1 23\n")
     (record,) = statistics.read(tmp_path)
     assert record.returns == (0.0, 0.0)
     assert [record.game.action_name(action) for action in record.moves] == ["22", "23"]
+    (tmp_path / "one.txt").write_text(head.replace("0.5", "1") + "1 0 22\n")
+    assert statistics.read(tmp_path)[0].returns == WON
     formats.save(tmp_path / "two.sgf", GameRecord(GAME, "gomoku", (40,), returns=WON))
     with pytest.raises(UsageError, match="another kind"):
         statistics.read(tmp_path)

@@ -15,6 +15,7 @@ from reference.gomoku import put
 from support import mostly_slow
 
 from jaxgo.core import play
+from jaxgo.core.game import Threats
 from jaxgo.evaluators import Heuristic
 from jaxgo.games import make
 from jaxgo.search import AlphaBeta, Attack, Gumbel, Model, Puct, Uct, threats
@@ -46,6 +47,82 @@ def boards() -> tuple[list[str], np.ndarray]:
         if not any(Reference(SIZE).wins(text, c) for c, stone in enumerate(text) if stone != "."):
             found.append(text)
     return found, np.arange(LANES, dtype=np.int8) % 2
+
+
+def named(**cells: tuple[int, ...]) -> Threats:
+    """What a game of four cells names: `win` is the mover's, `win_` the other seat's."""
+
+    def row(name: str) -> np.ndarray:
+        return np.isin(np.arange(4), cells.get(name, ()))
+
+    both = {name: np.stack([row(name), row(name + "_")])[None] for name in ("win", "force", "double", "build")}
+    return jax.tree.map(jnp.asarray, Threats(**both, block=row("block")[None]))
+
+
+def test_the_attacker_moves_where_he_threatens_and_meets_what_threatens_him():
+    """First the moves in their order of promise, then what is known at once."""
+    legal = jnp.array([[True, True, True, False]])
+
+    def attack(quiet: bool = False, **cells: tuple[int, ...]) -> tuple[list[int], int]:
+        moves, known, _ = threats._attack(named(**cells), legal, quiet)
+        return moves[0].tolist(), int(known[0])
+
+    any_, likely = threats.ANY, threats.LIKELY
+    assert attack(force=(1, 2, 3), double=(2,)) == ([0, any_, likely, 0], threats.OPEN)
+    assert attack(force=(1, 2), block=(0, 2), win_=(0,)) == ([0, 0, any_, 0], threats.OPEN)
+    assert attack(force=(1,), block=(0,), win_=(0,)) == ([0, 0, 0, 0], threats.FAILED)
+    assert attack(win=(1,), block=(0,), win_=(0,))[1] == threats.WON
+    assert attack(win=(3,))[1] == threats.FAILED, "that move is not legal"
+    assert attack(quiet=True, force=(1,), build=(0, 1, 2), double=(3,)) == (
+        [threats.THREE, threats.FOUR, threats.THREE, 0],
+        threats.OPEN,
+    )
+    assert attack(quiet=True, block=(0, 2), build=(1,), win_=(0,)) == ([threats.BLOCK, 0, threats.BLOCK, 0], 0)
+
+
+def test_the_defender_answers_threats_alone_and_is_lost_without_an_answer():
+    legal = jnp.array([[True, True, True, False]])
+
+    def defence(stops: tuple[int, ...] | None = None, **cells: tuple[int, ...]) -> tuple[list[int], int]:
+        may = None if stops is None else jnp.isin(jnp.arange(4), jnp.array(stops))[None]
+        answers, known = threats._defence(named(**cells), legal, may)
+        return np.flatnonzero(answers[0]).tolist(), int(known[0])
+
+    assert defence(win_=(0,), block=(0, 2, 3)) == ([0, 2], threats.OPEN)
+    assert defence(win_=(3,), block=(3,)) == ([], threats.WON)
+    assert defence(win_=(0,), win=(1,), block=(0,))[1] == threats.FAILED, "who wins at once need not answer"
+    assert defence(block=(0,))[1] == threats.FAILED, "nothing is threatened"
+    assert defence(double_=(1,), block=(0,))[1] == threats.FAILED, "a double is no four"
+    assert defence(stops=(1, 3), double_=(1,), force=(2,)) == ([1, 2], threats.OPEN)
+    assert defence(stops=(1, 2), win_=(0,), block=(0,), force=(2,)) == ([0], threats.OPEN)
+    assert defence(stops=(3,), double_=(3,)) == ([], threats.WON)
+
+
+def test_a_line_is_that_of_the_longest_defence():
+    """A defender whose answer has just lost: is that line kept, and not the one that an answer before it led to?"""
+
+    def line(below: list[int], before: list[int], level: int) -> list[int]:
+        lines = jnp.full((1, 4, 4), threats.NONE, jnp.int32)
+        lines = lines.at[0, level].set(jnp.array(below)).at[0, level - 1].set(jnp.array(before))
+        prover = threats.Prover(
+            states=(),
+            moves=jnp.zeros((1, 4, 4), jnp.int8),
+            now=jnp.full((1, 4), 2, jnp.int32),
+            line=lines,
+            level=jnp.array([level], jnp.int32),
+            known=jnp.array([threats.WON], jnp.int32),
+            nodes=jnp.array([9], jnp.int32),
+            first=jnp.zeros((1, 4), jnp.int8),
+            limit=jnp.array([4], jnp.int32),
+            cut=jnp.array([False]),
+        )
+        told = threats._return(prover, jnp.array([True]))
+        assert (told.level.tolist(), told.known.tolist()) == ([level - 1], [threats.WON])
+        return told.line[0, level - 1].tolist()
+
+    assert line([0, 1, 2, -1], [3, -1, -1, -1], level=2) == [2, 0, 1, 2]
+    assert line([0, -1, -1, -1], [3, 2, 1, -1], level=2) == [3, 2, 1, -1]
+    assert line([0, -1, -1, -1], [3, 2, 1, -1], level=1) == [2, 0, -1, -1], "the attacker takes what wins"
 
 
 def numbers(texts: list[str]) -> np.ndarray:

@@ -67,6 +67,8 @@ def test_the_thread_looks_and_ends():
 def test_each_kind_of_collapse_is_told_once_until_it_is_over(limits, wrong, said):
     watch = Collapse(WatchConfig(iterations=3, **limits))
     bad = SOUND | wrong
+    fresh = Collapse(WatchConfig(iterations=3, **limits))
+    assert [bool(fresh(bad)) for _ in range(3)] == [False, False, True], "a few iterations are no mean of three"
     assert [watch(row) for row in (SOUND, SOUND, SOUND)] == [[], [], []]
     told = [watch(bad) for _ in range(6)]
     assert [bool(one) for one in told] == [False, False, True, False, False, False], "the mean counts, and once"
