@@ -30,7 +30,7 @@ from jaxgo.training.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
 TINY = shlex.split(
-    "tictactoe-smoke --plain --budget.seconds 0 --save-every 0.001 --search.simulations 4 --search.max_considered 2 "
+    "tictactoe-cpu --plain --budget.seconds 0 --save-every 0.001 --search.simulations 4 --search.max_considered 2 "
     "--selfplay.games 8 --selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 --replay.capacity 256 "
     "--replay.start 32 --judge.opponents random --judge.final random --judge.final-pairs 2"
 )

@@ -25,7 +25,7 @@ from jaxgo.training.config import to_json
 from jaxgo.training.loop import Report, train
 
 TINY = shlex.split(
-    "tictactoe-smoke --budget.iterations 0 --save-every 20 --judge.every 30 --judge.pairs 4 --judge.past 1 "
+    "tictactoe-cpu --budget.iterations 0 --save-every 20 --judge.every 30 --judge.pairs 4 --judge.past 1 "
     "--judge.opponents random --judge.final random --judge.final-pairs 4 --selfplay.games 64"
 )
 

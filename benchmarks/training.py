@@ -207,7 +207,7 @@ def train_ours(config: TrainConfig, minutes: float, folder: Path) -> tuple[Any, 
 
 def bar_smoke(options: Training) -> None:
     """Tic-tac-toe from nothing: how long, and does it ever lose to perfect play from either seat?"""
-    config = preset("tictactoe-smoke").config
+    config = preset("tictactoe-cpu").config
     with tempfile.TemporaryDirectory() as folder:
         params, seconds = train_ours(config, config.budget.seconds / 60, Path(folder) / "run")
     game = GAMES["tictactoe"]

@@ -235,5 +235,5 @@ def test_the_command_line_takes_places():
     assert job.config.net == nets.as_net(Linen())
     assert job.config.search.budget == 9
     assert job.config.network.heads(GAME, HEADS) == HEADS[1:]
-    job = train_words.parse(["tictactoe-smoke", "--game", f"{HERE}:Wide", "--net.width", "4"])
+    job = train_words.parse(["tictactoe-cpu", "--game", f"{HERE}:Wide", "--net.width", "4"])
     assert (job.config.make_game(), job.config.net) == (Wide(), Mlp(width=4, blocks=2))

@@ -24,6 +24,7 @@ COMMANDS = {  # the file, and what it is for
     "show": ("show", "draw a position in the terminal and as a picture"),
     "stats": ("stats", "count a folder of games: results, lengths, repeats, openings"),
     "runs": ("runs", "list runs of training, and check what they saved"),
+    "weights": ("weights", "list the weights that come with jaxgo: what they cost, and how they play"),
     "export": ("export", "write weights as safetensors or ONNX for other programs, and take safetensors back"),
     "gtp": ("gtp", "be an engine for GUIs and referees that speak GTP"),
     "gomocup": ("gomocup", "be a brain for managers that speak Gomocup's protocol"),

@@ -20,7 +20,7 @@ from jaxgo.system.rundir import load_weights
 
 ROOT = Path(__file__).parents[2]
 RUN = shlex.split(
-    "tictactoe-smoke --plain --budget.seconds 0 --save-every 0 --search.simulations 4 --selfplay.games 8 "
+    "tictactoe-cpu --plain --budget.seconds 0 --save-every 0 --search.simulations 4 --selfplay.games 8 "
     "--selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 --replay.capacity 256 --replay.start 32 "
     "--judge.opponents random --judge.final random --judge.final-pairs 2"
 )

@@ -13,7 +13,7 @@ from jaxgo.training.trainer import Trainer
 
 @pytest.mark.slow  # half a minute of compilation, some seconds of learning
 def test_tic_tac_toe_is_learnt_from_nothing():
-    config = dataclasses.replace(preset("tictactoe-smoke").config, seed=1)
+    config = dataclasses.replace(preset("tictactoe-cpu").config, seed=1)
     trainer = Trainer(config, devices.make_mesh())
     state = trainer.begin()
     for _ in range(40):

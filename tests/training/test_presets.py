@@ -19,7 +19,7 @@ from jaxgo.training.config import from_json, to_json
 from jaxgo.training.presets import LEARNING, default_preset, preset, working
 from jaxgo.training.trainer import Trainer
 
-NAMED = {"tictactoe-smoke", "connect4-cpu", "gomoku9-cpu", "go5-cpu", "connect3d", "gomoku15", "go9", "go19"}
+NAMED = {"tictactoe-cpu", "connect4-cpu", "gomoku9-cpu", "go5-cpu", "connect3d", "gomoku15", "go9", "go19"}
 
 
 def test_every_game_has_a_preset_and_the_named_ones_exist():

@@ -29,7 +29,7 @@ from jaxgo.ui import run_report
 ROOT = Path(__file__).parents[2]
 # few and small programs: the tests are about the command, not about strength
 TINY = shlex.split(
-    "tictactoe-smoke --plain --budget.seconds 0 --budget.iterations 8 --save-every 0.001 --search.simulations 4 "
+    "tictactoe-cpu --plain --budget.seconds 0 --budget.iterations 8 --save-every 0.001 --search.simulations 4 "
     "--search.max_considered 2 --selfplay.games 8 --selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 "
     "--replay.capacity 256 --replay.start 32 --judge.opponents random --judge.final random --judge.final-pairs 2"
 )
@@ -130,7 +130,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     os.kill(child.pid, signal.SIGINT)
     said = finish(child, 130)
     assert "stopping: saving first" in said
-    assert f"stopped and saved in {run}; go on with: uv run train.py tictactoe-smoke --run {run}" in said
+    assert f"stopped and saved in {run}; go on with: uv run train.py tictactoe-cpu --run {run}" in said
     (step,) = (int(path.parent.name) for path in (run / "checkpoints").glob("*/MANIFEST.json"))
     assert step >= 1
     assert load_weights(run)[0]["step"] == step
@@ -180,7 +180,7 @@ def test_net_and_search_change_by_name():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("chess", "unknown preset 'chess'; choose one of: tictactoe-smoke, connect4-cpu,"),
+        ("chess", "unknown preset 'chess'; choose one of: tictactoe-cpu, connect4-cpu,"),
         ("go9 --search.simulatons 64", "unknown setting '--search.simulatons'; choose one of: --search."),
         ("go9 --serch.simulations 64", "did you mean --search.simulations?"),
         ("go9 --search.simulations x", "Error parsing --search.simulations: invalid literal for int()"),
@@ -243,12 +243,12 @@ def test_a_wrong_value_is_told_before_the_folder_that_has_another(whole, capsys)
 
 def test_a_search_without_simulations_cannot_teach():
     with pytest.raises(UsageError, match="search random makes no simulations, so it teaches nothing; say --search"):
-        train_job.check(command.parse(["tictactoe-smoke", "--search", "random"]).config)
+        train_job.check(command.parse(["tictactoe-cpu", "--search", "random"]).config)
 
 
 def test_a_run_without_an_end_says_so():
     out = io.StringIO()
-    job = command.parse(shlex.split("tictactoe-smoke --budget.seconds 0 --budget.iterations 0"))
+    job = command.parse(shlex.split("tictactoe-cpu --budget.seconds 0 --budget.iterations 0"))
     train_job._greet(Console(file=out, width=200), job, resumed=False)
     assert "without an end until Ctrl-C" in out.getvalue()
 
@@ -272,4 +272,4 @@ def test_metrics_are_json_lines(whole):
 
 def test_an_unknown_setting_is_a_usage_error():
     with pytest.raises(UsageError):
-        command.parse(["tictactoe-smoke", "--nonsense", "1"])
+        command.parse(["tictactoe-cpu", "--nonsense", "1"])

@@ -1,0 +1,106 @@
+"""Weights that come with jaxgo: each is whole, loads as the player it names, and says what made it."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zoo
+
+from jaxgo.cli.main import main
+from jaxgo.core.errors import UsageError
+from jaxgo.games import find
+from jaxgo.players import load_player
+from jaxgo.system import weights
+from jaxgo.system.weights import digest, load_weights, save_weights, shipped
+from jaxgo.training.presets import preset
+
+ABOUT = {"step": 7, "game": "tictactoe", "options": {}, "net": {"kind": "mlp", "width": 8, "blocks": 1}}
+PARAMS = {"params": {"stem": {"kernel": np.arange(6, dtype=np.float32).reshape(2, 3)}}}
+PLAYED = {"phase": "play", "iteration": 7, "seconds": 90.4, "samples": 1234.0}
+JUDGED = {
+    "phase": "judge",
+    "iteration": 7,
+    "seconds": 91.0,
+    "player": "gumbel:64@runs/zoo/tictactoe-cpu/7",
+    "elo": {
+        "gumbel:64@runs/zoo/tictactoe-cpu/7": [50.04, 9.0],
+        "gumbel:64@runs/zoo/x/3": [40.0, 9.0],
+        "random": [0, 0],
+    },
+}
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_weights_are_the_player_of_their_note(name):
+    about, params = load_weights(name)
+    made = about["made"]
+    assert made["sha256"] == digest(params)
+    assert made["command"] == f"uv run train.py {name}"
+    assert preset(name).config.game == about["game"]
+    player = load_player(f"@{name}", find(about["game"]))
+    assert player.name == made["player"]
+    assert made["elo"][player.name][0] > made["elo"]["random"][0]
+    assert (weights.SHIPPED / f"{name}.npz").stat().st_size <= zoo.MOST
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run that has come to its end."""
+    folder = tmp_path / "tictactoe-cpu"
+    (folder / "players").mkdir(parents=True)
+    save_weights(folder / "players" / "7.npz", PARAMS, ABOUT)
+    (folder / "metrics.jsonl").write_text(f"{json.dumps(PLAYED)}\n{json.dumps(JUDGED)}\n")
+    return folder
+
+
+def test_a_run_is_shipped_with_its_note(run, tmp_path, monkeypatch, capsys):
+    file = zoo.ship(run, "tictactoe-cpu", tmp_path, "a machine")
+    about, params = load_weights(file)
+    assert digest(params) == digest(PARAMS)
+    assert about.pop("made") == {
+        "command": "uv run train.py tictactoe-cpu",
+        "seconds": 90,
+        "iterations": 7,
+        "positions": 1234,
+        "jax": zoo.jax.__version__,
+        "machine": "a machine",
+        "player": "gumbel:64@tictactoe-cpu",
+        "elo": {"gumbel:64@tictactoe-cpu": [50.0, 9.0], "random": [0, 0]},
+        "sha256": digest(PARAMS),
+    }
+    assert about == ABOUT
+    monkeypatch.setattr(weights, "SHIPPED", tmp_path)
+    assert main(["weights"]) == 0
+    assert re.search(r"tictactoe-cpu +tictactoe +\d+ +1\.5 +\+50 ± 9 ", capsys.readouterr().out)
+    assert main(["weights", "tictactoe-cpu"]) == 0
+    assert f"sha256  {digest(PARAMS)}" in capsys.readouterr().out
+    assert main(["weights", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["made"]["iterations"] == 7
+
+
+def test_other_arrays_than_were_shipped_are_told(run, tmp_path, monkeypatch, capsys):
+    file = zoo.ship(run, "tictactoe-cpu", tmp_path, "a machine")
+    about, _ = load_weights(file)
+    save_weights(file, {"params": {"stem": {"kernel": np.zeros((2, 3), np.float32)}}}, about)
+    (tmp_path / "cut.npz").write_bytes(file.read_bytes()[:100])
+    monkeypatch.setattr(weights, "SHIPPED", tmp_path)
+    assert main(["weights"]) == 1
+    told = capsys.readouterr().out
+    assert "tictactoe-cpu.npz holds other arrays than were shipped" in told
+    assert "cut.npz holds no sound weights" in told
+    assert main(["weights", "nobody"]) == 2
+    assert "unknown weights 'nobody'; choose one of: cut, tictactoe-cpu" in capsys.readouterr().err
+
+
+def test_a_run_without_its_last_judgement_is_not_shipped(run, tmp_path, monkeypatch):
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps(PLAYED | {"iteration": 8}) + "\n")
+    with pytest.raises(UsageError, match="no judgement of its last player yet"):
+        zoo.ship(run, "tictactoe-cpu", tmp_path, "")
+    monkeypatch.setattr(zoo, "MOST", 100)
+    (run / "metrics.jsonl").write_text(f"{json.dumps(PLAYED)}\n{json.dumps(JUDGED)}\n")
+    with pytest.raises(UsageError, match=r"take [\d,]+ bytes, more than the 100"):
+        zoo.ship(run, "tictactoe-cpu", tmp_path, "")
+    assert not (tmp_path / "tictactoe-cpu.npz").exists()
