@@ -2,10 +2,11 @@
 
 uv run benchmarks/oracle.py                                           # the weights that jaxgo ships
 uv run benchmarks/oracle.py --player uct --budgets 64 400 1600
-uv run benchmarks/oracle.py --game dodgem3 --player gumbel,evaluator=rollout --budgets 16 64
+uv run benchmarks/oracle.py --game dodgem3 --player gumbel@dodgem3-cpu --positions 0 --budgets 0 64
 
-Positions are drawn by seed: from random moves, from moves that a policy draws, and from both mixed, a third each; no
-two are of one class, and each has a move that loses value, so that nothing is given away. `chance` is what a player
+Positions are drawn by seed: from random moves, from moves that a policy draws, and from both mixed, a third each; or,
+with `--positions 0`, they are all that play can reach. No two are of one class, and each has a move that loses value,
+so that nothing is given away. `chance` is what a player
 scores who chooses blindly. Budget 0 is the policy alone.
 """
 
@@ -23,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
@@ -37,6 +39,7 @@ from jaxgo.solvers.retrograde import solve_game
 
 KINDS = {"random": 1.0, "mixed": 0.5, "policy": 0.0}  # the share of random moves on the way to a position
 ILLEGAL = -2
+WALKED = 512  # positions whose moves are played at once
 BANDS = 4  # parts of equal size, by ply
 Values = np.ndarray  # int8[B, A]: of each move to its mover; ILLEGAL where there is none
 
@@ -52,7 +55,7 @@ class Oracle:
     budgets: tuple[int, ...] = (0, 16, 64, 400, 1600)
     """Simulations; 0: the policy alone."""
     positions: int = 1000
-    """Positions, at most; small games have fewer."""
+    """Positions, at most; small games have fewer. 0: every position that play can reach, of a small game."""
     first_ply: int = 14
     """No position comes earlier; in connect4 the truth of earlier ones takes minutes."""
     policy: str = ""
@@ -104,6 +107,42 @@ def draw(game: Game[Any], player: Player, options: Oracle) -> Position:
     live = np.asarray(live)
     chosen = np.sort(first[live[first]])
     return jax.tree.map(lambda x: jnp.asarray(np.asarray(x)[chosen]), position)
+
+
+def every(game: Game[Any]) -> Position:
+    """Every live position that play can reach, one of each class, by walking breadth first."""
+
+    @jax.jit
+    def below(position: Position) -> tuple[Position, Any]:
+        legal = jax.vmap(functools.partial(play.legal, game))(position)
+        moves = jnp.arange(game.num_actions)
+        after = jax.vmap(lambda one: jax.vmap(lambda move: play.play(game, one, move)[0])(moves))(position)
+        return after, legal
+
+    @jax.jit
+    def look(position: Position) -> tuple[Any, Any]:
+        return jax.vmap(game.class_key)(position.state), jax.vmap(functools.partial(play.over, game))(position)
+
+    level = jax.tree.map(lambda x: np.asarray(x)[None], play.start(game, jax.random.key(0)))
+    seen, levels = np.zeros(0, np.uint64), []
+    while len(jax.tree.leaves(level)[0]):
+        levels.append(level)
+        found = []
+        for begin in range(0, len(jax.tree.leaves(level)[0]), WALKED):
+            # parts are of one size, so that one program walks all of them
+            part = jax.tree.map(
+                lambda x, begin=begin: np.resize(x[begin : begin + WALKED], (WALKED, *x.shape[1:])), level
+            )
+            after, legal = jax.device_get(below(part))
+            found.append(jax.tree.map(lambda x, legal=legal: x[legal], after))
+        after = jax.tree.map(lambda *x: np.concatenate(x), *found)
+        keys, over = look(after)
+        keys = solved.as_numbers(np.asarray(keys))
+        keys, first = np.unique(keys, return_index=True)
+        new = ~np.asarray(over)[first] & ~np.isin(keys, seen)
+        seen = np.concatenate([seen, keys[new]])
+        level = jax.tree.map(lambda x, some=first[new]: x[some], after)
+    return jax.tree.map(lambda *x: jnp.asarray(np.concatenate(x)), *levels)
 
 
 def truth(game: Game[Any], options: Oracle) -> Callable[[Any], Values]:
@@ -179,12 +218,12 @@ def main() -> None:
         game = make(options.game)
         players = [load_player(spec, game) for spec in options.player]
         drawer = load_player(options.policy, game) if options.policy else players[0]
-        position = draw(game, drawer, options)
+        position = draw(game, drawer, options) if options.positions else every(game)
         began = time.perf_counter()
         values = truth(game, options)(position.state)
         seconds = time.perf_counter() - began
         choice = ((values > ILLEGAL) & (values < values.max(axis=1, keepdims=True))).any(axis=1)
-        some = np.flatnonzero(choice)[: options.positions]
+        some = np.flatnonzero(choice)[: options.positions or None]
         if not len(some):
             raise UsageError(f"{options.game} has no position with a wrong move among those drawn; draw more of them")
         position, values = jax.tree.map(lambda x: x[some], position), values[some]
