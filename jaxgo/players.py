@@ -90,7 +90,7 @@ class Player:
 def _told(value: Any) -> str:
     """The settings of a search or an evaluator, the same in every process; a network is told by its parameters."""
     if isinstance(value, Network):
-        return "Network"
+        return f"Network{', symmetric' * value.symmetric}"
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
     plain = {field.name: getattr(value, field.name) for field in fields}
     said = [f"{k}={v!r}" for k, v in plain.items() if v is None or isinstance(v, (bool, int, float, str))]
@@ -186,8 +186,8 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
         raise UsageError(f"{text.strip()!r} is a program of its own; only jaxgo eval can play against it")
     if not words.weights:
         base, usual = _base(words.head, None)
+        assert usual is not None, "a search has a usual evaluator"
         search, evaluator = _settled(words, base if noise else base.quiet(), usual)
-        assert evaluator is not None, "a search has a usual evaluator"
         model = Model(game, evaluator)
         return named(Player(search, model, model.init(jax.random.key(0)), str(words)))
     place, about, arrays = find_weights(words.weights)
@@ -197,8 +197,9 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
     if not words.head and rated is None:
         raise UsageError(f"the weights of {place} name no search to play with; write one, as in gumbel:64@{place}")
     base, _ = _base(words.head, rated)
-    search, _ = _settled(words, base if noise else base.quiet(), None)
     model, params = _network(place, about, arrays, game)
+    search, evaluator = _settled(words, base if noise else base.quiet(), model.evaluator)
+    model = dataclasses.replace(model, evaluator=evaluator)
     return named(Player(search, model, params, str(words), place, rated))
 
 
@@ -212,8 +213,8 @@ def _base(head: str, rated: Search | None) -> tuple[Search, Evaluator | None]:
     return search, find_evaluator(search.default_evaluator)
 
 
-def _settled(words: Spec, base: Search, usual: Evaluator | None) -> tuple[Search, Evaluator | None]:
-    """The search and the evaluator with the options of a spec; without a usual one there is a network."""
+def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evaluator]:
+    """The search and the evaluator with the options of a spec."""
     options = dict(words.options)
     if words.budget:
         if not _amount(base):
@@ -225,13 +226,14 @@ def _settled(words: Spec, base: Search, usual: Evaluator | None) -> tuple[Search
     ours, theirs = _fields(base), _options_of(evaluator, base)
     for option in options:
         if option not in ours and option not in theirs:
-            kind = type(evaluator).__name__.lower() if evaluator is not None else "a network"
+            network = isinstance(evaluator, Network)
+            kind = "a network" if network else type(evaluator).__name__.lower()
             shown = [name for name, field in theirs.items() if name != f"evaluator.{field}" or field in ours]
-            valid = [*ours, *(["evaluator"] if evaluator is not None else []), *shown]
+            valid = [*ours, *([] if network else ["evaluator"]), *shown]
             raise unknown_name(f"option of {words.head or 'this search'} with {kind}", option, valid)
     search = _with(base, {name: (name, text) for name, text in options.items() if name in ours})
     changes = {theirs[name]: (name, text) for name, text in options.items() if name not in ours}
-    return search, evaluator if evaluator is None else _with(evaluator, changes)
+    return search, _with(evaluator, changes)
 
 
 def trained(place: str, about: Mapping[str, Any]) -> tuple[Game[Any], Net]:
@@ -268,13 +270,13 @@ def _fields(value: Any) -> dict[str, Any]:
     return {name: default for name, default in fields.items() if isinstance(default, (bool, int, float, str))}
 
 
-def _options_of(evaluator: Evaluator | None, search: Search) -> dict[str, str]:
+def _options_of(evaluator: Evaluator, search: Search) -> dict[str, str]:
     """What the fields of an evaluator are called in a spec; those that the search has, too, by their long name only."""
-    if evaluator is None:
-        return {}
     short = SHORT if isinstance(evaluator, Rollout) else {}
     ours, found = _fields(search), {}
     for field in _fields(evaluator):
+        if field in evaluator.untold:
+            continue
         if field not in ours:
             found[short.get(field, field)] = field
         found[f"evaluator.{field}"] = field
@@ -346,7 +348,9 @@ def _described(head: str, player: Player) -> Spec | None:
             budget = budget if budget != usually else ""
     options = _differences(base, search, {name: name for name in _fields(base)})
     if player.weights:
-        return None if options is None else Spec(head, budget, options, player.weights)
+        usual = Network(evaluator.module, in_chunks=evaluator.in_chunks) if isinstance(evaluator, Network) else None
+    if usual is None:
+        return None
     if type(usual) is not type(evaluator):
         kind = _kind_of(evaluator)
         if not kind or options is None:
@@ -356,7 +360,7 @@ def _described(head: str, player: Player) -> Spec | None:
     for name, field in _options_of(usual, search).items():
         names.setdefault(field, name)
     more = _differences(usual, evaluator, names)
-    return None if options is None or more is None else Spec(head, budget, (*options, *more))
+    return None if options is None or more is None else Spec(head, budget, (*options, *more), player.weights)
 
 
 def _differences(base: Any, value: Any, names: Mapping[str, str]) -> tuple[tuple[str, str], ...] | None:

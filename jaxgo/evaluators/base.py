@@ -1,7 +1,7 @@
 """What is this position worth? From this floor on everything has a batch axis: B games, A actions."""
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from jaxtyping import Array, Bool, Float32
 
@@ -22,6 +22,8 @@ class Evaluation(NamedTuple):
 
 class Evaluator(abc.ABC):
     """A frozen dataclass of numbers that judges live positions. Legality is not its business: `Model` masks."""
+
+    untold: ClassVar[tuple[str, ...]] = ()  # fields that say how it computes, not what it says: no name tells them
 
     def __post_init__(self) -> None:
         """Refuses numbers that no evaluator can use; who checks more calls this first."""

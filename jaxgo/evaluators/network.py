@@ -7,10 +7,11 @@ for the whole.
 """
 
 import dataclasses
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float32
 
 from jaxgo.core.game import Game
@@ -39,10 +40,13 @@ class Network(Evaluator):
     """Judges what `observe` shows."""
 
     module: Module
+    symmetric: bool = False  # judge every symmetric image of a position and take the mean: as many times the work
     in_chunks: bool = False  # where few of a batch are wanted
 
+    untold: ClassVar[tuple[str, ...]] = ("in_chunks",)
+
     def on(self, platform: str) -> "Network":
-        return Network(on_platform(self.module, platform), in_chunks=platform == "cpu")
+        return dataclasses.replace(self, module=on_platform(self.module, platform), in_chunks=platform == "cpu")
 
     def init(self, game: Game[Any], key: Array) -> Params:
         state = jax.eval_shape(game.init, key)
@@ -51,8 +55,17 @@ class Network(Evaluator):
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         planes: Float32[Array, "B H W C"] = jax.vmap(game.observe)(states).astype(jnp.float32)
-        logits, value = self.module.apply(params, planes)
-        return Evaluation(logits.astype(jnp.float32), value.astype(jnp.float32))
+        tables = game.symmetries()
+        if not self.symmetric or len(tables.cells) == 1:
+            logits, value = self.module.apply(params, planes)
+            return Evaluation(logits.astype(jnp.float32), value.astype(jnp.float32))
+        images, (lanes, *_, colours) = len(tables.cells), planes.shape
+        cells = planes.reshape(lanes, -1, colours)[:, tables.cells]  # [B, G, H W, C]
+        logits, value = self.module.apply(params, cells.reshape(lanes * images, *planes.shape[1:]))
+        back = jnp.asarray(np.argsort(tables.actions, axis=1))  # from the actions of an image to those of the position
+        turned = jnp.take_along_axis(logits.reshape(lanes, images, -1), back[None], axis=2)
+        means = turned.mean(axis=1, dtype=jnp.float32), value.reshape(lanes, images).mean(axis=1, dtype=jnp.float32)
+        return Evaluation(*means)
 
     def ready(self, params: Params) -> Params:
         """Kernels of convolutions as the net computes with them: a loop casts them again in every turn."""

@@ -284,6 +284,34 @@ def test_a_network_judges_some_as_it_judges_all():
         assert np.isfinite(np.asarray(judged.logits)).all()
 
 
+def test_a_symmetric_judgement_is_the_mean_of_all_images():
+    """Turned by scattering, one image at a time; and what is symmetric is judged so, whatever the weights."""
+    game = make("kono")
+    network = Network(TinyNet(game.num_actions), symmetric=True)
+    params = network.init(game, jax.random.key(0))
+    model = Model(game, network)
+    begun = model.start(jax.random.key(1), 3)
+    moved, _ = jax.jit(model.play)(begun, jnp.asarray(np.flatnonzero(np.asarray(model.legal(begun))[0])[:3], jnp.int32))
+    tables = game.symmetries()
+    for position in (begun, moved):
+        logits, value = judge(game, network)(params, jax.random.key(2), position.state)
+        planes = np.asarray(jax.vmap(game.observe)(position.state), np.float32)
+        sums, values = np.zeros((3, game.num_actions)), np.zeros(3)
+        for cells, actions in zip(tables.cells, tables.actions, strict=True):
+            image = planes.reshape(3, -1, planes.shape[-1])[:, cells].reshape(planes.shape)
+            said, worth = TinyNet(game.num_actions).apply(params, image)
+            sums[:, actions] += np.asarray(said)
+            values += np.asarray(worth)
+        np.testing.assert_allclose(np.asarray(logits), sums / len(tables.cells), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(np.asarray(value), values / len(tables.cells), rtol=1e-4, atol=1e-5)
+    logits = np.asarray(judge(game, network)(params, jax.random.key(2), begun.state).logits)[0]
+    here = np.asarray(jax.vmap(game.observe)(begun.state))[0].reshape(game.shape[0] * game.shape[1], -1)
+    kept = [g for g, cells in enumerate(tables.cells) if (here[cells] == here).all()]
+    assert len(kept) > 1
+    for g in kept:
+        np.testing.assert_allclose(logits[tables.actions[g]], logits, rtol=1e-4, atol=1e-5)
+
+
 def test_settings_that_make_no_sense_are_refused():
     for wrong in ({"count": 0}, {"depth": 0}):
         with pytest.raises(UsageError, match="at least 1"):

@@ -4,10 +4,13 @@ import json
 import re
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 import zoo
 
+from jaxgo.arena.match import play_match
+from jaxgo.arena.openings import random_openings
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.games import find
@@ -43,6 +46,21 @@ def test_shipped_weights_are_the_player_of_their_note(name):
     assert player.name == made["player"]
     assert made["elo"][player.name][0] > made["elo"]["random"][0]
     assert (weights.SHIPPED / f"{name}.npz").stat().st_size <= zoo.MOST
+
+
+# each game's match is a program of its own, which takes long to compile
+@pytest.mark.parametrize(
+    "name", [name if name == "connect4-cpu" else pytest.param(name, marks=pytest.mark.slow) for name in shipped()]
+)
+def test_shipped_policies_play_better_than_chance(name):
+    game = find(load_weights(name)[0]["game"])
+    score = play_match(
+        load_player(f"greedy@{name}", game),
+        load_player("random", game),
+        jax.random.key(0),
+        random_openings(game).positions(range(32)),
+    )
+    assert score.mean - 2 * score.error > 0.5
 
 
 @pytest.fixture
