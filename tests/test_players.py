@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS, Heuristic, Rollout, Uniform
 from jaxgo.games import make
-from jaxgo.games.connect4 import Connect4
+from jaxgo.games.connect4 import ConnectFour
 from jaxgo.players import Player, Spec, load_player, parse, spec
 from jaxgo.search import PRESETS, SEARCHES, Chain, Flat, Gumbel, Model, Puct, Uct
 from jaxgo.system.weights import load_weights, save_weights
@@ -224,7 +224,7 @@ def test_weights_play_the_kind_of_game_that_they_were_trained_for():
     """Equal shapes are not enough: other rules on the same board would be played by guesses."""
 
     @dataclasses.dataclass(frozen=True)
-    class Upwards(Connect4):
+    class Upwards(ConnectFour):
         pass
 
     assert load_player("@connect4-cpu", make("connect4")).params

@@ -199,6 +199,12 @@ def test_a_file_of_another_game_is_refused():
         formats.write(GameRecord(make("tictactoe"), "tictactoe", ()), "sgf")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_line_break_after_a_backslash_is_none(end):
+    record = sgf.read(f"(;GM[1]SZ[9]PB[one\\{end}name]PW[a\\\\b\\]];B[aa])")
+    assert record.players == ("onename", "a\\b]")
+
+
 def test_bytes_that_are_no_utf_8_are_read():
     assert sgf.read("(;GM[1]SZ[9]PB[caf\xe9])".encode("latin-1")).players[0] == "caf\xe9"
 

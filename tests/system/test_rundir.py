@@ -336,7 +336,13 @@ def test_hostile_weights_run_nothing_and_take_no_memory(tmp_path):
     with zipfile.ZipFile(tmp_path / "huge.npz", "w") as file:
         file.writestr("about.json", json.dumps({}))
         file.writestr("a.npy", header.getvalue())
-    for name in ("object", "compressed", "huge"):
+    array = io.BytesIO()
+    np.save(array, np.zeros(1000, np.float32))
+    with zipfile.ZipFile(tmp_path / "again.npz", "w") as file:  # one array that the zip lists fifty times
+        file.writestr("about.json", json.dumps({}))
+        file.writestr("a.npy", array.getvalue())
+        file.filelist += [file.getinfo("a.npy")] * 49
+    for name in ("object", "compressed", "huge", "again"):
         with pytest.raises(UsageError, match="holds no sound weights"):
             load_weights(tmp_path / f"{name}.npz")
 

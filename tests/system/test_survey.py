@@ -14,13 +14,14 @@ from jaxgo.system.rundir import RunDir
 
 @pytest.fixture
 def run(tmp_path):
-    """A run with two checkpoints and a rating."""
+    """A run with two checkpoints and two ratings, of which the last counts."""
     path = tmp_path / "runs" / "one"
     with RunDir(path, {"game": "tictactoe"}) as folder:
         for step in (1, 2):
             folder.save(step, {"x": jnp.arange(100.0) + step})
             folder.wait()
     metrics = Metrics(path)
+    metrics.write(1, {"seconds": 10.0, "player": "young", "elo": {"young": [-50.0, 9.0]}})
     metrics.write(1, {"seconds": 30.0, "player": "me", "elo": {"me": [12.0, 3.0]}})
     metrics.write(2, {"seconds": 60.0})
     metrics.close()
@@ -53,7 +54,11 @@ def test_damage_is_named(run, capsys):
     assert "2!" in said
     assert "checkpoint 2:" in said
     assert "is not what was written" in said
+    victim.unlink()
+    name = victim.relative_to(run / "checkpoints" / "00000002" / "state").as_posix()
+    assert survey.look(run).checkpoints[1].fault == f"{name} is not what was written", "it is gone"
     victim.write_bytes(whole)
+    assert not survey.look(run).checkpoints[1].fault
     (run / "checkpoints" / "00000001" / "MANIFEST.json").unlink()
     assert "never finished" in survey.look(run).checkpoints[0].fault
 
