@@ -200,21 +200,24 @@ class RunDir:
         """The steps with a manifest, oldest first; whether their files fit it is seen when they are restored."""
         return sorted(int(path.parent.name) for path in (self.path / STEPS).glob(f"*/{MANIFEST}"))
 
-    def restore(self, like: Any, before: int | None = None) -> tuple[int, Any] | None:
+    def restore(self, like: Any, before: int | None = None, per_device: tuple[str, ...] = ()) -> tuple[int, Any] | None:
         """The newest sound checkpoint, as a tree like this one and laid out like it; None where none was ever saved.
 
-        With `before`, the newest of those that are older than this step.
+        With `before`, the newest of those that are older than this step. Arrays named in `per_device` have a row for
+        each device: of another number of devices they come as they were saved, whole on each of these.
 
         Where all are damaged this is a UsageError: to begin anew is not what "resume" means.
         """
         self.wait()
         # files are read to their last byte, which one host does for all
-        found = self._newest(like, before) if devices.is_first_host() else None
+        found = self._newest(like, before, per_device) if devices.is_first_host() else None
         (step,) = map(round, devices.from_first_host([-1 if found is None else found]))
         if step < 0:
             return None
         self._began = step
-        return step, self._read(self.path / STEPS / f"{step:08d}", like)
+        place = self.path / STEPS / f"{step:08d}"
+        table = json.loads((place / MANIFEST).read_text())["leaves"]
+        return step, self._read(place, _with_rows(like, table, per_device))
 
     def forget(self, after: int) -> None:
         """Removes the checkpoints and the players of later steps, which the run has gone back behind."""
@@ -228,7 +231,7 @@ class RunDir:
                 (self.path / weights.FOLDER / f"{step:08d}.npz").unlink(missing_ok=True)
         self.meet(f"forget {after}")
 
-    def _newest(self, like: Any, before: int | None) -> int | None:
+    def _newest(self, like: Any, before: int | None, per_device: tuple[str, ...]) -> int | None:
         """The newest step whose files are those that were written."""
         for step in (step for step in reversed(self.steps()) if before is None or step < before):
             place = self.path / STEPS / f"{step:08d}"
@@ -241,7 +244,7 @@ class RunDir:
                 self.say(f"checkpoint {step} of {self.path} is damaged ({fault}); going back to the one before it")
                 self._damaged.add(step)
                 continue
-            _check_table(self.path, table, like)
+            _check_table(self.path, table, _with_rows(like, table, per_device))
             return step
         if self._damaged:
             raise UsageError(
@@ -350,6 +353,20 @@ def _as_key(new: Any, old: Any) -> Any:
         return new
     impl = next(name for name in KEYS if jax.random.key(0, impl=name).dtype == dtype)
     return jax.random.wrap_key_data(new, impl=impl)
+
+
+def _with_rows(like: Any, table: list[list[Any]], names: tuple[str, ...]) -> Any:
+    """The same tree, in which the arrays of these names have as many rows as were saved."""
+    rows = {name: shape[0] for name, shape, _ in table if name in names}
+
+    def fitted(path: Any, leaf: Any) -> Any:
+        count = rows.get(jax.tree_util.keystr(path))
+        if count is None or count == leaf.shape[0]:
+            return leaf
+        whole = jax.sharding.NamedSharding(leaf.sharding.mesh, jax.sharding.PartitionSpec())
+        return jax.ShapeDtypeStruct((count, *leaf.shape[1:]), leaf.dtype, sharding=whole)
+
+    return jax.tree_util.tree_map_with_path(fitted, like)
 
 
 def _check_table(path: Path, table: list[list[Any]], like: Any) -> None:

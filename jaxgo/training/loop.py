@@ -28,7 +28,7 @@ from jaxgo.training.config import TrainConfig
 from jaxgo.training.due import Due, Word
 from jaxgo.training.judge import Gate, Judge, rated_search
 from jaxgo.training.learner import LearnerState
-from jaxgo.training.trainer import Best, Trainer, TrainState
+from jaxgo.training.trainer import PER_DEVICE, Best, Trainer, TrainState
 from jaxgo.training.watchdog import Collapse, Stall
 
 T = TypeVar("T")
@@ -117,13 +117,27 @@ class Loop:
         state = trainer.begin()
         # what a checkpoint is like; the arrays themselves are given away
         self._like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), state)
-        found = run.restore(self._like)
+        found = self._restore()
         self._take_up(inherit.begin(trainer, state, run) if found is None else found[1])
         self._due = Due(self.config, stop, float(self.state.seconds))
         self._collapse, self._fell = Collapse(self.config.watch), ""
         self._sound = ""  # the last loss, in words
         self._done = time.monotonic()  # when the device had done what we last heard of
         watch(Report("start", self.iteration, self.seconds, {}))
+
+    def _restore(self, before: int | None = None) -> tuple[int, TrainState] | None:
+        """The newest checkpoint, on the devices of now; None where there is none."""
+        found = self.run.restore(self._like, before, PER_DEVICE)
+        if found is None:
+            return None
+        step, state = found
+        then, now = len(state.replay.ring.seen), self.trainer.mesh.devices.size
+        if then != now and devices.is_first_host():
+            self.run.say(
+                f"checkpoint {step} is of {then} devices and goes on on {now}: games and samples are dealt out anew, "
+                "and random numbers are others from here on"
+            )
+        return step, state._replace(replay=self.trainer.replay.deal(state.replay))
 
     def _take_up(self, state: TrainState) -> None:
         """Goes on from this state."""
@@ -192,9 +206,9 @@ class Loop:
         """Other random numbers from there on: the same ones would end the same way."""
         seen = f"iteration {self.iteration}: {fault}{self._sound}"
         self._underway.clear()
-        found = None if self._fell else self.run.restore(self._like)
+        found = None if self._fell else self._restore()
         while found is not None and not _is_good(found[1].learner):
-            found = self.run.restore(self._like, before=found[0])
+            found = self._restore(before=found[0])
         if found is None:
             before = f"; it had gone back once already, after {self._fell}" if self._fell else ""
             raise DivergedError(

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
@@ -147,6 +148,27 @@ def read(ring: Ring, place: Int32[Array, "*M"]) -> Sample:
     return jax.tree.map(lambda x: x[place], ring.samples)
 
 
+def rows_of(
+    seen: np.ndarray, cursor: np.ndarray, capacity: int, rings: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For rings dealt out anew, another number of them: the old row of each row (`capacity`: none), `seen`, `cursor`.
+
+    The samples are dealt in turns, the newest first, so that each ring has its part of every age.
+    """
+    here, there = capacity // len(seen), capacity // rings
+    age = np.arange(here)[:, None]
+    row = (cursor.astype(np.int64) - 1 - age) % here + here * np.arange(len(seen))
+    newest_first = row[age < np.minimum(seen, here)]
+    source, held = np.full((rings, there), capacity, np.int32), np.zeros(rings, np.int64)
+    for ring in range(rings):
+        mine = newest_first[ring::rings]
+        held[ring] = mine.size
+        source[ring, : mine.size] = mine[::-1]
+    share = int(seen.astype(np.uint64).sum()) // rings
+    counted = np.where(held == there, np.maximum(share, there), held)
+    return source.reshape(-1), np.minimum(counted, MOST).astype(np.uint32), (held % there).astype(np.int32)
+
+
 # -- the memory of a run -------------------------------------------------------------------------------------------
 
 
@@ -179,6 +201,17 @@ class Replay(abc.ABC):
     @abc.abstractmethod
     def settle(self, state: ReplayState) -> ReplayState:
         """After the learner was set to work: nothing is pending any more."""
+
+    def deal(self, state: ReplayState) -> ReplayState:
+        """What lay on another number of devices, dealt out among these."""
+        rings, old = self.home.devices.size, state.ring
+        if len(old.seen) == rings:
+            return state
+        source, seen, cursor = rows_of(np.asarray(old.seen), np.asarray(old.cursor), self.config.capacity, rings)
+        each = NamedSharding(self.home, EACH)
+        # one array after another: each is whole on every device for a moment
+        samples = jax.tree.map(lambda x: jax.block_until_ready(_taken(each, x, source)), old.samples)
+        return state._replace(ring=Ring(samples, *jax.device_put((seen, cursor), each)))
 
     def ready(self, seen: UInt32[Array, " D"]) -> Bool[Array, ""]:
         """Whether there is enough to learn from."""
@@ -246,6 +279,12 @@ def _begin(replay: Replay, like: Sample, seed: int) -> ReplayState:
         return ReplayState(ring, jax.random.fold_in(jax.random.key(seed), DRAWS), jnp.int32(0))
 
     return blank()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _taken(sharding: NamedSharding, x: Array, rows: Int32[Array, " N"]) -> Array:
+    """These rows, zeros where there is none."""
+    return jax.lax.with_sharding_constraint(x.at[rows].get(mode="fill", fill_value=0), sharding)
 
 
 @functools.partial(jax.jit, static_argnums=0, donate_argnums=1)

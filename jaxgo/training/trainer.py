@@ -34,6 +34,7 @@ from jaxgo.training.targets import Sample, Window
 
 DRAWN_BOOK = "balanced"  # openings as eval.py draws them
 MOST_DRAWN = 256
+PER_DEVICE = (".replay.ring.seen", ".replay.ring.cursor")  # what of a `TrainState` has a number for each device
 
 
 class Best(NamedTuple):

@@ -144,6 +144,34 @@ def test_a_state_goes_through_the_run_folder_and_on_as_if_nothing_had_been(train
         same((state, told), states[6])
 
 
+def test_a_run_of_two_devices_goes_on_on_one_and_back(trainer, states, path, tmp_path):
+    """All samples and games are there, in other places; a network does not notice."""
+    shutil.copytree(path.with_name("resumed"), tmp_path / "moved")
+    said: list[str] = []
+    single = Trainer(CONFIG, devices.make_mesh(jax.devices()[:1]))
+    with RunDir(tmp_path / "moved", to_json(CONFIG), say=said.append) as run:
+        one = Loop(single, run, lambda report: None).state
+        run.save(4, one._replace(iteration=one.iteration + 1))
+        two = copied(Loop(trainer, run, lambda report: None).state)
+    (before, _), one = states[3], copied(one)
+    assert one.replay.ring.seen.shape == (1,)
+    for now in (one, two):
+        for part in ("learner", "selfplay", "window", "played", "key"):
+            same(getattr(now, part), getattr(before, part))
+        assert _rows(now) == _rows(before)
+        assert now.replay.ring.seen.sum() == before.replay.ring.seen.sum()
+    assert [sentence.split(":")[0] for sentence in said] == [
+        "checkpoint 3 is of 2 devices and goes on on 1",
+        "checkpoint 4 is of 1 devices and goes on on 2",
+    ]
+
+
+def _rows(state: TrainState) -> list[bytes]:
+    """The samples of a ring, whatever their places."""
+    rows = zip(*(leaf.reshape(len(leaf), -1) for leaf in jax.tree.leaves(state.replay.ring.samples)), strict=True)
+    return sorted(b"".join(part.tobytes() for part in row) for row in rows)
+
+
 def test_every_program_is_traced_once_and_runs_without_the_host(trainer, states, traces, monkeypatch):
     """An equal trainer is the same to the compiler, whatever is in its book; the steady state needs no host."""
     other = jax.tree.map(lambda x: x[::-1], trainer.book)

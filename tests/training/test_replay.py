@@ -121,3 +121,31 @@ def test_where_no_sample_has_a_weight_all_that_are_there_are_alike():
     )
     found = drawn(config, state)
     np.testing.assert_allclose([(found == value).mean() for value in range(4)], 0.25, atol=0.01)
+
+
+@pytest.mark.parametrize("added", [(3, 2), (8, 5), (30, 30), (30, 29), (0, 0), (4, 9)])
+@pytest.mark.parametrize("rings", [1, 2, 4])
+def test_samples_are_dealt_out_anew_with_every_age_in_every_ring(added, rings):
+    """Two rings of eight rows; the samples are numbered by the time they came."""
+    values, seen, cursor = np.full(16, -1), np.array(added, np.uint32), np.array(added, np.int32) % 8
+    for device, count in enumerate(added):
+        for time in range(count):
+            values[8 * device + time % 8] = 2 * time + device
+    source, now_seen, now_cursor = replay.rows_of(seen, cursor, 16, rings)
+    assert source.shape == (16,)
+    assert sorted(source[source < 16]) == sorted(np.flatnonzero(values >= 0)), "none is lost, none is there twice"
+    dealt = np.append(values, -1)[source].reshape(rings, -1)
+    lines = []
+    for row, count, at in zip(dealt, now_seen, now_cursor, strict=True):
+        held = min(int(count), len(row))
+        oldest_first = np.roll(row, -at)[len(row) - held :]
+        assert (oldest_first >= 0).all()
+        assert (np.roll(row, -at)[: len(row) - held] == -1).all(), "the next sample takes an empty row"
+        assert held == (row >= 0).sum()
+        lines.append(oldest_first[::-1])
+    assert max(map(len, lines)) - min(map(len, lines)) <= 1
+    turns = [line[turn] for turn in range(max(map(len, lines))) for line in lines if turn < len(line)]
+    back = [2 * (count - 1 - age) + device for age in range(8) for device, count in enumerate(added) if age < count]
+    assert turns == back, "one after another, the newest first"
+    if min(added) >= 8:
+        assert abs(int(now_seen.sum()) - sum(added)) < rings, "how far a window looks back stays"
