@@ -173,6 +173,7 @@ def test_games_of_go_are_sgf_with_passes_and_handicap(tmp_path):
         "(;FF[4]GM[1]CA[UTF-8]AP[jaxgo]SZ[9]KM[0.5]HA[2]PB[one\\]]PW[two]RE[W+]AB[gc][cg]PL[W]\n"
         ";W[ee]C[the opening ends here];B[];W[aa])\n"
     )
+    assert "PB[two]PW[one\\]]RE[W+]" in files[1].read_text(), "one won that game, with White"
     assert games_file.load(tmp_path, game, pair, 0) == line
 
 
