@@ -19,9 +19,11 @@ needs_browser = pytest.mark.skipif(not CHROMIUM, reason="no chromium on this mac
 
 
 @contextlib.contextmanager
-def served(app):
+def served(app, port=0):
     """The address of an application while it is served."""
-    running = uvicorn.Server(listen.config(app))
+    config = listen.config(app)
+    config.port = port
+    running = uvicorn.Server(config)
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     until = time.monotonic() + 30

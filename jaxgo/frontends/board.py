@@ -141,6 +141,8 @@ class Board:
         if not self.now.over:
             return None
         reason = self._reason()
+        if self.game.players == 1:
+            return Result(self.now.returns, reason, "solved" if self.now.returns[0] > 0 else f"not solved: {reason}")
         return Result(self.now.returns, reason, f"{_said(self.now.returns)}{self._score()}: {reason}")
 
     def _with(self, action: int, view: View, undone: tuple[tuple[int, View], ...]) -> "Board":
@@ -157,6 +159,8 @@ class Board:
             return "no more moves are allowed"
         if isinstance(self.game, Go):
             return "both passed"
+        if self.game.players == 1 and self.now.returns[0] <= 0:
+            return "no move is left"
         return "by the rules"
 
     def _score(self) -> str:
@@ -253,8 +257,6 @@ def _go_score(game: Go, state: Any) -> Int32[Array, ""]:
 
 
 def _said(returns: tuple[float, ...]) -> str:
-    if len(returns) == 1:
-        return "solved" if returns[0] > 0 else "not solved"
     if returns[0] == returns[1]:
         return "a draw"
     return f"seat {int(returns[1] > returns[0])} wins"

@@ -16,10 +16,12 @@ from jaxgo.core.game import Game
 CELL, EDGE = 40, 26  # pixels: a cell, the frame of the names
 SEATS = {0: "zero", 1: "one", -1: "none"}
 STYLE = """
-.back{fill:#fbf7ee}.board{fill:#ecd9b0}.line{stroke:#6f5a34;stroke-width:1}.name{fill:#6b6459}
+.back{fill:#fbf7ee}.board{fill:#ecd9b0}rect.board{shape-rendering:crispEdges}
+.line{stroke:#6f5a34;stroke-width:1}.name{fill:#6b6459}
 .zero{fill:#26303a;stroke:#10161c}.one{fill:#fffdf8;stroke:#5a5348}.none{fill:#c9a35f;stroke:#7d6434}
 .figure{stroke-width:1.4;stroke-linejoin:round}.zero.figure{stroke:#fffdf8}
-.zero-text{fill:#f3efe6}.one-text,.none-text,.tint-text{fill:#26303a}.last{fill:none;stroke:#d2452f;stroke-width:3}
+.zero-text{fill:#f3efe6}.one-text,.none-text,.tint-text{fill:#26303a}
+.tint-text{stroke:#fff;stroke-opacity:.5;stroke-width:2.5;paint-order:stroke}.last{fill:none;stroke:#d2452f;stroke-width:3}
 .shade{fill:#dcc28c}.star{stroke:#6f5a34;stroke-width:6;stroke-linecap:round}
 .heat{fill:#b3372a}.cool{fill:#2f6f9f}.heat-text{fill:#26303a}.number{fill:#d2452f}
 text{font:600 14px ui-sans-serif,system-ui,sans-serif;text-anchor:middle}

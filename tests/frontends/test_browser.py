@@ -60,6 +60,12 @@ def sit(page, *players):
         expect(page.locator(f"#seat{seat} b")).to_have_text(spec or "you")
 
 
+def sit_badly(page, spec):
+    page.select_option("#player1", "other")
+    page.fill("#player1-spec", spec)
+    page.press("#player1-spec", "Enter")
+
+
 def moves(page):
     return page.locator("#moves li")
 
@@ -259,6 +265,71 @@ def test_a_link_holds_the_position(page, address):
     assert page.url == f"{address}#game=tictactoe&moves=4"
     page.reload()
     expect(moves(page)).to_have_count(1)
+
+
+def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser):
+    app = server.create(Shared(Offers({}, ("random",))), "tictactoe")
+    with served(app) as address:
+        page, faults = opened(browser, address, 1200, 900)
+        begin(page, "tictactoe")
+        sit(page, "", "")
+        for ply, cell in enumerate((4, 0, 8), 1):
+            touch(page, cell)
+            expect(moves(page)).to_have_count(ply)
+        page.reload()
+        expect(moves(page)).to_have_count(3)
+        expect(page.locator("#seat1 b")).to_have_text("you")
+        port = int(address.rstrip("/").rpartition(":")[2])
+    expect(page.locator("#link")).to_contain_text("not connected")
+    touch(page, 1)
+    expect(page.locator("#error")).to_contain_text("not connected")
+    with served(app, port):
+        expect(page.locator("#link")).to_be_empty()
+        expect(page.locator("#error")).to_be_empty()
+        touch(page, 1)
+        expect(moves(page)).to_have_count(4)
+        page.locator("#new").click()
+        expect(moves(page)).to_have_count(0)
+        page.reload()
+        expect(page.locator("#moves-now option")).to_have_count(9)
+        expect(moves(page)).to_have_count(0)
+        assert not [fault for fault in faults if "WebSocket" not in fault]
+        page.close()
+
+
+def test_what_is_refused_leaves_the_page_as_it_was(page, address):
+    begin(page, "tictactoe")
+    touch(page, 4)
+    expect(moves(page)).to_have_count(1)
+    page.goto(f"{address}#game=connect5&moves=3.3")
+    expect(page.locator("#error")).to_contain_text("connect5")
+    expect(moves(page)).to_have_count(1)
+    sit_badly(page, "nobody:5")
+    expect(page.locator("#error")).to_contain_text("nobody")
+    expect(page.locator("#player1")).to_have_value("")
+    page.fill("#delay", "1000000")
+    page.locator("#loop").click()
+    expect(page.locator("#error")).to_contain_text("delay")
+    expect(page.locator("#loop")).not_to_be_checked()
+    page.locator("#files summary").click()
+    page.fill("#text", "X" * 300_000)
+    page.locator("#position button").click()
+    expect(page.locator("#error")).to_contain_text("too long")
+    page.fill("#move", "b" * 300_000)
+    page.press("#move", "Enter")
+    expect(page.locator("#error")).to_contain_text("no legal move")
+    assert len(page.locator("#error").inner_text()) < 100
+    expect(moves(page)).to_have_count(1)
+
+
+def test_moves_of_another_position_cannot_be_chosen_in_the_table(page):
+    begin(page, "tictactoe")
+    page.locator("#hint").click()
+    first = page.locator("#roots button").first
+    expect(first).to_be_enabled()
+    touch(page, 4)
+    expect(moves(page)).to_have_count(1)
+    expect(first).to_be_disabled()
 
 
 def test_a_block_is_dragged(page):

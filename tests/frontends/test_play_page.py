@@ -180,6 +180,29 @@ def test_a_position_and_a_link_are_put_up(client):
         assert state(page)["codes"] == before["codes"]
 
 
+def test_a_link_is_put_up_whole_or_not_at_all(client):
+    with visit(client) as page:
+        four = {"game": "tictactoe", "options": {"width": "4"}}
+        told = page.answer("setup", **four, actions=[4, 0], players=["random", ""], undo=1)
+        assert (told["moves"], told["undone"], told["paused"]) == (["a2"], 1, True)
+        assert told["players"] == ["random", ""]
+        assert page.last["board"]["picture"] == [3, 4]
+        before, board = state(page), page.last["board"]
+        for bad in (
+            {"game": "nothing", "actions": [4]},
+            {"game": "tictactoe", "options": {"width": "nan"}, "actions": [4]},
+            {"game": "tictactoe", "actions": [4, 4]},
+            {"game": "tictactoe", "actions": [4], "undo": 2},
+            {"game": "tictactoe", "text": "X../... 0"},
+            {"game": "tictactoe", "actions": [4], "players": ["random", "nobody"]},
+            {"game": "tictactoe", "actions": [4], "players": ["random"]},
+        ):
+            page.ask("setup", **bad)
+            page.hear("error")
+            assert state(page) == {**before, "number": page.last["position"]["number"]}, bad
+            assert page.last["board"]["options"] == board["options"], bad
+
+
 def test_a_game_is_saved_and_loaded_again(client):
     with visit(client) as page:
         for name in ("b2", "a1", "a3"):

@@ -3,10 +3,13 @@
 import threading
 import time
 
+import jax
 import numpy as np
 import pytest
 
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
+from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
 from jaxgo.games import make
 from jaxgo.search.think import Limit
@@ -68,6 +71,14 @@ def test_what_is_refused_changes_nothing(session, move):
     with pytest.raises(UsageError):
         session.setup("X../... 0")
     assert (session.number, session.history, session.text) == before
+
+
+@pytest.mark.parametrize(("gain", "said"), [(1.0, "solved"), (-1.0, "not solved: no move is left")])
+def test_the_end_of_a_puzzle_is_told(gain, said):
+    game = make("latincross")
+    position = play.start(game, jax.random.key(0))
+    view = boards.View(position, np.zeros(game.num_actions, bool), True, 0, (gain,), np.zeros(1, np.int8))
+    assert boards.Board(game, (view,)).result().text == said
 
 
 def test_a_game_ends_with_a_reason(session):

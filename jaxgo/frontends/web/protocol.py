@@ -105,10 +105,14 @@ class Loop:
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """A position as text, or the moves of a link."""
+    """A position as text, or the moves of a link; of another game, with other options and players, if it says so."""
 
     text: str = ""
     actions: list[int] = dataclasses.field(default_factory=list)
+    game: str = ""
+    options: dict[str, str] = dataclasses.field(default_factory=dict)
+    players: list[str] = dataclasses.field(default_factory=list)
+    undo: int = 0  # so many of the moves are taken back at once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,6 +152,7 @@ Request = (
 KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Request)}
 BOUNDS: dict[str, tuple[float, float]] = {
     "count": (0, MOST_PLIES),
+    "undo": (0, MOST_PLIES),
     "seconds": (0, MOST_SECONDS),
     "simulations": (0, MOST_SIMULATIONS),
     "delay": (0, 60),

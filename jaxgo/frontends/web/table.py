@@ -102,13 +102,11 @@ class Table:
             self.session.warm_up()  # when the page has all that it needs
 
     def handle(self, request: protocol.Request) -> None:
-        """Does what the page asks; a UsageError where it cannot be done. Any other exception changes nothing either."""
+        """Does what the page asks; a UsageError where it cannot be done. No exception changes anything."""
         with self._lock:
             put_back = self._remember()
             try:
                 HANDLERS[type(request)](self, request)
-            except UsageError:
-                raise
             except Exception:
                 put_back()
                 raise
@@ -122,11 +120,14 @@ class Table:
 
         def put_back() -> None:
             vars(self).update(before, _score=score)
+            other = session.game != board.game
             if session.board is not board:
                 session.restore(board, called)
             for seat, player in enumerate(seats):
                 if session.seats[seat] is not player:
                     session.set_player(seat, player)
+            if other:
+                self._tell_board()
             if session.number != number:
                 self._changed()
 
@@ -150,17 +151,26 @@ class Table:
                 self._tell({"tell": "status", "text": said})
 
     # -- the game ----------------------------------------------------------------------------------------------
+    def _asked(self, request: protocol.New | protocol.Setup) -> tuple[str, dict[str, str]]:
+        """The game that a request is about, and its options: those that are here, if it says nothing."""
+        if not request.game and not request.options:
+            return self.name, self.options
+        return offers.check_game(request.game or self.name, self.name), dict(request.options)
+
+    def _make(self, name: str, options: dict[str, str]) -> Game[Any]:
+        settings = [f"{key}={value}" for key, value in options.items()]
+        game = read_game(name, settings)
+        self.shared.admit("game", name, *sorted(settings))
+        return game
+
     def _do_new(self, request: protocol.New) -> None:
-        name, options = offers.check_game(request.game or self.name, self.name), request.options
-        if not request.game and not options:
-            options = self.options
+        name, options = self._asked(request)
         if (name, options) != (self.name, self.options):
-            self.shared.admit("game", name, *sorted(f"{k}={v}" for k, v in options.items()))
-            game = read_game(name, [f"{k}={v}" for k, v in options.items()])
+            game = self._make(name, options)
             self._quiet()
             met = any(self._players())
             self.session.new_game(game, name)
-            self.name, self.options = name, dict(options)
+            self.name, self.options = name, options
             self._score, self._analysing = {}, False
             if met and not any(self._players()):  # that player does not play this game
                 self._offer()
@@ -218,29 +228,41 @@ class Table:
         self._changed()
 
     def _do_setup(self, request: protocol.Setup) -> None:
-        game = self.session.game
+        name, options = self._asked(request)
+        other = (name, options) != (self.name, self.options)
+        game = self._make(name, options) if other else self.session.game
         board = boards.from_text(game, request.text) if request.text else boards.begin(game)
         for action in request.actions:
             board = board.play(board.read(action))
-        self.session.restore(board, self.name)
+        board = board.undo(request.undo)
+        self._put_up(board, name, options)
+        if request.players:
+            self._sit(request.players)
         self._fresh(paused=bool(request.text or request.actions))
+
+    def _put_up(self, board: boards.Board, name: str, options: dict[str, str]) -> None:
+        """Another board, which may be of another game."""
+        if board.game != self.session.game:
+            self._score, self._analysing = {}, False
+        self._quiet()
+        self.session.restore(board, name)
+        self.name, self.options = name, options
+        self._tell_board()
 
     # -- who plays ---------------------------------------------------------------------------------------------
     def _do_seats(self, request: protocol.Seats) -> None:
-        if len(request.players) != self.session.game.players:
-            raise UsageError(f"{self.name} has {self.session.game.players} seats, not {len(request.players)}")
-        for spec in request.players:
-            self.shared.offers.check(spec)
-        before = self.session.seats
-        try:
-            for seat, spec in enumerate(request.players):
-                self._set_player(seat, spec)
-        except UsageError:
-            for seat, player in enumerate(before):
-                self.session.set_player(seat, player)
-            raise
+        self._sit(request.players)
         self._paused = False
         self._changed()
+
+    def _sit(self, players: list[str]) -> None:
+        """Gives each seat to a player."""
+        if len(players) != self.session.game.players:
+            raise UsageError(f"{self.name} has {self.session.game.players} seats, not {len(players)}")
+        for spec in players:
+            self.shared.offers.check(spec)
+        for seat, spec in enumerate(players):
+            self._set_player(seat, spec)
 
     def _set_player(self, seat: int, spec: str, warm: bool = True) -> None:
         known = self.session.seats[seat]
@@ -399,11 +421,7 @@ class Table:
         name, options = name_of(record.game)
         self.shared.admit("game", name, *sorted(f"{k}={v}" for k, v in options.items()))
         board = boards.of_record(record)
-        self._quiet()
-        self.session.restore(board, name)
-        self.name, self.options = name, {key: str(value) for key, value in options.items()}
-        self._score = {}
-        self._tell_board()
+        self._put_up(board, name, {key: str(value) for key, value in options.items()})
         self._fresh(paused=True)
 
     # -- what the page is told ---------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ class Watched:
             "game": self.config.game_name,
             "options": {name: str(value) for name, value in self.config.options},
             "player": self.player if steps else "",
+            "seats": self._game.players,
             "step": steps[-1] if steps else None,
             "written": _written(self.run / metrics.FILE),
             **run_summary.summary(self.config, rows),

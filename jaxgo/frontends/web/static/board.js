@@ -44,7 +44,19 @@ export class Board {
     this.frame.addEventListener("pointerup", (event) => this.up(event));
     this.frame.addEventListener("pointercancel", () => this.letGo());
     put(this.stage, this.frame);
+    this.sized?.disconnect();
+    this.sized = new ResizeObserver(() => this.letters());
+    this.sized.observe(this.frame);
     this.view();
+  }
+
+  // Words keep a size that can be read, whatever that of the board.
+  letters() {
+    const scale = this.flat.getBoundingClientRect().width / this.shape.size[0];
+    if (!scale) return;
+    for (const [name, usual, least, most] of [["--name", 14, 9.5, 20], ["--small", 12, 8, 18]]) {
+      this.flat.style.setProperty(name, `${Math.min(most, Math.max(least, usual * scale)) / scale}px`);
+    }
   }
 
   get inSpace() {
@@ -118,7 +130,9 @@ export class Board {
   around(cell, kind, size) {
     const [x, y] = this.shape.at[cell];
     const piece = this.shape.pieces[this.position.codes[cell]];
-    const wide = piece.there && (piece.marks.length > 1 || piece.marks[0]?.[0] === "path") ? 0.45 : size;
+    const says = piece.marks.length > 1 || piece.marks[0]?.[0] === "path";
+    const own = this.shape.grid === "blocks" ? 0.36 : says ? 0.45 : 0;
+    const wide = piece.there ? Math.max(size, own) : size;
     return draw("circle", { class: kind, cx: x, cy: y, r: this.shape.cell * wide });
   }
 

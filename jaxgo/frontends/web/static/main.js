@@ -9,11 +9,17 @@ let socket = null;
 let games = [];
 let shape = null;
 let position = null;
+let usual = null; // what the server began with
 let wait = 500; // milliseconds until the next try to connect
 
+const MOST = 64 * 1024; // characters of a message
+const KEPT = "game"; // what the tab remembers when it is read again
+
 const send = (message) => {
-  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
-  else complain("not connected; the server may have been stopped");
+  const text = JSON.stringify(message);
+  if (socket?.readyState !== WebSocket.OPEN) complain("not connected; the server may have been stopped");
+  else if (text.length > MOST) complain(`that is too long: ${text.length} characters, of ${MOST} that can be sent`);
+  else socket.send(text);
 };
 const complain = (text) => put(find("error"), text);
 const play = (action) => send({ do: "play", action, number: position.number });
@@ -29,7 +35,8 @@ const told = {
     games = message.games;
     put(find("game"), ...games.map((game) => make("option", { value: game.name, title: game.about }, game.name)));
     if (!shape) status(`setting up ${message.game}`);
-    follow();
+    usual = null;
+    if (!goOn()) follow();
   },
   board(message) {
     shape = message;
@@ -65,6 +72,7 @@ const told = {
     for (const id of ["first", "back", "undo"]) find(id).disabled = !message.moves.length;
     for (const id of ["last", "on", "redo"]) find(id).disabled = !message.undone;
     for (const id of ["hint", "resign"]) find(id).disabled = Boolean(message.result);
+    keep();
   },
   thought(message) {
     panel.think(message);
@@ -76,7 +84,10 @@ const told = {
   },
   run: (message) => run.set(message),
   status: (message) => status(message.text),
-  error: (message) => complain(message.text),
+  error(message) {
+    if (position) panel.set(position); // what was refused is not so
+    complain(message.text);
+  },
   file(message) {
     const link = make("a", { href: URL.createObjectURL(new Blob([message.text], { type: message.type })), download: message.name });
     link.click();
@@ -126,30 +137,51 @@ function follow() {
   const game = words.get("game");
   if (!game) return;
   const own = Object.fromEntries([...words].filter(([name]) => name.startsWith("o.")).map(([name, value]) => [name.slice(2), value]));
-  send({ do: "new", game, options: own });
-  const moves = (words.get("moves") ?? "").split(".").filter(Boolean).map(Number);
-  const start = words.get("start") ?? "";
-  if (moves.length || start) send({ do: "setup", text: start, actions: moves });
+  const actions = (words.get("moves") ?? "").split(".").filter(Boolean).map(Number);
+  const text = words.get("start") ?? "";
+  if (actions.length || text) send({ do: "setup", game, options: own, text, actions });
+  else send({ do: "new", game, options: own });
+}
+
+// -- a page that is read again, or connected again ------------------------------------------------------------
+
+// The tab keeps its game, because the server forgets a visitor who leaves.
+function keep() {
+  const { start: text, actions, players, paused, undone, result } = position;
+  const setup = { do: "setup", game: shape.game, options: shape.options, text, actions, players };
+  const now = JSON.stringify({ hash: location.hash, setup, paused: paused || undone > 0 || Boolean(result) });
+  usual ??= now;
+  try {
+    if (now === usual) sessionStorage.removeItem(KEPT);
+    else sessionStorage.setItem(KEPT, now);
+  } catch {
+    // a browser that keeps nothing
+  }
+}
+
+// Goes on with the game that was kept, unless a link brought another one; whether there was one.
+function goOn() {
+  let kept = null;
+  try {
+    kept = JSON.parse(sessionStorage.getItem(KEPT));
+    sessionStorage.removeItem(KEPT); // a game that cannot be put up again must not come back for ever
+  } catch {
+    return false;
+  }
+  if (kept?.hash !== location.hash) return false;
+  send(kept.setup);
+  if (!kept.paused) send({ do: "go" });
+  return true;
 }
 
 // -- a run that is watched -------------------------------------------------------------------------------------
 
-// The game of a run, unless it is on the board already.
-function gameOf({ game, options: own }) {
-  const same = shape?.game === game && Object.keys(own).length === Object.keys(shape.options).length &&
-    Object.entries(own).every(([name, value]) => shape.options[name] === value);
-  if (!same) send({ do: "new", game, options: own });
+function replay({ game, options: own }, { start, actions }) {
+  send({ do: "setup", game, options: own, text: start, actions, undo: actions.length });
 }
 
-function replay(of, { start, actions }) {
-  gameOf(of);
-  send({ do: "setup", text: start, actions });
-  if (actions.length) send({ do: "undo", count: actions.length });
-}
-
-function meet(of) {
-  gameOf(of);
-  send({ do: "seats", players: shape.seats === 1 ? [of.player] : ["", of.player] });
+function meet({ game, options: own, player, seats }) {
+  send({ do: "setup", game, options: own, players: seats === 1 ? [player] : ["", player] });
 }
 
 function options(chosen) {
@@ -207,7 +239,7 @@ find("typed").addEventListener("submit", (event) => {
   const word = find("move").value.trim().toLowerCase();
   const choice = position.choices.find((one) => one.name.toLowerCase() === word);
   if (choice) play(choice.action);
-  else complain(`no legal move is called ${word || "nothing"}`);
+  else complain(`no legal move is called ${word.slice(0, 40) || "nothing"}`);
   find("move").value = "";
 });
 find("position").addEventListener("submit", (event) => {

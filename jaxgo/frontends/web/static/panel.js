@@ -67,6 +67,8 @@ export class Panel {
     put(find("kept"), ...position.kept.map((game, i) => make("li", {}, `${game.players.join(" v ")}: ${game.result} `,
       make("button", { "data-kept": i }, "save"))).reverse());
     this.graph(position);
+    this.now = position.number;
+    this.fresh();
     const amount = position.limit.seconds ?? position.limit.simulations ?? 0;
     if (document.activeElement !== find("amount")) find("amount").value = amount;
     find("unit").value = position.limit.seconds ? "seconds" : position.limit.simulations ? "simulations" : "";
@@ -100,6 +102,7 @@ export class Panel {
     }
     const speed = thought.seconds ? `, ${Math.round(thought.simulations / thought.seconds).toLocaleString("en")} a second` : "";
     const exact = thought.solved ? ", proven" : "";
+    this.thought = thought.number;
     put(find("thinking"), make("b", {}, thought.name), ` by ${thought.by}: ${thought.simulations.toLocaleString("en")} simulations in ` +
       `${thought.seconds.toFixed(1)} s${speed}; value ${thought.value.toFixed(3)}${exact}`);
     put(find("roots").tBodies[0], ...thought.moves.slice(0, ROWS).map((move) => make("tr", { class: move.action === thought.action ? "best" : "" },
@@ -107,6 +110,12 @@ export class Panel {
       make("td", { class: "n" }, `${move.visits.toLocaleString("en")} `, make("small", {}, percent(move.share))),
       make("td", { class: "n" }, move.proven || (move.visits ? move.value.toFixed(3) : "")),
       make("td", { class: "n" }, move.prior === null ? "" : percent(move.prior)), make("td", {}, move.line))));
+    this.fresh();
+  }
+
+  // Moves of another position cannot be played here.
+  fresh() {
+    for (const button of find("roots").querySelectorAll("button")) button.disabled = this.thought !== this.now;
   }
 
   graph(position) {

@@ -44,15 +44,24 @@ function ago(seconds) {
 
 const short = (number) => (Math.abs(number) >= 10000 ? `${Math.round(number / 1000)}k` : String(Number(number.toPrecision(3))));
 
+// Round numbers at even steps, few of them, from below the lower one to above the higher one.
+function rounded(low, high) {
+  const least = (high > low ? high - low : 1) / 4;
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * [1, 2, 5, 10].find((many) => many * power >= least);
+  const first = Math.floor(low / step);
+  return Array.from({ length: Math.max(1, Math.ceil(high / step) - first) + 1 }, (_, i) => (first + i) * step);
+}
+
 // Lines over minutes, of which all charts have as many; a third number of a point is half the length of its bar.
 function chart({ title, lines }, most) {
   const points = lines.flatMap((line) => line.points);
-  let low = Math.min(0, ...points.map(([, value, error = 0]) => value - error));
-  let high = Math.max(...points.map(([, value, error = 0]) => value + error));
-  if (high <= low) [low, high] = [low - 1, high + 1];
+  const levels = rounded(Math.min(0, ...points.map(([, value, error = 0]) => value - error)),
+    Math.max(...points.map(([, value, error = 0]) => value + error)));
+  const [low, high] = [levels[0], levels.at(-1)];
   const x = (minute) => (LEFT + ((WIDE - LEFT - 6) * minute) / most).toFixed(1);
   const y = (value) => (TOP + ((HIGH - TOP - FOOT) * (high - value)) / (high - low)).toFixed(1);
-  const marks = [low, (low + high) / 2, high].flatMap((value) => [
+  const marks = levels.flatMap((value) => [
     draw("path", { class: "middle", d: `M${LEFT} ${y(value)}H${WIDE - 6}` }),
     draw("text", { class: "tick end", x: LEFT - 4, y: y(value), dy: ".35em" }, short(value)),
   ]);
