@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
 
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
@@ -24,6 +25,7 @@ from jaxgo.games import GAMES
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.players import load_player
 from jaxgo.search import AlphaBeta, Model, threats
+from jaxgo.system import devices
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "tests"))
@@ -48,15 +50,22 @@ def positions(game: Gomoku, lanes: int, plies: int) -> Any:
 
 
 def searched(search: AlphaBeta, game: Gomoku, root: Any) -> tuple[np.ndarray, int, float]:
-    """Values, nodes of all lanes and seconds of a whole search, compiled before."""
-    model, key = Model(game, Heuristic()), jax.random.key(0)
-    begin = jax.jit(lambda root: search.begin(model, (), key, root))
-    extend = jax.jit(lambda state, budget: search.extend(model, (), key, state, budget))
-    jax.block_until_ready(extend(begin(root), jnp.int32(1)))
-    state = begin(root)
+    """Values, nodes of all lanes and seconds of a whole search, compiled before; devices share what they can."""
+    model, key, mesh = Model(game, Heuristic()), jax.random.key(0), devices.make_mesh()
+
+    def run(root: Any, budget: Any) -> tuple[Any, Any]:
+        state = search.extend(model, (), key, search.begin(model, (), key, root), budget)
+        return state.value, state.done
+
+    if len(root.state.ply) % mesh.size == 0:
+        each = PartitionSpec(devices.AXIS)
+        run = jax.shard_map(run, mesh=mesh, in_specs=(each, PartitionSpec()), out_specs=each, check_vma=False)
+        root = jax.device_put(root, NamedSharding(mesh, each))
+    program = jax.jit(run)
+    jax.block_until_ready(program(root, jnp.int32(1)))
     began = time.perf_counter()
-    state = jax.block_until_ready(extend(state, jnp.int32(10**6)))
-    return np.asarray(state.value), int(state.done.sum()), time.perf_counter() - began
+    value, done = jax.block_until_ready(program(root, jnp.int32(10**6)))
+    return np.asarray(value), int(done.sum()), time.perf_counter() - began
 
 
 def in_c(game: Gomoku, root: Any) -> tuple[np.ndarray, int, float]:
@@ -227,6 +236,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=[p for p in PARTS if p not in DUELS], help=f"of {', '.join(PARTS)}")
     parser.add_argument("--lanes", type=int, default=256)
     args = parser.parse_args()
+    devices.use_cores()
     for part in args.parts:
         PARTS[part](args.lanes)
 

@@ -177,6 +177,25 @@ class Game(abc.ABC, Generic[S]):
         """`heuristic` and `move_weights`, by other numbers than the game's own."""
         return self.heuristic(state), self.move_weights(state)
 
+    @property
+    def judges_moves(self) -> bool:
+        """Whether `judge_moves` takes a short way."""
+        return False
+
+    def judge_moves(
+        self, state: S, knowledge: Any, actions: Int32[Array, " K"]
+    ) -> tuple[Float32[Array, " K"], Bool[Array, " K"]]:
+        """What legal moves in a live position are worth to who makes them, and whether they end the game: the result
+        if they do, else what `judge` says of the position after them. The default plays them all."""
+
+        def after(action: Action) -> tuple[Float32[Array, ""], Bool[Array, ""]]:
+            moved = self.step(state, action)
+            over, guess = self.over(moved), self.judge(moved, knowledge)[0]
+            guess = jnp.where(moved.to_play == state.to_play, guess, -guess)
+            return jnp.where(over, self.returns(moved)[state.to_play], guess), over
+
+        return jax.vmap(after)(actions)
+
     def symmetries(self) -> Symmetries:
         """The symmetries of the rules, as numpy tables over the planes and the actions."""
         return board.identity(self.shape[0] * self.shape[1], self.num_actions)

@@ -3,7 +3,7 @@
 import abc
 from typing import Any, ClassVar, NamedTuple
 
-from jaxtyping import Array, Bool, Float32
+from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core.errors import check_finite, check_whole
 from jaxgo.core.game import Game
@@ -56,6 +56,13 @@ class Evaluator(abc.ABC):
     ) -> Evaluation:
         """Hook: judges a batch of which only the `wanted` positions matter, where that is cheaper than all of it."""
         return self(game, params, key, states)
+
+    def judge_moves(
+        self, game: Game[Any], params: Params, states: States, actions: Int32[Array, "B K"]
+    ) -> tuple[Float32[Array, "B K"], Bool[Array, "B K"]] | None:
+        """Hook: what legal moves are worth to who makes them, and whether they end the game, by what this evaluator
+        says of the positions after them. None: there is no shorter way than to play them."""
+        return None
 
     def worth_caching(self, params: Params) -> bool:
         """Hook: whether its judgements are worth remembering, because the same position always gets the same one, and

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float32
+from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -26,10 +26,19 @@ class Heuristic(Evaluator):
         return jax.tree.map(jnp.asarray, known)
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
-        if isinstance(params, tuple) and not params:
-            params = jax.tree.map(jnp.asarray, game.knowledge())
-        value, weights = jax.vmap(game.judge, in_axes=(0, None))(states, params)
+        value, weights = jax.vmap(game.judge, in_axes=(0, None))(states, self._known(game, params))
         return Evaluation(jnp.log(weights.astype(jnp.float32)), value.astype(jnp.float32))
+
+    def judge_moves(
+        self, game: Game[Any], params: Params, states: States, actions: Int32[Array, "B K"]
+    ) -> tuple[Float32[Array, "B K"], Bool[Array, "B K"]] | None:
+        if not game.judges_moves:
+            return None
+        return jax.vmap(game.judge_moves, in_axes=(0, None, 0))(states, self._known(game, params), actions)
+
+    def _known(self, game: Game[Any], params: Params) -> Any:
+        mine = isinstance(params, tuple) and not params
+        return jax.tree.map(jnp.asarray, game.knowledge()) if mine else params
 
 
 def weight_logits(game: Game[Any], states: States) -> Float32[Array, "B A"]:

@@ -22,11 +22,11 @@ from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
-from jaxgo.search import forcing, stack, table
+from jaxgo.search import forcing, lastply, stack, table, turns
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, decide, per_game
 from jaxgo.search.model import CANDIDATE, ILLEGAL, Model
 from jaxgo.search.narrow import Narrowing
-from jaxgo.search.stack import BEYOND, Frames, Known
+from jaxgo.search.stack import BEYOND, Ahead, Frames, Known
 from jaxgo.search.tree import mover_sign
 
 GUESS = 1.0 - 2.0**-20  # the most that an evaluator's word counts
@@ -118,14 +118,16 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         model = model.seen_by(self)
         spent = state.done + per_game(budget, state.done.shape[0], jnp.int32)
 
-        def active(state: AlphaBetaState) -> Bool[Array, " B"]:
-            return ~state.ended & (state.done < spent)
+        def active(state: AlphaBetaState, games: Int32[Array, " W"]) -> Bool[Array, " W"]:
+            return ~state.ended & (state.done < spent[games])
 
-        def step(state: AlphaBetaState) -> AlphaBetaState:
-            state = self._return(state, active(state))
-            return self._visit(model, params, keys.of_step(key, state.calls, state.done), state, active(state))
+        def step(state: AlphaBetaState, games: Int32[Array, " W"]) -> AlphaBetaState:
+            luck = keys.of_step(key[games] if keys.each_its_own(key) else key, state.calls, state.done)
+            state = self._return(state, active(state, games))
+            state = self._visit(model, params, luck, state, active(state, games))
+            return self._try_last(state, active(state, games), spent[games] - state.done)
 
-        return jax.lax.while_loop(lambda state: active(state).any(), step, state)
+        return turns.go_on(step, active, state, turns.width_on(model.platform, state.done.shape[0]))
 
     def result(self, key: Array, state: AlphaBetaState, temperature: Temperature = 0.0) -> SearchResult:
         actions = state.prior.shape[1]
@@ -160,8 +162,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         mask = forcing.narrowed(model.game, leaves.states, legal) if self._knows(model) and self.threats else legal
         likely = history[jnp.arange(games), seat]
         moves, score, whole = self._candidates(leaves.logits, mask, likely, jnp.full(games, -1))
-        horizon = min(self._step, self.depth) if self.deepening else self.depth
-        frames = stack.planted(leaves.states, levels, moves, score, whole, seat, horizon)
+        ahead = self._look_ahead(model.seen_by(self), params, leaves.states, moves)
+        frames = stack.planted(leaves.states, levels, moves, score, whole, seat, self._first, ahead)
         nothing = jnp.zeros(games, jnp.int32)
         value = leaves.value * mover_sign(leaves.seat)
         return AlphaBetaState(
@@ -189,6 +191,11 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
     @property
     def _step(self) -> int:
         return 1 if self.odd else 2
+
+    @property
+    def _first(self) -> int:
+        """The first depth."""
+        return min(self._step, self.depth) if self.deepening else self.depth
 
     # -- going up ----------------------------------------------------------------------------------------------
     def _return(self, state: AlphaBetaState, active: Bool[Array, " B"]) -> AlphaBetaState:
@@ -284,12 +291,13 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
     ) -> AlphaBetaState:
         """Makes the next move of the node on top of the stack: its value is known at once, or it is the new top."""
         f, rows, top = state.frames, jnp.arange(state.level.shape[0]), state.level
-        ready = active & ~stack.finished(f, top)
+        ready = active & ~stack.finished(f, top) & ~(lastply.pending(f, top) & (f.ahead.shape[-1] > 0))
         again = f.again[rows, top]
         slot = jnp.where(again, f.slot[rows, top], first_max(f.score[rows, top]))
         move = f.moves[rows, top, slot]
         states = jax.tree.map(lambda x: x[rows, top], f.states)
-        leaves = jax.lax.optimization_barrier(model.expand(params, key, states, move, ready))
+        new = model.expand(params, key, states, move, ready)
+        leaves = jax.lax.optimization_barrier(new)
         seat = leaves.seat.astype(jnp.int32)
         sign = jnp.where(seat == f.seat[rows, top], 1.0, -1.0)
         value = leaves.value * mover_sign(leaves.seat)
@@ -322,7 +330,9 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         if self.quiescence:
             whole &= ~stands & (left > 0)
         known = Known(low, high, jnp.where(stands, value, -BEYOND), left, sign, seat, words)
-        f = stack.pushed(f, push, top, leaves.states, known, moves, score, whole)
+        # of the states before the barrier, so that it shares what judged them
+        ahead = self._look_ahead(model, params, new.states, moves)
+        f = stack.pushed(f, push, top, leaves.states, known, moves, score, whole, ahead)
         state = state._replace(
             frames=f,
             visits=state.visits.at[rows, visited].add(1, mode="drop"),
@@ -332,6 +342,33 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         )
         state = self._learn(state, ready & ~push, value * sign, final)
         return state._replace(level=jnp.where(push, top + 1, top))
+
+    def _look_ahead(self, model: Model, params: Params, states: Any, moves: Int32[Array, "B K"]) -> Ahead:
+        """What the moves of new nodes lead to, where that is known before they are made."""
+        known = None if self.quiescence else model.judge_moves(params, states, moves)
+        if known is None:
+            return Ahead(jnp.zeros((moves.shape[0], 0)), jnp.zeros((moves.shape[0], 0), bool))
+        value, over = known
+        return Ahead(jnp.where(over, value, jnp.clip(value, -GUESS, GUESS)), over)
+
+    def _try_last(self, state: AlphaBetaState, active: Bool[Array, " B"], room: Int32[Array, " B"]) -> AlphaBetaState:
+        """Tries all moves of the nodes just above the horizon, as far as the budget goes."""
+        f, rows, top = state.frames, jnp.arange(state.level.shape[0]), state.level
+        if f.ahead.shape[-1] == 0:
+            return state
+        tried = lastply.tried(f, top, active & lastply.pending(f, top), room, self.pvs)
+        nodes = tried.nodes.sum(axis=-1, dtype=jnp.int32)
+        state = state._replace(frames=tried.frames, done=state.done + nodes)
+        if self._first > 1:
+            return state._replace(visits=state.visits.at[rows, f.moves[rows, 0, f.slot[:, 0]]].add(nodes))
+        # the node may be the root itself
+        actions, moves, at_root = state.visits.shape[1], f.moves[rows, top], (top == 0)[:, None]
+        below = jnp.where(at_root, moves, f.moves[rows, 0, f.slot[:, 0]][:, None])
+        seen = state.seen.at[rows[:, None], jnp.where(tried.known & at_root, moves, actions)]
+        return state._replace(
+            seen=seen.set(f.ahead[rows, top], mode="drop"),
+            visits=state.visits.at[rows[:, None], below].add(tried.nodes),
+        )
 
     def _knows(self, model: Model) -> bool:
         return (self.threats or self.quiescence > 0) and forcing.knows_threats(model.game)

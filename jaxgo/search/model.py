@@ -164,6 +164,15 @@ class Model:
             result = jnp.where(won, _for_first(moved.to_play), result)
         return self._leaves(params, key, moved, legal, over, result, live)
 
+    def judge_moves(
+        self, params: Params, states: States, actions: Int32[Array, "B K"]
+    ) -> tuple[Float32[Array, "B K"], Bool[Array, "B K"]] | None:
+        """What moves of live positions lead to, for who makes them: what `expand` would say of each, and whether the
+        game is over. None: nobody knows before they are made."""
+        if self.narrowing.proves or self.pays:
+            return None
+        return self.evaluator.on(self.platform).judge_moves(self.game, params, states, actions)
+
     def _leaves(
         self,
         params: Params,

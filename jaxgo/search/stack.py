@@ -30,6 +30,16 @@ class Frames(NamedTuple):
     sign: Float32[Array, "B D"]  # -1 where the mover is another than at the node above
     seat: Int32[Array, "B D"]
     key: UInt32[Array, "B D 2"]
+    # of nodes just above the horizon, where moves are judged before they are made (else N is 0): see `lastply`
+    ahead: Float32[Array, "B D N"]  # what each of the K moves leads to, for who makes it
+    ends: Bool[Array, "B D N"]  # ... and whether it ends the game
+
+
+class Ahead(NamedTuple):
+    """What the moves of a new node lead to, for who makes them; N is K, or 0 where nobody knows."""
+
+    value: Float32[Array, "B N"]
+    over: Bool[Array, "B N"]
 
 
 class Known(NamedTuple):
@@ -52,6 +62,7 @@ def planted(
     whole: Bool[Array, " B"],
     seat: Int32[Array, " B"],
     left: int,
+    ahead: Ahead,
 ) -> Frames:
     """Stacks with room for so many nodes, which hold a root."""
     games = moves.shape[0]
@@ -81,6 +92,8 @@ def planted(
         sign=flat(1.0, jnp.float32),
         seat=column(seat),
         key=jnp.zeros((games, levels, 2), jnp.uint32),
+        ahead=column(ahead.value),
+        ends=column(ahead.over),
     )
 
 
@@ -113,6 +126,7 @@ def pushed(
     moves: Int32[Array, "B K"],
     score: Float32[Array, "B K"],
     whole: Bool[Array, " B"],
+    ahead: Ahead,
 ) -> Frames:
     """The stacks with a new node above the old top, in the games that `push` one."""
     levels, rows = f.best.shape[1], jnp.arange(push.shape[0])
@@ -142,6 +156,8 @@ def pushed(
         sign=put(f.sign, known.sign),
         seat=put(f.seat, known.seat),
         key=write(f.key, known.key),
+        ahead=write(f.ahead, ahead.value),
+        ends=write(f.ends, ahead.over),
     )
 
 

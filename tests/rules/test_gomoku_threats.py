@@ -11,6 +11,7 @@ from reference.gomoku import DIRECTIONS, put
 from reference.gomoku import Gomoku as Reference
 from support import perft_json
 
+from jaxgo.core.game import Game
 from jaxgo.games import make
 from jaxgo.games.gomoku import point_scores, renju
 from jaxgo.games.gomoku.lines import pack
@@ -231,6 +232,27 @@ def test_shapes_are_what_the_scores_are_made_of():
     near = np.asarray(ask(SMALL, "move_weights")(boards, seats)) - scores.sum(axis=1)
     assert shapes.shape == (4, 2, 81, len(point_scores.WEIGHTS))
     assert (np.abs(near) <= NEAR + 1e-6 * scores.sum(axis=1)).all()
+
+
+@pytest.mark.parametrize("rules", ["freestyle", pytest.param("caro5", marks=pytest.mark.slow)])
+def test_moves_are_judged_as_if_they_were_played(rules):
+    """Every free point of random boards, one of them all but full: the value and the end, bit for bit."""
+    game, boards = Gomoku(9, rules), random_boards(8, 9, seed=6)
+    boards[0] = np.where(np.arange(81) == 40, 0, 1 + (np.arange(81) // 2 + np.arange(81) // 9) % 2)
+    stones = jnp.stack([jnp.stack([pack(jnp.asarray(board == code), 9) for code in (1, 2)]) for board in boards])
+    known = jnp.asarray(game.knowledge())
+
+    def both(stones, seat):
+        state, points = game.init(jax.random.key(0))._replace(stones=stones, to_play=seat), jnp.arange(81)
+        return game.judge_moves(state, known, points), Game.judge_moves(game, state, known, points)
+
+    seats = jnp.asarray(np.arange(8) % 2, jnp.int8)
+    (value, over), (played, ended) = jax.device_get(jax.jit(jax.vmap(both))(stones, seats))
+    free = boards == 0
+    assert over[0, 40]
+    assert 0 < over[1:][free[1:]].sum() < free[1:].sum()
+    np.testing.assert_array_equal(over[free], ended[free])
+    np.testing.assert_array_equal(value[free], played[free])
 
 
 def test_weights_are_data_and_not_constants():

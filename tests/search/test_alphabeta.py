@@ -108,6 +108,41 @@ def test_a_cut_search_is_that_of_the_last_whole_depth_and_goes_on_as_if_never_cu
     assert legal[np.arange(LANES), first.result.action].all()
 
 
+@dataclasses.dataclass(frozen=True)
+class Foreseeing(Hashed):
+    """Says the same, of moves before they are made, too."""
+
+    def judge_moves(self, game: Any, params: Any, states: Any, actions: Any) -> Any:
+        def after(state: Any, action: Any) -> Any:
+            moved = game.step(state, action)
+            value = (
+                -super(Foreseeing, self)
+                .__call__(game, params, jax.random.key(0), jax.tree.map(lambda x: x[None], moved))
+                .value[0]
+            )
+            return jnp.where(game.over(moved), game.returns(moved)[state.to_play], value), game.over(moved)
+
+        return jax.vmap(jax.vmap(after, in_axes=(None, 0)))(states, actions)
+
+
+@pytest.mark.parametrize("tricks", mostly_slow(TRICKS, quick=("all",)))
+def test_a_last_ply_judged_at_once_is_that_of_one_move_after_the_other(tricks):
+    """Node for node, and wherever it is cut: between the two searches of one move, too."""
+    root, search = opened(TICTACTOE), dataclasses.replace(PLAIN, **TRICKS[tricks])
+    for budgets in ((), (120,), (31, 1, 1, 2, 1, 1, 3, 1, 1, 1, 1, 1, 1, 10**6)):
+        at_once = run(search, Model(TICTACTOE.game, Foreseeing()), root, *budgets)
+        one_by_one = run(search, TICTACTOE, root, *budgets)
+        jax.tree.map(np.testing.assert_array_equal, at_once, one_by_one)
+
+
+@pytest.mark.slow
+def test_many_games_take_turns_and_find_the_same():
+    root = opened(TICTACTOE, lanes=40)
+    turns = run(ALL, TICTACTOE, root, 50, 10**6)
+    together = run(ALL, dataclasses.replace(TICTACTOE, platform="gpu"), root, 50, 10**6)
+    jax.tree.map(np.testing.assert_array_equal, turns, together)
+
+
 def test_ends_are_final_and_a_lost_side_holds_out():
     """X threatens to win at 6 and at 8; O, to move, is lost, and must not hand over the game at once."""
     game = TICTACTOE.game

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float32, Int32, UInt8, UInt32
+from jaxtyping import Array, Float32, Int8, Int32, UInt8, UInt32
 
 # the original gives a five 1e15, which leaves nothing of the others in 32 bits
 WEIGHTS = {
@@ -171,3 +171,32 @@ def point_scores(stones: UInt32[Array, "2 n"], tables: Float32[Array, "lines k"]
     lines = looked_at(stones).lines
     total = functools.reduce(operator.add, [tables[lines[d]] for d in range(len(DIRECTIONS))])
     return total.reshape(n, -1, tables.shape[1])[:, :n].reshape(n * n, -1).T
+
+
+def leads(
+    stones: UInt32[Array, "2 n"], tables: Float32[Array, "lines 2"], points: Int32[Array, " K"], colour: Int8[Array, ""]
+) -> Float32[Array, " K"]:
+    """The scores of all black stones less those of the white ones, after a stone of a colour on each of some empty
+    points. A stone adds its own scores, and changes those of the stones in its four lines."""
+    n = stones.shape[1]
+    width, edge = n + REACH, REACH * (n + REACH + 1)
+    board, barrier = looked_at(stones), jax.lax.optimization_barrier
+    cells, lines = board.cells.astype(jnp.int32), barrier(board.lines)
+
+    def signed(both: Array, cell: Array) -> Array:
+        """What scores give to the stone on a cell, for Black; 0 where there is none."""
+        return jnp.where(cell == 1, both[..., 0], jnp.where(cell == 2, -both[..., 1], 0.0))
+
+    # barriers, because XLA would fuse a look-up with all its uses, and do it again for each of them
+    scores = barrier(functools.reduce(operator.add, [tables[lines[d]] for d in range(len(DIRECTIONS))]))
+    at, stone = points // n * width + points % n, colour.astype(jnp.int32) + 1
+    words = barrier(jnp.pad(lines * 4 + cells[None], ((0, 0), (edge, edge))))  # a line and a cell in one word
+    direction = np.repeat(np.arange(len(DIRECTIONS)), 2 * REACH)[None]
+    k = np.tile([*range(-REACH, 0), *range(1, REACH + 1)], len(DIRECTIONS))[None]
+    step = np.array([dr * width + dc for dr, dc in DIRECTIONS])[direction]
+    digit = 3 ** (np.abs(k) - 1) * np.where(k > 0, 1, ARMS)  # the new stone stands behind what is ahead of it
+    word = barrier(words[direction, at[:, None] + jnp.asarray(edge + k * step, jnp.int32)])
+    line, cell = word >> 2, word & 3
+    after = barrier(tables[line + stone * jnp.asarray(digit, jnp.int32)])
+    change = signed(after, cell) - signed(barrier(tables[line]), cell)
+    return signed(scores, cells).sum() + signed(scores[at], stone) + change.sum(axis=1)

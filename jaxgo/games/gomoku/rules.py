@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
+from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
@@ -332,6 +332,26 @@ class Gomoku(Game[GomokuState]):
     def judge(self, state: GomokuState, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:
         points = point_scores.point_scores(state.stones, knowledge)
         return self._value(state, points), self._weights(state, points.sum(axis=0))
+
+    @property
+    def judges_moves(self) -> bool:
+        # where Black and White win alike, and a game ends by five stones or a full board only
+        return self.rules != "renju" and openings.choices(self.opening) == 0
+
+    def judge_moves(
+        self, state: GomokuState, knowledge: Any, actions: Int32[Array, " K"]
+    ) -> tuple[Float32[Array, " K"], Bool[Array, " K"]]:
+        if not self.judges_moves:
+            return super().judge_moves(state, knowledge, actions)
+        colour = self._colour(state)
+        lead = point_scores.leads(state.stones, knowledge, actions, colour)
+        own, other = (lines.look(state.stones[c]) for c in (colour, 1 - colour))
+        (five,) = lines.everywhere(
+            lambda mine, yours: [lines.fives(mine, yours, WINS[self.rules][BLACK])], self.size, own, other
+        )
+        won, full = lines.unpack(lines.union(five))[actions], _count(state.stones) + 1 == self.points
+        result = jnp.where(won, 1.0, 0.0)
+        return jnp.where(won | full, result, jnp.tanh(jnp.where(colour == BLACK, lead, -lead) / SCALE)), won | full
 
     def heuristic(self, state: GomokuState) -> Float32[Array, ""]:
         """Threat scores of all own stones less those of the other side, squeezed; 0 while colours are not chosen."""
