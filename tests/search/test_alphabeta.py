@@ -144,19 +144,28 @@ def test_many_games_take_turns_and_find_the_same():
 
 
 def test_ends_are_final_and_a_lost_side_holds_out():
-    """X threatens to win at 6 and at 8; O, to move, is lost, and must not hand over the game at once."""
+    """X threatens to win at 6 and at 8; O, to move, is lost, and must not hand over the game at once.
+
+    In the third position X will threaten two wins, whatever O does: only depth 4 sees it, and O still stops the first.
+    """
     game = TICTACTOE.game
-    boards = [[0, 2, 0, 0, 1, 0, 0, 0, 1], [1, 2, 1, 0, 1, 0, 0, 2, 0], [1, 2, 0, 2, 1, 0, 0, 0, 0]]
-    seats = [1, 1, 0]
+    boards = [
+        [0, 2, 0, 0, 1, 0, 0, 0, 1],
+        [1, 2, 1, 0, 1, 0, 0, 2, 0],
+        [1, 2, 0, 0, 1, 0, 0, 0, 0],
+        [1, 2, 0, 2, 1, 0, 0, 0, 0],
+    ]
+    seats = [1, 1, 1, 0]
     places = [play.resume(game, game.place(np.array(b, np.int8), s)) for b, s in zip(boards, seats, strict=True)]
-    root = jax.tree.map(lambda *x: jnp.stack(x), *places, *[places[-1]] * (LANES - 3))
+    root = jax.tree.map(lambda *x: jnp.stack(x), *places, *[places[-1]] * (LANES - 4))
     result, _, depth = run(ALL, TICTACTOE, root)
-    assert result.value[1:].tolist() == [-1.0] + [1.0] * (LANES - 2)
+    assert result.value[1:].tolist() == [-1.0, -1.0] + [1.0] * (LANES - 3)
     assert result.solved[1:].all()
     assert result.proven[1:, :].any(axis=1).all()
-    assert depth[2] == 2  # a win in one needs no deeper look
-    assert result.action[2] == 8
+    assert depth[3] == 2  # a win in one needs no deeper look
+    assert result.action[3] == 8
     assert result.action[1] in (6, 8)  # lost, but this stops one of the two threats
+    assert (int(depth[2]), int(result.action[2])) == (4, 8)
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,21 @@ def test_transforms_read_the_trees_of_both(name, options):
         np.testing.assert_allclose(other, results[0], atol=1e-4)
 
 
+@pytest.mark.parametrize("value", [-3.0, 0.4, 3.0])
+@pytest.mark.parametrize("visits", [(1, 2, 3), (0, 2, 1), (0, 0, 0)])
+def test_a_node_counts_among_its_children(visits, value):
+    """Where all of them have been visited, too: its own value may lie outside theirs."""
+
+    class Node:
+        children_visits, node_values = jnp.array([visits]), jnp.array([value])
+
+        def qvalues(self, index):
+            return jnp.where(self.children_visits[index] > 0, jnp.array([0.1, 0.5, 0.9]), 0.0)
+
+    ours, theirs = (library.qtransform_by_parent_and_siblings(Node(), jnp.int32(0)) for library in (dropin, mctx))
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
 @pytest.mark.parametrize("policy", ["gumbel_muzero_policy", "muzero_policy"])
 def test_signatures_are_those_of_mctx(policy):
     ours, theirs = (inspect.signature(getattr(library, policy)).parameters for library in (dropin, mctx))

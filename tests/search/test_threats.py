@@ -18,7 +18,7 @@ from jaxgo.core import play
 from jaxgo.core.game import Threats
 from jaxgo.evaluators import Heuristic
 from jaxgo.games import make
-from jaxgo.search import AlphaBeta, Attack, Gumbel, Model, Puct, Uct, threats
+from jaxgo.search import AlphaBeta, Attack, Gumbel, Model, Puct, Uct, forcing, threats
 
 SIZE, LANES, DEPTH = 9, 32, 11
 
@@ -96,6 +96,19 @@ def test_the_defender_answers_threats_alone_and_is_lost_without_an_answer():
     assert defence(stops=(1, 3), double_=(1,), force=(2,)) == ([1, 2], threats.OPEN)
     assert defence(stops=(1, 2), win_=(0,), block=(0,), force=(2,)) == ([0], threats.OPEN)
     assert defence(stops=(3,), double_=(3,)) == ([], threats.WON)
+
+
+def test_the_moves_that_count_are_wins_else_blocks_else_all():
+    legal = jnp.array([[True, True, True, False]])
+
+    def among(**cells: tuple[int, ...]) -> tuple[list[int], bool]:
+        known = named(**cells)
+        return np.flatnonzero(forcing.among(known, legal)[0]).tolist(), bool(forcing.must(known, legal)[0])
+
+    assert among(force=(1,), force_=(2,), block=(0,)) == ([0, 1, 2], False)
+    assert among(win=(1, 3), win_=(0,), block=(0,)) == ([1], True)
+    assert among(win=(3,), win_=(0,), block=(0, 2, 3)) == ([0, 2], True)
+    assert among(win_=(3,), block=(3,)) == ([0, 1, 2], True), "nothing helps, and a move is made all the same"
 
 
 def test_a_line_is_that_of_the_longest_defence():
