@@ -355,6 +355,18 @@ def test_a_phone_sees_it_without_scrolling_sideways(browser, address):
         phone.close()
 
 
+def test_words_on_a_board_keep_a_size_that_can_be_read(browser, address):
+    measure = """() => [...document.querySelectorAll(".flat .name")].map((one) => one.getBoundingClientRect().height)"""
+    for width, options in ((360, "&o.width=19&o.height=3"), (1200, "")):
+        page, faults = opened(browser, f"{address}#game=tictactoe{options}", width, 900)
+        expect(page.locator(".hit")).to_have_count(57 if options else 9)
+        heights = page.evaluate(measure)
+        assert heights
+        assert all(9 < height < 30 for height in heights), heights
+        page.close()
+        assert not faults
+
+
 def test_a_page_from_elsewhere_opens_no_socket(browser, address):
     stranger = browser.new_page()
     asked = """(address) => new Promise((answer) => {

@@ -54,7 +54,7 @@ export class Board {
   letters() {
     const scale = this.flat.getBoundingClientRect().width / this.shape.size[0];
     if (!scale) return;
-    for (const [name, usual, least, most] of [["--name", 14, 9.5, 20], ["--small", 12, 8, 18]]) {
+    for (const [name, usual, least, most] of [["--name", 14, 9.5, 20], ["--small", 12, 8, 18], ["--word", 14, 9.5, 99]]) {
       this.flat.style.setProperty(name, `${Math.min(most, Math.max(least, usual * scale)) / scale}px`);
     }
   }
@@ -115,7 +115,7 @@ export class Board {
         const [x, y] = at[cell];
         const right = (cell + 1) % width !== 0 && has(cell + 1);
         const below = has(cell + width);
-        return draw("path", { class: word, "stroke-width": 0,
+        return draw("path", { class: word, "stroke-width": 0, "shape-rendering": "crispEdges",
           d: `M${x - size / 2 + gap} ${y - size / 2 + gap}h${size - 2 * gap + (right ? 2 * gap : 0)}v${size - 2 * gap}` +
             `h${-(size - 2 * gap + (right ? 2 * gap : 0))}z` +
             (below ? `M${x - size / 2 + gap} ${y + size / 2 - gap}h${size - 2 * gap + (right && has(cell + width + 1) ? 2 * gap : 0)}v${2 * gap}` +
