@@ -19,7 +19,8 @@ from jaxgo.core.errors import UsageError
 from jaxgo.players import load_player
 from jaxgo.system import aside, devices
 from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
-from jaxgo.system.rundir import RunDir
+from jaxgo.system.pulse import Pulse
+from jaxgo.system.rundir import RunDir, shared_store
 from jaxgo.system.stop import Stop
 from jaxgo.training import inherit, judge, machine
 from jaxgo.training.config import TrainConfig, to_json
@@ -116,7 +117,7 @@ def run(job: Job, console: Console | None = None) -> int:
         start = inherit.find(Trainer(config, devices.make_mesh()), job.init_from, place)
     screen = Screen(job.preset, config, console)
     phases: collections.deque[str] = collections.deque(maxlen=1)
-    with RunDir(place, to_json(config), free=FREE, say=screen.say) as folder:
+    with Pulse(shared_store()), RunDir(place, to_json(config), free=FREE, say=screen.say) as folder:
         if start is not None:
             inherit.keep(folder, start, about(config))
         _greet(console, job, folder.resumed)

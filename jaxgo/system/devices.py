@@ -13,7 +13,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxgo.core.errors import UsageError
 
 AXIS = "data"
-LOST = 30  # seconds without a sign of a host after which the others end too
+LOST = 60  # seconds without a sign of a host after which JAX ends the others; `pulse` does sooner, with a sentence
 
 
 def join_hosts() -> None:

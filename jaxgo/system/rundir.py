@@ -300,6 +300,15 @@ class RunDir:
         return path
 
 
+def shared_store() -> Any | None:
+    """Where JAX keeps names and values for all hosts of a cluster, on the first one; None for a host alone."""
+    if not devices.several_hosts():
+        return None
+    from orbax.checkpoint import multihost
+
+    return multihost.get_jax_distributed_client()
+
+
 def read_config(path: str | Path) -> dict[str, Any]:
     """The settings of the run in a folder; a UsageError where there is none."""
     try:

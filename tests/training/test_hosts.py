@@ -16,6 +16,7 @@ import pytest
 import quick
 
 from jaxgo.system.metrics import read_rows
+from jaxgo.system.pulse import GONE
 from jaxgo.system.rundir import load_weights
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +25,7 @@ RUN = shlex.split(
     "--selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 --replay.capacity 256 --replay.start 32 "
     "--judge.opponents random --judge.final random --judge.final-pairs 2"
 )
+BOUND = 40  # seconds within which all end when a host is lost
 NOT_THE_CLOCK = ("loss", "samples", "step", "games", "moves", "gradient", "length", "entropy")
 pytestmark = pytest.mark.slow  # each host compiles everything for itself
 
@@ -141,19 +143,56 @@ def learnt_rows(run: Path) -> list[dict]:
     return [row for row in read_rows(run) if row["phase"] == "play"]
 
 
-def test_a_host_that_is_gone_ends_the_other(tmp_path):
-    run = tmp_path / "run"
-    children = start(run, 2, 2, "--budget.iterations", "100000", "--save-every", "0.01")
+def wait_for_a_checkpoint(run: Path, children: list[subprocess.Popen[str]]) -> None:
     deadline = time.monotonic() + 300
     while not list(run.glob("checkpoints/*/MANIFEST.json")):
         assert all(child.poll() is None for child in children), [child.communicate()[0] for child in children]
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    children[1].kill()
-    began = time.monotonic()
-    assert children[0].wait(timeout=90) != 0
-    assert time.monotonic() - began < 60
-    manifest = max(run.glob("checkpoints/*/MANIFEST.json"))
-    step = json.loads(manifest.read_text())["step"]
-    # the devices may be those of one host now, if there are as many
-    finish(start(run, 1, 4, "--budget.iterations", str(step + 2)))
+
+
+def last_step(run: Path) -> int:
+    return json.loads(max(run.glob("checkpoints/*/MANIFEST.json")).read_text())["step"]
+
+
+def test_a_host_that_is_gone_ends_the_other(tmp_path):
+    run = tmp_path / "run"
+    children = start(run, 2, 2, "--budget.iterations", "100000", "--save-every", "0.01")
+    try:
+        wait_for_a_checkpoint(run, children)
+        children[1].kill()
+        began = time.monotonic()
+        assert children[0].wait(timeout=90) != 0
+        assert time.monotonic() - began < BOUND
+    finally:
+        for child in children:
+            child.kill()
+    # the devices may be those of one host now
+    finish(start(run, 1, 4, "--budget.iterations", str(last_step(run) + 2)))
+
+
+def test_a_host_that_does_not_answer_ends_the_other_and_fewer_devices_go_on(tmp_path):
+    """Three runs beside each other, as most of it is waiting: a host is stopped, which is not dead; the first one is;
+    or the first one is killed. In the first case the one that was stopped wakes up, and the run goes on without it."""
+    cases = {"second": (1, signal.SIGSTOP), "first": (0, signal.SIGSTOP), "killed": (0, signal.SIGKILL)}
+    words = "--budget.iterations", "100000", "--save-every", "0.01"
+    runs = {name: start(tmp_path / name, 2, 1, *words) for name in cases}
+    try:
+        for name, children in runs.items():
+            wait_for_a_checkpoint(tmp_path / name, children)
+        began = time.monotonic()
+        for name, (which, number) in cases.items():
+            os.kill(runs[name][which].pid, number)
+        said = {name: runs[name][1 - which].communicate(timeout=90)[0] for name, (which, _) in cases.items()}
+        assert time.monotonic() - began < BOUND, said
+        assert "host 1 has given no sign of life" in said["second"]
+        assert "the first host has given no sign of life" in said["first"]
+        assert [runs[name][1 - which].returncode for name, (which, _) in cases.items()][:2] == [GONE, GONE]
+        assert runs["killed"][1].returncode != 0
+        os.kill(runs["second"][1].pid, signal.SIGCONT)
+        assert runs["second"][1].wait(timeout=BOUND) != 0, "the others have left it"
+    finally:
+        for child in [child for children in runs.values() for child in children]:
+            child.kill()
+    run = tmp_path / "second"
+    finish(start(run, 1, 1, "--budget.iterations", str(last_step(run) + 2)))

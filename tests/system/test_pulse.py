@@ -1,0 +1,138 @@
+"""Signs of life of hosts: which one is lost is said, and ends the process; who is done is not missed."""
+
+import threading
+
+import jax
+import pytest
+
+from jaxgo.system import pulse
+from jaxgo.system.pulse import GONE, LEFT, PLACE, SILENT, Pulse
+from jaxgo.system.rundir import shared_store
+
+
+class Hosts:
+    """What the hosts keep together, seen by the first of three; the others speak when a test says so."""
+
+    def __init__(self):
+        self.signs, self.reached = {}, True
+
+    def key_value_set(self, key, value, allow_overwrite=False):
+        if not self.reached:
+            raise jax.errors.JaxRuntimeError("UNAVAILABLE: failed to connect to all addresses")
+        assert allow_overwrite or key not in self.signs
+        self.signs[key] = value
+
+    def key_value_dir_get(self, key):
+        return [item for item in self.signs.items() if item[0].startswith(key)]
+
+
+@pytest.fixture
+def hosts():
+    return Hosts()
+
+
+@pytest.fixture
+def clock():
+    return [100.0]
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def mine(hosts, clock, told):
+    return Pulse(hosts, told.append, lambda: clock[0], told.append)
+
+
+def pass_seconds(mine, hosts, clock, seconds, speaking):
+    """So many seconds in which these other hosts give signs."""
+    for _ in range(round(seconds)):
+        clock[0] += 1
+        for host in speaking:
+            hosts.signs[f"{PLACE}/{host}"] = str(clock[0])
+        if hosts.reached:
+            mine.beat()
+        mine.look()
+
+
+def test_hosts_that_speak_stay_for_ever(mine, hosts, clock, told):
+    pass_seconds(mine, hosts, clock, 10 * SILENT, (1, 2))
+    assert told == []
+
+
+def test_a_host_that_is_silent_ends_this_one_by_its_name(mine, hosts, clock, told):
+    pass_seconds(mine, hosts, clock, 50, (1, 2))
+    pass_seconds(mine, hosts, clock, SILENT - 1, (1,))
+    assert told == []
+    pass_seconds(mine, hosts, clock, 1, (1,))
+    said, status = told
+    assert said.startswith(f"host 2 has given no sign of life for {SILENT:.0f} seconds: leaving")
+    assert status == GONE
+
+
+def test_the_first_host_is_lost_where_nobody_answers(mine, hosts, clock, told):
+    pass_seconds(mine, hosts, clock, 50, (1, 2))
+    hosts.reached = False
+    with pytest.raises(jax.errors.JaxRuntimeError):
+        mine.beat()
+    pass_seconds(mine, hosts, clock, SILENT, ())
+    assert told[0].startswith("the first host has given no sign")
+    assert told[1] == GONE
+
+
+def test_who_is_done_and_who_has_not_begun_are_not_missed(mine, hosts, clock, told):
+    pass_seconds(mine, hosts, clock, 5, (1,))
+    hosts.signs[f"{PLACE}/1"] = LEFT
+    pass_seconds(mine, hosts, clock, 5 * SILENT, ())
+    assert told == []
+
+
+def test_a_short_sleep_of_this_host_is_no_fault_of_the_others(mine, hosts, clock, told):
+    pass_seconds(mine, hosts, clock, 50, (1, 2))
+    clock[0] += SILENT - 2
+    mine.look()
+    pass_seconds(mine, hosts, clock, 50, (1, 2))
+    assert told == []
+
+
+def test_a_host_that_stood_still_says_so_itself(mine, hosts, clock, told):
+    pass_seconds(mine, hosts, clock, 50, (1, 2))
+    clock[0] += SILENT
+    mine.look()
+    assert told[0].startswith(f"this host stood still for {SILENT:.0f} seconds, and the others have left it: leaving")
+    assert told[1] == GONE
+
+
+def test_threads_give_signs_and_listen_until_the_end(hosts, monkeypatch):
+    """The one that gives them may hang; the other one ends the process."""
+    monkeypatch.setattr(pulse, "BEAT", 0.001)
+    monkeypatch.setattr(pulse, "SILENT", 0.2)
+    left = threading.Event()
+    with Pulse(hosts, lambda sentence: None, leave=lambda status: left.set()):
+        while hosts.signs.get(f"{PLACE}/0", "0") < "3":
+            assert not left.wait(0.001)
+        hosts.reached = False
+        assert left.wait(60)
+        hosts.reached = True
+    assert hosts.signs[f"{PLACE}/0"] == LEFT
+
+
+def test_a_program_that_fails_waits_for_the_reason(hosts, monkeypatch):
+    monkeypatch.setattr(pulse, "BEAT", 0.001)
+    monkeypatch.setattr(pulse, "SILENT", 0.05)
+    hosts.signs[f"{PLACE}/1"] = "7"
+    left = []
+    with pytest.raises(jax.errors.JaxRuntimeError), Pulse(hosts, lambda sentence: None, leave=left.append):
+        raise jax.errors.JaxRuntimeError("connection closed by peer")
+    assert set(left) == {GONE}
+    assert hosts.signs[f"{PLACE}/0"] != LEFT, "it did not end well"
+
+
+def test_one_host_alone_has_no_pulse(monkeypatch):
+    monkeypatch.setattr(pulse, "SILENT", 0.0)
+    before = threading.active_count()
+    assert shared_store() is None
+    with Pulse(shared_store(), leave=pytest.fail):
+        assert threading.active_count() == before
