@@ -180,6 +180,19 @@ def test_a_position_and_a_link_are_put_up(client):
         assert state(page)["codes"] == before["codes"]
 
 
+def test_a_game_that_is_only_looked_through_is_not_counted(client):
+    with visit(client) as page:
+        whole = [4, 0, 3, 1, 5]
+        page.answer("setup", actions=whole, undo=len(whole))
+        told = page.answer("redo", count=len(whole))
+        assert told["result"]["text"].startswith("seat 0 wins")
+        assert (told["score"], told["kept"]) == ([], [])
+        page.answer("new")
+        for name in told["moves"]:
+            told = page.play(name)
+        assert told["score"] == [["you", 1, 0, 1]]
+
+
 def test_a_link_is_put_up_whole_or_not_at_all(client):
     with visit(client) as page:
         four = {"game": "tictactoe", "options": {"width": "4"}}

@@ -218,6 +218,7 @@ class Table:
     def _do_redo(self, request: protocol.Redo) -> None:
         self.session.redo(min(request.count, len(self.session.board.undone)) or 1)
         self._paused = True
+        self._counted |= self.session.board.over  # who only looks through a game has not played it
         self._changed()
 
     def _do_resign(self, request: protocol.Resign) -> None:

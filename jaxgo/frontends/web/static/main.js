@@ -178,6 +178,7 @@ function goOn() {
 
 function replay({ game, options: own }, { start, actions }) {
   send({ do: "setup", game, options: own, text: start, actions, undo: actions.length });
+  find("stage").scrollIntoView({ block: "nearest" });
 }
 
 function meet({ game, options: own, player, seats }) {
