@@ -69,10 +69,10 @@ def move_name(game: Game[Any], action: int) -> str:
 
 def read_move(game: Game[Any], word: str) -> int:
     if isinstance(game, Gomoku):
-        found = re.fullmatch(r"([A-HJ-Za-hj-z])(\d{1,2})", word)
+        found = re.fullmatch(r"([A-Za-z])(\d{1,2})", word)
         if found:
-            row, column = game.size - int(found[2]), COLUMNS.index(found[1].upper())
-            if 0 <= row < game.size and column < game.size:
+            row, column = game.size - int(found[2]), COLUMNS.find(found[1].upper())
+            if 0 <= row < game.size and 0 <= column < game.size:
                 return row * game.size + column
             raise UsageError("invalid coordinate")
     try:

@@ -3,12 +3,14 @@
 import gc
 import random
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends.gomocup import Gomocup
 from jaxgo.frontends.gomocup_clock import MatchClock
+from jaxgo.frontends.gomocup_opening import Opener, answer_swap2
 from jaxgo.games import make
 
 MOVE = r"\d+,\d+"
@@ -131,6 +133,40 @@ def test_swap2(talk):
     assert talk.ask("SWAP2BOARD", "1,1", "DONE") == "ERROR SWAP2BOARD has 0, 3 or 5 stones, not 1"
     assert talk.ask("SWAP2BOARD", "1,1", "1,1", "2,2", "DONE") == "ERROR two stones stand on one point"
     assert stones(talk) == before
+
+
+class Thinker(Opener):
+    """An opener that thinks what it is told to."""
+
+    def __init__(self, *values, moves=()):
+        self.values, self.game, self.moves = list(values), make("gomoku"), moves
+        self.board = SimpleNamespace(over=False)
+
+    @property
+    def table(self):
+        return SimpleNamespace(board=self.board, play=lambda action: None)
+
+    def restore(self, board):
+        assert board is self.board
+
+    def name_of(self, action):
+        return f"point {action}"
+
+    def played(self, line):
+        return self.board
+
+    def think(self, share=1.0):
+        return SimpleNamespace(value=self.values.pop(0), action=7, moves=self.moves)
+
+
+def test_swap2_takes_the_better_side_and_leaves_an_even_choice():
+    """White is to move after three and after five stones; who is better there stays with White."""
+    assert answer_swap2(Thinker(0.3), range(5)) == answer_swap2(Thinker(0.3), range(3)) == "point 7"
+    assert answer_swap2(Thinker(-0.3), range(5)) == answer_swap2(Thinker(-0.3), range(3)) == "SWAP"
+    assert answer_swap2(Thinker(0.05), range(5)) == "point 7"
+    assert answer_swap2(Thinker(-0.05), range(5)) == "SWAP", "after five stones there is nothing else to choose"
+    level = [SimpleNamespace(action=a, value=v, visits=n) for a, v, n in ((1, 0.4, 9), (2, -0.1, 5), (3, 0.0, 0))]
+    assert answer_swap2(Thinker(-0.05, 0.0, moves=level), range(3)) == "point 7 point 2", "the evenest that was tried"
 
 
 def test_rules_are_taken_over_when_they_are_ready(talk):

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from sgfmill import sgf as sgfmill
 
-from jaxgo.frontends import gtp
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends import gtp, gtp_text
 from jaxgo.frontends.clock import LAG, LEAST_MOVES, SAFE, Clock
 from jaxgo.frontends.gtp_commands import COMMANDS
 from jaxgo.frontends.gtp_engine import GtpEngine
@@ -224,6 +225,16 @@ def test_generated_moves_can_be_watched(searching):
     assert re.fullmatch(r"= (\S+ \d+ [-+]\d\.\d+ .*\n?)+", searching.ask("jaxgo-moves"))
     rows = searching.ask("jaxgo-visits").split("\n")[1:]
     assert [len(row.split()) for row in rows] == [5] * 5
+
+
+def test_points_of_gomoku_are_written_as_those_of_go():
+    game = make("gomoku")
+    names = [gtp_text.move_name(game, action) for action in range(225)]
+    assert (names[0], names[7], names[8], names[224]) == ("A15", "H15", "J15", "P1")
+    assert [gtp_text.read_move(game, name.lower()) for name in names] == list(range(225))
+    for wrong in ("I5", "A16", "A0", "Q1", "5A"):
+        with pytest.raises(UsageError, match="invalid coordinate"):
+            gtp_text.read_move(game, wrong)
 
 
 # -- clocks ----------------------------------------------------------------------------------------------------------

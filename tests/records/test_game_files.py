@@ -166,6 +166,7 @@ BAD = {
     '{"jaxgo": 1, "game": "go9", "options": {"komi": []}}': "komi",
     '{"jaxgo": 1, "game": "go9", "moves": ["A1", "Z9"]}': "move 2: ",
     '{"jaxgo": 1, "game": "go9", "moves": "A1"}': '"moves" is no list of texts',
+    '{"jaxgo": 1, "game": "go9", "returns": [1.0]}': '"returns" has 1 numbers, and 2 play this game',
     '{"jaxgo": 1, "game": "go9", "pony": 1}': "a game has no 'pony'",
     "[" * 100_000: "line 1: this is no SGF",
     '{"a":' * 100_000: "line 1: ",

@@ -102,6 +102,16 @@ def test_a_table_is_saved_loaded_and_plays_perfectly(dodgem3, tmp_path):
         solved.load(path)
 
 
+def test_the_winner_hurries_and_the_loser_holds_out(monkeypatch):
+    """Five moves: won in 9 and in 1, drawn, lost in 9 and in 1; then the order of their logits."""
+    values, distances = jnp.array([[1, 1, 0, -1, -1]]), jnp.array([[9, 1, 0, 9, 1]])
+    below = solved.Answer(jnp.ones((1, 5), bool), values, distances)
+    monkeypatch.setattr(solved, "judge", lambda *_: (solved.Answer(*(x[:, 1] for x in below)), below))
+    said = solved.Solved("table")(make("tictactoe"), (), jax.random.key(0), ())
+    assert np.argsort(-said.logits[0]).tolist() == [1, 0, 2, 3, 4]
+    assert said.value.tolist() == [1.0]
+
+
 def test_what_cannot_be_solved_is_refused():
     with pytest.raises(UsageError, match="a puzzle has a solution"):
         solve_game(make("hughe"))

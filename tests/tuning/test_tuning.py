@@ -1,6 +1,7 @@
 """Tuning: candidates that are players, a log that goes on, weights that beat those they began with."""
 
 import json
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -15,6 +16,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.players import Player, load_player
 from jaxgo.search import Uct
+from jaxgo.tuning import evolve
 from jaxgo.tuning.evolve import Evolution, Plan
 from jaxgo.tuning.space import Space, space_of
 from jaxgo.tuning.traced import Arguments, Traced
@@ -56,6 +58,38 @@ def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
     path.write_text("{}\nnonsense\n")
     with pytest.raises(UsageError, match="no log of jaxgo tune"):
         Known(space("c"), SMALL, NOWHERE, path)
+
+
+def test_every_round_of_every_generation_has_openings_and_luck_of_its_own(monkeypatch, tmp_path):
+    asked, lucks = [], []
+
+    class Openings:
+        def positions(self, numbers):
+            asked.append(list(numbers))
+            return numbers
+
+    class Pool:
+        def __init__(self, agents, pairs):
+            self.agents = agents
+
+        def begin(self, matches, positions, keys):
+            assert sorted(i for match in matches for i in match) == list(range(4)), "everybody plays once a round"
+            lucks.append(jax.random.key_data(keys[0]).tolist())
+
+        def advance(self, steps):
+            pass
+
+        def score(self, match):
+            return SimpleNamespace(mean=0.75)
+
+    monkeypatch.setattr(evolve, "Pool", Pool)
+    plan = Plan(generations=2, population=4, pairs=3, rounds=2)
+    run = Evolution(space("c"), plan, NOWHERE, tmp_path / "log.jsonl")
+    run.openings = Openings()
+    candidates = [np.array([0.1 * i]) for i in range(4)]
+    assert [sum(run._play(candidates, number)) for number in (1, 2)] == [2.0, 2.0], "half of the points, on average"
+    assert asked == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
+    assert len({str(luck) for luck in lucks}) == 4
 
 
 def test_the_strategy_finds_what_is_best_and_asks_nobody_who_is_not_allowed(tmp_path):
