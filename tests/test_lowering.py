@@ -118,7 +118,7 @@ def test_bfloat16_nets_convolve_in_bfloat16():
 @pytest.mark.parametrize("target", ["cuda", "tpu"])
 def test_devices_exchange_gradients_in_float32(target):
     """Of a net that computes in bfloat16: all of its gradient is in one exchange, beside the sums of the weights."""
-    config = preset("tictactoe-smoke").config
+    config = preset("tictactoe-cpu").config
     net = ResNet(channels=4, blocks=1, precision="bfloat16")
     trainer = Trainer(dataclasses.replace(config, net=net), devices.make_mesh())
     state = jax.eval_shape(trainer.begin)
