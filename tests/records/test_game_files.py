@@ -63,6 +63,13 @@ def test_every_registered_game_has_json_and_a_text():
         assert (again.game, again.moves, again.comments) == (game, record.moves, record.comments), name
 
 
+def test_every_code_of_a_cell_has_a_sign_of_its_own():
+    for name, game in GAMES.items():
+        signs = boards.position_text.symbols(game)
+        assert len({*signs}) == len(signs) == len(game.pieces), name
+        assert boards.position_text._signs("".join(signs)) == list(signs), name
+
+
 @pytest.mark.parametrize("name", ["kamisado", "connect3d", "slide8", "dodgem4", "pegs"])
 def test_positions_of_odd_games_have_texts(name):
     board = random_board(make(name), 6, seed=3)

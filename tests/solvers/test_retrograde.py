@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from judges import Road
 from reference.dodgem import Dodgem as PlainDodgem
 from reference.mnk import Mnk as PlainMnk
 from reference.solve import solve
@@ -110,6 +111,20 @@ def test_the_winner_hurries_and_the_loser_holds_out(monkeypatch):
     said = solved.Solved("table")(make("tictactoe"), (), jax.random.key(0), ())
     assert np.argsort(-said.logits[0]).tolist() == [1, 0, 2, 3, 4]
     assert said.value.tolist() == [1.0]
+
+
+def test_a_move_that_keeps_the_turn_keeps_the_sign(monkeypatch):
+    """Every position counts as won for its mover: good where the same seat moves again (on 7), bad elsewhere."""
+    game = Road()
+
+    def all_won(table, keys):
+        count = len(keys)
+        return solved.Answer(jnp.ones(count, bool), jnp.ones(count, jnp.int32), jnp.ones(count, jnp.int32))
+
+    monkeypatch.setattr(solved, "look_up", all_won)
+    state = game.init(jax.random.key(0))._replace(cell=jnp.int8(5))
+    nothing = solved.Table(np.zeros(1, np.uint64), np.zeros(1, np.int8), np.zeros(1, np.uint16))
+    assert answers(game, nothing, state)[1].value.tolist() == [[-1, 1, -1]]
 
 
 def test_what_cannot_be_solved_is_refused():

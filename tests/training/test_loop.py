@@ -4,6 +4,7 @@ import dataclasses
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -249,6 +250,13 @@ def test_a_finished_run_goes_no_further(run, path):
         assert loop.finished
         assert loop.iteration == 6
         assert loop.seconds > 0
+
+
+def test_self_play_is_made_by_the_average_or_by_whom_the_gate_let_through():
+    state = TrainState(**dict.fromkeys(TrainState._fields))
+    state = state._replace(learner=SimpleNamespace(params="newest", average="average"))
+    assert state.player == "average"
+    assert state._replace(best=Best("best", jnp.int32(0), jnp.int32(0))).player == "best"
 
 
 def test_who_plays_is_the_best_where_there_is_a_gate(trainer, states):
