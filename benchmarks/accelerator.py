@@ -258,7 +258,17 @@ def learn(options: Options) -> None:
         step = functools.partial(trainer.learner.update, axis=devices.AXIS)
         spread = jax.shard_map(step, mesh=where, in_specs=(whole, split), out_specs=whole, check_vma=False)
         made = compiled(spread, state, batch, keep=kept(options, name, "learn"))
-        tell("learn", made, 1, {}, game=name, devices=options.devices, batch=trainer.config.learner.batch)
+        weights, kept_back = machine.network(trainer)  # what a run is refused by, before anything is compiled
+        tell(
+            "learn",
+            made,
+            1,
+            {},
+            game=name,
+            devices=options.devices,
+            batch=trainer.config.learner.batch,
+            counted_gib=(weights + kept_back / options.devices) / GIB,
+        )
 
 
 if __name__ == "__main__":
