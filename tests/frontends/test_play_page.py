@@ -354,6 +354,25 @@ def test_a_search_that_cannot_begin_leaves_its_place_to_others():
     assert begun == ["two", "one"]
 
 
+@pytest.mark.parametrize("do", ["seats", "setup"])
+def test_a_refusal_takes_no_move_back_that_came_meanwhile(monkeypatch, do):
+    shared = Shared(Offers({}, ("random",)))
+    sat = table.Table(shared, lambda message: None, "tictactoe")
+
+    def moves_and_refuses(spec, game):
+        sat.session.play("b2")
+        raise UsageError("nobody is called so")
+
+    monkeypatch.setattr(shared, "player", moves_and_refuses)
+    try:
+        with pytest.raises(UsageError, match="nobody"):
+            sat.handle(protocol.read(json.dumps({"do": do, "players": ["random", "nobody"]})))
+        assert sat.session.moves == ["b2"]
+        assert sat.session.seats == [None, None]
+    finally:
+        sat.close()
+
+
 def test_a_page_that_is_behind_cannot_move(client):
     with visit(client) as page:
         number = page.last["position"]["number"]

@@ -10,7 +10,7 @@ import logging
 import random
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -102,11 +102,16 @@ class Table:
             self.session.warm_up()  # when the page has all that it needs
 
     def handle(self, request: protocol.Request) -> None:
-        """Does what the page asks; a UsageError where it cannot be done. No exception changes anything."""
+        """Does what the page asks; a UsageError where it cannot be done. Any other exception changes nothing either.
+
+        What a handler refuses, it refuses before it changes anything: a player's move may come meanwhile, and stays.
+        """
         with self._lock:
             put_back = self._remember()
             try:
                 HANDLERS[type(request)](self, request)
+            except UsageError:
+                raise
             except Exception:
                 put_back()
                 raise
@@ -178,11 +183,13 @@ class Table:
         else:
             self.session.new_game()
         self._fresh()
+        self.session.warm_up()
 
     def _offer(self) -> None:
         """Somebody to play against; beside a run nobody computes before it is asked."""
         if self.session.game.players == 2 and self.shared.run is None:
-            self._set_player(1, self.shared.offers.players(self.name)[0], warm=False)
+            spec = self.shared.offers.players(self.name)[0]
+            self._sit([None, self._load(spec, self.session.game, self.name, self.options)], warm=False)
 
     def _fresh(self, paused: bool = False) -> None:
         """A game has begun, or was put up."""
@@ -236,9 +243,10 @@ class Table:
         for action in request.actions:
             board = board.play(board.read(action))
         board = board.undo(request.undo)
+        players = self._load_all(request.players, game, name, options) if request.players else None
         self._put_up(board, name, options)
-        if request.players:
-            self._sit(request.players)
+        if players is not None:
+            self._sit(players)
         self._fresh(paused=bool(request.text or request.actions))
 
     def _put_up(self, board: boards.Board, name: str, options: dict[str, str]) -> None:
@@ -252,30 +260,30 @@ class Table:
 
     # -- who plays ---------------------------------------------------------------------------------------------
     def _do_seats(self, request: protocol.Seats) -> None:
-        self._sit(request.players)
+        self._sit(self._load_all(request.players, self.session.game, self.name, self.options))
         self._paused = False
         self._changed()
 
-    def _sit(self, players: list[str]) -> None:
-        """Gives each seat to a player."""
-        if len(players) != self.session.game.players:
-            raise UsageError(f"{self.name} has {self.session.game.players} seats, not {len(players)}")
-        for spec in players:
-            self.shared.offers.check(spec)
-        for seat, spec in enumerate(players):
-            self._set_player(seat, spec)
+    def _load_all(self, specs: list[str], game: Game[Any], name: str, options: dict[str, str]) -> list[Player | None]:
+        """A player for each seat of a game; a UsageError where one of them cannot sit there."""
+        if len(specs) != game.players:
+            raise UsageError(f"{name} has {game.players} seats, not {len(specs)}")
+        return [self._load(spec, game, name, options) for spec in specs]
 
-    def _set_player(self, seat: int, spec: str, warm: bool = True) -> None:
-        known = self.session.seats[seat]
-        if (known.name if known else "") != spec:
-            player = self.shared.player(spec, self.session.game) if spec else None
-            if player:
-                if player.search.budget > protocol.MOST_SIMULATIONS:
-                    raise UsageError(
-                        f"{spec!r} has more than {protocol.MOST_SIMULATIONS} simulations, the most on a page"
-                    )
-                self.shared.admit("player", self.name, str(self.options), spec)
-            self.session.set_player(seat, player, warm=warm)
+    def _load(self, spec: str, game: Game[Any], name: str, options: dict[str, str]) -> Player | None:
+        if not spec:
+            return None
+        player = self.shared.player(self.shared.offers.check(spec), game)
+        if player.search.budget > protocol.MOST_SIMULATIONS:
+            raise UsageError(f"{spec!r} has more than {protocol.MOST_SIMULATIONS} simulations, the most on a page")
+        self.shared.admit("player", name, str(options), spec)
+        return player
+
+    def _sit(self, players: Sequence[Player | None], warm: bool = True) -> None:
+        """Gives each seat to a player, or to a human."""
+        for seat, player in enumerate(players):
+            if self.session.seats[seat] is not player:
+                self.session.set_player(seat, player, warm=warm)
 
     def _do_swap(self, request: protocol.Swap) -> None:
         self._do_seats(protocol.Seats(self._players()[::-1]))
