@@ -1,7 +1,10 @@
-"""The curves of a run's report: one axis of time, readable on light and on dark."""
+"""The report of a run: curves with one axis of time, readable on light and on dark, and who won its games."""
 
 import pytest
 
+from jaxgo.arena import games_file, records
+from jaxgo.games import make
+from jaxgo.training.config import TrainConfig
 from jaxgo.ui import run_report
 
 pytest.importorskip("matplotlib")
@@ -27,3 +30,14 @@ def test_curves_have_the_colour_of_the_words_and_no_ground():
     assert "currentColor" in svg
     assert "fill: #ffffff" not in svg
     assert "#000000" not in svg
+
+
+def test_games_of_the_last_judgement_say_who_won(tmp_path):
+    """The second mover won both games: once the run's own player, and once the other one."""
+    game, moves = make("tictactoe"), [0, 4, 1, 3, 8, 5]
+    pair = records.PairResult("tictactoe", "me", "random", 0.0, 1.0, "x")
+    records.append(tmp_path / "matches.jsonl", [pair])
+    games_file.save(tmp_path / "games", game, pair, moves[:1], [moves[1:]] * 2)
+    found = run_report.judged_games(tmp_path, TrainConfig(game="tictactoe"), [{"iteration": 1, "player": "me"}])
+    assert [one.result for one in found] == ["me against random: random wins", "random against me: me wins"]
+    assert [one.moves for one in found] == [[game.action_name(move) for move in moves]] * 2

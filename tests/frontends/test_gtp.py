@@ -227,6 +227,13 @@ def test_generated_moves_can_be_watched(searching):
     assert [len(row.split()) for row in rows] == [5] * 5
 
 
+def test_an_empty_line_ends_an_answer_and_stands_nowhere_else():
+    assert gtp_text.answer("7", True, "one\n\n two \n") == "=7 one\n two\n\n"
+    assert gtp_text.answer("", False, "no") == "? no\n\n"
+    assert gtp_text.answer("", True, "") == "=\n\n"
+    assert gtp_text.answer("", True, "\nA B\n\nC") == "= \nA B\nC\n\n", "a board begins on a line of its own"
+
+
 def test_points_of_gomoku_are_written_as_those_of_go():
     game = make("gomoku")
     names = [gtp_text.move_name(game, action) for action in range(225)]
