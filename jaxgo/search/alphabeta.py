@@ -405,8 +405,9 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         tried = jnp.where(likely.any(axis=-1, keepdims=True), likely, mask)
         score = jnp.where(tried, jnp.maximum(logits, CANDIDATE), -jnp.inf)
         if width < actions:
-            # held together: a slice taken of the best alone would make XLA sort all of them
-            score, moves = jax.lax.optimization_barrier(jax.lax.top_k(score, width))
+            # held together: a slice taken of the best alone would make XLA sort all of them; and with something beside
+            # them: a barrier of top_k alone ends the process where the program is for several devices
+            score, moves, mask = jax.lax.optimization_barrier((*jax.lax.top_k(score, width), mask))
         else:
             moves = jnp.broadcast_to(jnp.arange(actions, dtype=jnp.int32)[None], score.shape)
         there = score > -jnp.inf

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import PartitionSpec
 from judges import Hashed, Road
 from plain import minimax
 from reference.mnk import Mnk
@@ -20,6 +21,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import make
 from jaxgo.search import AlphaBeta, Model, table
+from jaxgo.system.devices import AXIS, make_mesh
 
 LANES = 8
 TICTACTOE = Model(make("tictactoe"), Hashed())
@@ -266,6 +268,18 @@ def test_a_position_at_another_ply_is_another_one():
     words = np.asarray(TICTACTOE.keys(states))
     assert (words[0] != words[1]).all()
     assert (words[1] == words[2]).all()
+
+
+def test_breadth_on_several_devices():
+    """XLA of jaxlib 0.10.2 ended the process when it compiled this."""
+    mesh, each = make_mesh(jax.devices()[:2]), PartitionSpec(AXIS)
+    search = dataclasses.replace(PLAIN, breadth=3)
+
+    def begun(root: Any) -> Any:
+        return search.begin(TICTACTOE, (), jax.random.key(0), root).frames.moves[:, 0]
+
+    spread = jax.jit(jax.shard_map(begun, mesh=mesh, in_specs=each, out_specs=each, check_vma=False))
+    np.testing.assert_array_equal(spread(opened(TICTACTOE)), jax.jit(begun)(opened(TICTACTOE)))
 
 
 def test_wrong_settings():
