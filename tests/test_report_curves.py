@@ -32,6 +32,7 @@ def test_curves_have_the_colour_of_the_words_and_no_ground():
     assert "#000000" not in svg
 
 
+@pytest.mark.slow
 def test_games_of_the_last_judgement_say_who_won(tmp_path):
     """The second mover won both games: once the run's own player, and once the other one."""
     game, moves = make("tictactoe"), [0, 4, 1, 3, 8, 5]

@@ -211,6 +211,7 @@ def test_breadth_takes_the_likeliest():
     np.testing.assert_allclose(found.result.value, value, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_moves_that_are_left_out_prove_nothing():
     """What is called solved is what perfect play comes to, though only the three likeliest moves are looked at."""
     reference, search = Mnk(), dataclasses.replace(ALL, breadth=3)

@@ -113,6 +113,7 @@ def test_the_winner_hurries_and_the_loser_holds_out(monkeypatch):
     assert said.value.tolist() == [1.0]
 
 
+@pytest.mark.slow
 def test_a_move_that_keeps_the_turn_keeps_the_sign(monkeypatch):
     """Every position counts as won for its mover: good where the same seat moves again (on 7), bad elsewhere."""
     game = Road()

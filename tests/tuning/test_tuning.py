@@ -60,6 +60,7 @@ def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
         Known(space("c"), SMALL, NOWHERE, path)
 
 
+@pytest.mark.slow
 def test_every_round_of_every_generation_has_openings_and_luck_of_its_own(monkeypatch, tmp_path):
     asked, lucks = [], []
 
