@@ -181,18 +181,18 @@ OWN_GAME = OnCpu(10.0, Mlp(width=64, blocks=2), 16, 128)
 # these learn so much faster that they win
 ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
     {
-        "go5": OnCpu(6.0, ResNet(channels=32, blocks=2), 32, 64),
+        "go5": OnCpu(5.0, ResNet(channels=32, blocks=2), 32, 64),
         "go9": OnCpu(70.0, ResNet(channels=32, blocks=3), 32, 64),
-        "gomoku9": OnCpu(12.0, ResNet(channels=32, blocks=2), 32, 64),
-        "connect3d": OnCpu(6.0, Mlp(width=160, blocks=3), 32, 256),
-        "scorefour": OnCpu(5.0, Mlp(width=160, blocks=3), 32, 256),
+        "gomoku9": OnCpu(10.0, ResNet(channels=32, blocks=2), 32, 64),
+        "connect3d": OnCpu(5.0, Mlp(width=160, blocks=3), 32, 256),
+        "scorefour": OnCpu(4.0, Mlp(width=160, blocks=3), 32, 256),
         "kono": OnCpu(3.0, Mlp(width=96, blocks=3), 32, 256),
         "dodgem3": OnCpu(1.0, Mlp(width=96, blocks=2), 16, 256),
         "dodgem4": OnCpu(3.0, Mlp(width=128, blocks=3), 32, 256),
-        "kamisado": OnCpu(5.0, Mlp(width=160, blocks=3), 32, 256),
-        "musketeers": OnCpu(3.0, Mlp(width=128, blocks=3), 32, 256),
-        "maharajah": OnCpu(4.0, Mlp(width=48, blocks=3), 32, 64),
-        "archimedes": OnCpu(4.0, Mlp(width=48, blocks=3), 32, 64),
+        "kamisado": OnCpu(4.0, Mlp(width=160, blocks=3), 32, 256),
+        "musketeers": OnCpu(2.0, Mlp(width=128, blocks=3), 32, 256),
+        "maharajah": OnCpu(3.0, Mlp(width=48, blocks=3), 32, 64),
+        "archimedes": OnCpu(3.0, Mlp(width=48, blocks=3), 32, 64),
         "minerace": OnCpu(0.5, Mlp(width=64, blocks=2), 16, 128),
     }
 )
