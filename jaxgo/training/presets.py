@@ -33,6 +33,7 @@ GIB = 2**30
 # what programs of a residual net take for each cell and channel, before XLA makes it less: bytes of a position that is
 # thought about, and of a sample that is learnt from, there for each block
 THINKING, LEARNING = 20, 48
+LONG = 30.0  # minutes of a run that looks at itself on its way
 LANES = 16  # positions of a game that a search asks about at once
 
 
@@ -167,7 +168,8 @@ class OnCpu:
                 targets=TargetsConfig(heads=heads, surprise=0.5 if dense else 0.0),
                 replay=ReplayConfig(capacity=_halved(2**18, sample, GIB // 2), start=2**13),
                 learner=LearnerConfig(batch=256, reuse=8.0 if dense else 4.0),
-                judge=JudgeConfig(every=12 * self.minutes, pairs=8, simulations=64, final_pairs=32),
+                # to compile a judgement takes longer than these games to be learnt
+                judge=JudgeConfig(every=0.0 if self.minutes < LONG else 840.0, pairs=8, simulations=64, final_pairs=32),
             ),
             hardware=CPU,
             memory=4,
