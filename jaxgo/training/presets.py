@@ -184,13 +184,25 @@ OWN_GAME = OnCpu(10.0, Mlp(width=64, blocks=2), 16, 128)
 ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
     {
         "go5": OnCpu(5.0, ResNet(channels=32, blocks=2), 32, 64),
-        "go9": OnCpu(70.0, ResNet(channels=32, blocks=3), 32, 64),
+        "go9": OnCpu(
+            70.0,
+            ResNet(channels=32, blocks=3),
+            32,
+            64,
+            "+1128 ± 579 Elo at 64 simulations, where uct:400 has +390 ± 688",
+        ),
         "gomoku9": OnCpu(10.0, ResNet(channels=32, blocks=2), 32, 64),
         "connect3d": OnCpu(5.0, Mlp(width=160, blocks=3), 32, 256),
-        "scorefour": OnCpu(4.0, Mlp(width=160, blocks=3), 32, 256),
-        "kono": OnCpu(3.0, Mlp(width=96, blocks=3), 32, 256),
+        "scorefour": OnCpu(
+            4.0, Mlp(width=160, blocks=3), 32, 256, "+701 ± 343 Elo at 64 simulations, where uct:400 has +364 ± 367"
+        ),
+        "kono": OnCpu(
+            3.0, Mlp(width=96, blocks=3), 32, 256, "+498 ± 166 Elo at 64 simulations, where uct:400 has +258 ± 185"
+        ),
         "dodgem3": OnCpu(1.0, Mlp(width=96, blocks=2), 16, 256),
-        "dodgem4": OnCpu(3.0, Mlp(width=128, blocks=3), 32, 256),
+        "dodgem4": OnCpu(
+            3.0, Mlp(width=128, blocks=3), 32, 256, "+430 ± 158 Elo at 64 simulations, where uct:400 has +154 ± 188"
+        ),
         "kamisado": OnCpu(4.0, Mlp(width=160, blocks=3), 32, 256),
         "musketeers": OnCpu(2.0, Mlp(width=128, blocks=3), 32, 256),
         "maharajah": OnCpu(3.0, Mlp(width=48, blocks=3), 32, 64),
