@@ -183,7 +183,9 @@ OWN_GAME = OnCpu(10.0, Mlp(width=64, blocks=2), 16, 128)
 # these learn so much faster that they win
 ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
     {
-        "go5": OnCpu(5.0, ResNet(channels=32, blocks=2), 32, 64),
+        "go5": OnCpu(
+            5.0, ResNet(channels=32, blocks=2), 32, 64, "+705 ± 329 Elo at 64 simulations, where uct:400 has +448 ± 345"
+        ),
         "go9": OnCpu(
             70.0,
             ResNet(channels=32, blocks=3),
