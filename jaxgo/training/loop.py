@@ -131,13 +131,14 @@ class Loop:
         if found is None:
             return None
         step, state = found
-        then, now = len(state.replay.ring.seen), self.trainer.mesh.devices.size
+        state, then = self.trainer.deal(state)
+        now = self.trainer.mesh.devices.size
         if then != now and devices.is_first_host():
             self.run.say(
                 f"checkpoint {step} is of {then} devices and goes on on {now}: games and samples are dealt out anew, "
                 "and random numbers are others from here on"
             )
-        return step, state._replace(replay=self.trainer.replay.deal(state.replay))
+        return step, state
 
     def _take_up(self, state: TrainState) -> None:
         """Goes on from this state."""

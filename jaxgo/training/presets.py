@@ -179,8 +179,8 @@ class OnCpu:
 
 
 OWN_GAME = OnCpu(10.0, Mlp(width=64, blocks=2), 16, 128)
-# on a CPU dense layers think many times as fast as convolutions; where all shapes can be anywhere, on larger boards,
-# these learn so much faster that they win
+# on a CPU dense layers think many times as fast as convolutions, which learn a shape once for all places: these have
+# the boards where a shape may stand anywhere
 ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
     {
         "go5": OnCpu(

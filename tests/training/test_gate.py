@@ -58,6 +58,9 @@ class Counted(Trainer):
         learner = cast(Any, Weights(weights))
         return TrainState(learner, blank, blank, blank, zero, jnp.float32(0), count, best, jax.random.key(0))
 
+    def deal(self, state: TrainState) -> tuple[TrainState, int]:
+        return state, self.mesh.devices.size
+
     def play(self, state: TrainState) -> tuple[TrainState, Tally]:
         assert state.best is not None
         self.played.append(int(state.player["params"]["w"][0]))
