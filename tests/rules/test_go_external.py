@@ -1,6 +1,7 @@
 """Go beside two other programs: pgx, and GNU Go over the Go Text Protocol."""
 
 import functools
+import os
 import random
 import shutil
 import subprocess
@@ -20,8 +21,13 @@ COLOURS = ("black", "white")
 
 
 # -- pgx ------------------------------------------------------------------------------------------------------------
-@pytest.mark.timeout(1800)  # pgx takes a third of a second for a ply of 500 such boards
-@pytest.mark.parametrize(("size", "games", "part"), [(9, 1000, 0), *[(19, 250, part) for part in range(4)]])
+# 250 games of 19x19 take pgx eleven minutes, so the gate plays the first two parts of four; `uv run pytest -m slow` all
+LONG = pytest.mark.skipif("CI" in os.environ, reason="eleven minutes; run it without CI in the environment")
+PARTS = [(9, 1000, 0), (19, 250, 0), (19, 250, 1), *[pytest.param(19, 250, part, marks=LONG) for part in (2, 3)]]
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("size", "games", "part"), PARTS)
 def test_pgx_agrees(size, games, part):
     """Boards, legal moves under simple ko and results of whole random games.
 
