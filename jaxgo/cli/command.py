@@ -27,3 +27,9 @@ def reader(kind: type[Any]) -> Read:
         return command
 
     return read
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines whose cells stand below each other."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, wide, strict=True)).rstrip() for row in rows]

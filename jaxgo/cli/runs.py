@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import columns, reader
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ class ListRuns:
             steps = " ".join(f"{c.step}{'!' if c.fault else ''}" for c in run.checkpoints) or "none"
             minutes, size = f"{run.seconds / 60:.1f}", f"{run.size / 2**20:.1f}"
             rows.append((str(run.path), run.game, run.state, str(run.iteration), minutes, elo, size, steps))
-        wide = [max(len(row[i]) for row in rows) for i in range(8)]
-        for row in rows:
-            print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, wide, strict=True)).rstrip())
+        print(*columns(rows), sep="\n")
 
 
 read = reader(ListRuns)

@@ -12,6 +12,7 @@ import tyro
 
 from jaxgo import nets
 from jaxgo import search as searches
+from jaxgo.cli.command import columns
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.words import read_value, split_setting
 from jaxgo.nets import Net, Outside, ResNet
@@ -163,7 +164,4 @@ def list_presets() -> str:
         preset = presets.preset(name)
         minutes = f"{preset.minutes:g} min" if preset.minutes < 120 else f"{preset.minutes / 60:g} h"
         rows.append((name, preset.config.game_name, minutes, preset.hardware, preset.reached or "-"))
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    return "\n".join(
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return "\n".join(columns(rows))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import columns, reader
 
 DAMAGED = 1  # the exit status where weights are not what was shipped
 ANCHOR = "uct:400"  # whose rating stands beside
@@ -71,9 +71,7 @@ def _table(notes: list[dict[str, Any]]) -> None:
         elo = _rating(made, str(made.get("player"))), _rating(made, ANCHOR)
         size, code = f"{note.get('bytes', 0) / 1000:.0f}", note.get("sha256", "")[:12]
         rows.append((note["name"], note.get("game", "?"), size, minutes, *elo, code))
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, wide, strict=True)).rstrip())
+    print(*columns(rows), sep="\n")
     print("play against one: jaxgo play GAME --agent @NAME; what it was made by: jaxgo weights NAME")
 
 
