@@ -8,10 +8,12 @@ has one for the machine that asks. They are made when they are asked for, so a g
 import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import jax
 
 from jaxgo.core.errors import unknown_name
+from jaxgo.core.game import Game
 from jaxgo.core.names import is_place
 from jaxgo.games import GAMES, find
 from jaxgo.nets import Mlp, Net, ResNet
@@ -111,6 +113,11 @@ def _halved(count: int, size: int, most: int) -> int:
     return count
 
 
+def _sample_size(game: Game[Any]) -> int:
+    """About how many bytes a sample takes."""
+    return 2 * game.num_actions + 6 * game.shape[0] * game.shape[1] + 64
+
+
 def _sized(name: str, minutes: float = 60.0) -> Preset:
     """What a game needs by the size of its board and the number of its moves, for an accelerator."""
     game = find(name)
@@ -119,7 +126,7 @@ def _sized(name: str, minutes: float = 60.0) -> Preset:
     sizes = ((16, 32, 2, 16, 2048, 2**18), (64, 64, 4, 32, 2048, 2**20), (121, 96, 6, 48, 1024, 2**20))
     rows = [row[1:] for row in sizes if cells <= row[0]]
     channels, blocks, simulations, games, capacity = rows[0] if rows else (128, 8, 64, 512, 2**19)
-    sample = 2 * game.num_actions + 6 * cells + 64  # about
+    sample = _sample_size(game)
     games = _halved(games, sample * min(game.max_plies, HORIZON), GIB)
     return Preset(
         TrainConfig(
@@ -152,7 +159,6 @@ class OnCpu:
     def preset(self, name: str) -> Preset:
         game, heads = find(name), _heads(name)
         dense = isinstance(self.net, Mlp)
-        sample = 2 * game.num_actions + 6 * game.shape[0] * game.shape[1] + 64  # about
         return Preset(
             TrainConfig(
                 game=name,
@@ -166,7 +172,7 @@ class OnCpu:
                     opening_plies=min(24 if dense else 8, max(1, game.max_plies // 3)),
                 ),
                 targets=TargetsConfig(heads=heads, surprise=0.5 if dense else 0.0),
-                replay=ReplayConfig(capacity=_halved(2**18, sample, GIB // 2), start=2**13),
+                replay=ReplayConfig(capacity=_halved(2**18, _sample_size(game), GIB // 2), start=2**13),
                 learner=LearnerConfig(batch=256, reuse=8.0 if dense else 4.0),
                 # to compile a judgement takes longer than these games to be learnt
                 judge=JudgeConfig(every=0.0 if self.minutes < LONG else 840.0, pairs=8, simulations=64, final_pairs=32),
