@@ -7,6 +7,7 @@ it. Killed, the same command goes on; a run that has ended is not trained again.
 import dataclasses
 import json
 import sys
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ import tyro
 from jaxgo.cli.main import main as jaxgo
 from jaxgo.core.errors import UsageError
 from jaxgo.system import devices
+from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.weights import SHIPPED, digest, load_weights, save_weights
 
@@ -63,11 +65,13 @@ def ship(run: Path, name: str, to: Path, machine: str) -> Path:
     about, params = load_weights(run)
     note = made(run, name) | {"machine": machine or devices.describe(), "sha256": digest(params)}
     file = to / f"{name}.npz"
-    save_weights(file, params, about | {WRITTEN: note})
-    if file.stat().st_size > MOST:
-        size = file.stat().st_size
-        file.unlink()
-        raise UsageError(f"the weights of {run} take {size:,} bytes, more than the {MOST:,} that are shipped")
+    with tempfile.TemporaryDirectory() as folder:  # what is refused does not touch the weights that are there
+        draft = Path(folder) / file.name
+        save_weights(draft, params, about | {WRITTEN: note})
+        whole = draft.read_bytes()
+    if len(whole) > MOST:
+        raise UsageError(f"the weights of {run} take {len(whole):,} bytes, more than the {MOST:,} that are shipped")
+    write_whole(file, whole)
     return file
 
 

@@ -122,3 +122,7 @@ def test_a_run_without_its_last_judgement_is_not_shipped(run, tmp_path, monkeypa
     with pytest.raises(UsageError, match=r"take [\d,]+ bytes, more than the 100"):
         zoo.ship(run, "tictactoe-cpu", tmp_path, "")
     assert not (tmp_path / "tictactoe-cpu.npz").exists()
+    (tmp_path / "tictactoe-cpu.npz").write_text("older weights")
+    with pytest.raises(UsageError, match="more than the 100"):
+        zoo.ship(run, "tictactoe-cpu", tmp_path, "")
+    assert (tmp_path / "tictactoe-cpu.npz").read_text() == "older weights"
