@@ -14,9 +14,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import jax
 
+from jaxgo.system.stop import TRY_AGAIN
+
 BEAT = 1.0  # seconds between two signs of life
 SILENT = 25.0  # seconds without one after which a host counts as lost
-GONE = 75  # the exit status where another host is lost: EX_TEMPFAIL, try again
 LEFT = "left"  # the last sign of a host that is done
 PLACE = "jaxgo/pulse"
 
@@ -71,7 +72,7 @@ class Pulse:
         if lost:
             self._say(f"{lost}: leaving; the same command on every host goes on from the last checkpoint")
             sys.stdout.flush()
-            self._leave(GONE)
+            self._leave(TRY_AGAIN)
 
     def _lost(self) -> str:
         """What is wrong, in words; empty where all are alive."""

@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+TRY_AGAIN = 75  # the exit status of a program that shall be started again as it was: EX_TEMPFAIL
 
 
 class Stop:

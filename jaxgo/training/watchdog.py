@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
+from jaxgo.system.stop import TRY_AGAIN
 from jaxgo.training.config import WatchConfig
 
 Say = Callable[[str], None]
-STUCK = 75  # the exit status of a run that does not move: EX_TEMPFAIL, try again
 LOOK = 1.0  # seconds between two looks at most
 
 KINDS = {  # what is read of an iteration, and what it means where it is too low or too high
@@ -58,7 +58,7 @@ class Stall:
         if self._config.give_up and still >= self._config.give_up:
             self._say(f"nothing has moved for {still:.0f} seconds (watch.give_up): leaving; the last checkpoint stays")
             sys.stdout.flush()
-            self._leave(STUCK)
+            self._leave(TRY_AGAIN)
 
     def _run(self) -> None:
         times = [seconds for seconds in (self._config.silent, self._config.give_up) if seconds]

@@ -6,8 +6,9 @@ import jax
 import pytest
 
 from jaxgo.system import pulse
-from jaxgo.system.pulse import GONE, LEFT, PLACE, SILENT, Pulse
+from jaxgo.system.pulse import LEFT, PLACE, SILENT, Pulse
 from jaxgo.system.rundir import shared_store
+from jaxgo.system.stop import TRY_AGAIN
 
 
 class Hosts:
@@ -69,7 +70,7 @@ def test_a_host_that_is_silent_ends_this_one_by_its_name(mine, hosts, clock, tol
     pass_seconds(mine, hosts, clock, 1, (1,))
     said, status = told
     assert said.startswith(f"host 2 has given no sign of life for {SILENT:.0f} seconds: leaving")
-    assert status == GONE
+    assert status == TRY_AGAIN
 
 
 def test_the_first_host_is_lost_where_nobody_answers(mine, hosts, clock, told):
@@ -79,7 +80,7 @@ def test_the_first_host_is_lost_where_nobody_answers(mine, hosts, clock, told):
         mine.beat()
     pass_seconds(mine, hosts, clock, SILENT, ())
     assert told[0].startswith("the first host has given no sign")
-    assert told[1] == GONE
+    assert told[1] == TRY_AGAIN
 
 
 def test_who_is_done_and_who_has_not_begun_are_not_missed(mine, hosts, clock, told):
@@ -102,7 +103,7 @@ def test_a_host_that_stood_still_says_so_itself(mine, hosts, clock, told):
     clock[0] += SILENT
     mine.look()
     assert told[0].startswith(f"this host stood still for {SILENT:.0f} seconds, and the others have left it: leaving")
-    assert told[1] == GONE
+    assert told[1] == TRY_AGAIN
 
 
 def test_threads_give_signs_and_listen_until_the_end(hosts, monkeypatch):
@@ -126,7 +127,7 @@ def test_a_program_that_fails_waits_for_the_reason(hosts, monkeypatch):
     left = []
     with pytest.raises(jax.errors.JaxRuntimeError), Pulse(hosts, lambda sentence: None, leave=left.append):
         raise jax.errors.JaxRuntimeError("connection closed by peer")
-    assert set(left) == {GONE}
+    assert set(left) == {TRY_AGAIN}
     assert hosts.signs[f"{PLACE}/0"] != LEFT, "it did not end well"
 
 

@@ -16,8 +16,8 @@ import pytest
 import quick
 
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.pulse import GONE
 from jaxgo.system.rundir import load_weights
+from jaxgo.system.stop import TRY_AGAIN
 
 ROOT = Path(__file__).parents[2]
 RUN = shlex.split(
@@ -187,7 +187,7 @@ def test_a_host_that_does_not_answer_ends_the_other_and_fewer_devices_go_on(tmp_
         assert time.monotonic() - began < BOUND, said
         assert "host 1 has given no sign of life" in said["second"]
         assert "the first host has given no sign of life" in said["first"]
-        assert [runs[name][1 - which].returncode for name, (which, _) in cases.items()][:2] == [GONE, GONE]
+        assert [runs[name][1 - which].returncode for name, (which, _) in cases.items()][:2] == [TRY_AGAIN, TRY_AGAIN]
         assert runs["killed"][1].returncode != 0
         os.kill(runs["second"][1].pid, signal.SIGCONT)
         assert runs["second"][1].wait(timeout=BOUND) != 0, "the others have left it"

@@ -8,8 +8,9 @@ import pytest
 from jaxgo.core.errors import UsageError
 from jaxgo.system import aside
 from jaxgo.system.aside import Aside
+from jaxgo.system.stop import TRY_AGAIN
 from jaxgo.training.config import WatchConfig
-from jaxgo.training.watchdog import STUCK, Collapse, Stall
+from jaxgo.training.watchdog import Collapse, Stall
 
 SOUND = {"entropy": 1.0, "spread": 0.5, "length": 30.0, "draws": 0.1}
 
@@ -41,7 +42,7 @@ def test_a_run_that_hangs_is_ended_where_that_is_asked_for():
     watch, said, left = stall(now, silent=0.0, give_up=90.0)
     for now[0] in (89.0, 90.0):
         watch.look()
-    assert left == [STUCK]
+    assert left == [TRY_AGAIN]
     assert said == ["nothing has moved for 90 seconds (watch.give_up): leaving; the last checkpoint stays"]
 
 
