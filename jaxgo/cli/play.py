@@ -13,7 +13,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.words import split_setting
 
 if TYPE_CHECKING:
-    from jaxgo.frontends.web.table import Shared
+    from jaxgo.frontends.web.shared import Shared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +64,10 @@ class Play(Listening):
 
         read_game(self.name, self.option)  # complains now
         self.check()
-        from jaxgo.frontends.web import offers, table
+        from jaxgo.frontends.web import offers, shared
 
         options = dict(setting for text in self.option if (setting := split_setting(text)))
-        return self.serve(table.Shared(offers.find(self.runs)), self.name, options)
+        return self.serve(shared.Shared(offers.find(self.runs)), self.name, options)
 
 
 def read(program: str, words: Sequence[str]) -> Command:

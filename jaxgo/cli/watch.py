@@ -27,14 +27,14 @@ class Watch(Listening):
         read_config(self.folder)  # complains now
         self.check()
         devices.stay_aside()
-        from jaxgo.frontends.web import table, watching
+        from jaxgo.frontends.web import shared, watching
         from jaxgo.frontends.web.offers import Offers
 
         watched = watching.Watched(self.folder)
         watched.start()
         name, options = watched.config.game_name, {k: str(v) for k, v in watched.config.options}
         try:
-            return self.serve(table.Shared(Offers({str(self.folder): name}), run=watched), name, options)
+            return self.serve(shared.Shared(Offers({str(self.folder): name}), run=watched), name, options)
         finally:
             watched.close()
 

@@ -15,7 +15,7 @@ from playwright import sync_api
 from jaxgo.core import play
 from jaxgo.frontends.web import server
 from jaxgo.frontends.web.offers import Offers
-from jaxgo.frontends.web.table import Shared
+from jaxgo.frontends.web.shared import Shared
 from jaxgo.games import GAMES
 from jaxgo.ui import clicks
 

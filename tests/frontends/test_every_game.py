@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("starlette")
 from jaxgo.frontends.web import protocol
 from jaxgo.frontends.web.offers import Offers
-from jaxgo.frontends.web.table import Shared, Table
+from jaxgo.frontends.web.shared import Shared
+from jaxgo.frontends.web.table import Table
 from jaxgo.games import GAMES
 
 QUICK = ("tictactoe",)

@@ -11,7 +11,7 @@ from browsing import served
 
 from jaxgo.frontends.web import server
 from jaxgo.frontends.web.offers import Offers
-from jaxgo.frontends.web.table import Shared
+from jaxgo.frontends.web.shared import Shared
 
 pytestmark = pytest.mark.slow
 

@@ -17,9 +17,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends.web import protocol, server, table
+from jaxgo.frontends.web import shared as shared_by_all
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.searches import Searches
-from jaxgo.frontends.web.table import Shared
+from jaxgo.frontends.web.shared import LOADED, Shared
 from jaxgo.games import GAMES
 from jaxgo.players import load_player
 
@@ -313,7 +314,7 @@ def test_what_is_refused_is_answered_and_changes_nothing(client):
     [
         (table.drawing, "choices", {"do": "play", "action": 0}),  # breaks when the move is made already
         (table.drawing, "choices", {"do": "setup", "text": "X.O/.X./... 1"}),
-        (table.offers.Offers, "check", {"do": "seats", "players": ["random", ""]}),
+        (Offers, "check", {"do": "seats", "players": ["random", ""]}),
         (table.formats, "write", {"do": "save", "kind": "json"}),
     ],
 )
@@ -473,9 +474,9 @@ def test_a_page_hears_what_there_is_while_its_board_is_set_up(client, monkeypatc
 def test_a_player_is_loaded_once_for_all_visitors(monkeypatch, tmp_path):
     loaded, steps, anyone = [], [1], load_player("random", GAMES["tictactoe"])
     monkeypatch.setattr(
-        table, "load_player", lambda spec, game: loaded.append(spec) or dataclasses.replace(anyone, name=spec)
+        shared_by_all, "load_player", lambda spec, game: loaded.append(spec) or dataclasses.replace(anyone, name=spec)
     )
-    monkeypatch.setattr(table, "weight_steps", lambda run: steps if run.name == "run" else [])
+    monkeypatch.setattr(shared_by_all, "weight_steps", lambda run: steps if run.name == "run" else [])
     shared, game = Shared(Offers({str(tmp_path / "run"): "tictactoe"})), GAMES["tictactoe"]
     assert shared.player("uct:8", game) is shared.player("uct:8", game)
     shared.player("uct:8", GAMES["connect4"])
@@ -485,9 +486,9 @@ def test_a_player_is_loaded_once_for_all_visitors(monkeypatch, tmp_path):
     steps.append(2)
     assert shared.player(net, game) is not first, "the run has a newer player"
     assert loaded == ["uct:8", "uct:8", net, net]
-    for number in range(2 * table.LOADED):
+    for number in range(2 * LOADED):
         shared.player(f"uct:{number}", game)
-    assert len(shared._players) == table.LOADED
+    assert len(shared._players) == LOADED
 
 
 def test_the_browser_is_told_of_all_scripts_at_once():

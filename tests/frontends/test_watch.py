@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from jaxgo.cli.main import main
 from jaxgo.frontends.web import server
 from jaxgo.frontends.web.offers import Offers
-from jaxgo.frontends.web.table import Shared
+from jaxgo.frontends.web.shared import Shared
 from jaxgo.frontends.web.watching import Watched
 from jaxgo.system.rundir import RunDir
 from jaxgo.training.config import to_json

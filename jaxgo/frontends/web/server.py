@@ -27,7 +27,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends.web import protocol
 from jaxgo.frontends.web.offers import game_list
-from jaxgo.frontends.web.table import OWN_FAULT, Shared, Table
+from jaxgo.frontends.web.shared import Shared
+from jaxgo.frontends.web.table import OWN_FAULT, Table
 from jaxgo.ui import board_shape
 
 SCRIPTS = ("main.js", "board.js", "space.js", "panel.js", "run.js", "make.js")

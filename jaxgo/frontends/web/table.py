@@ -9,10 +9,8 @@ import copy
 import logging
 import random
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 from jaxgo.core.errors import UsageError
@@ -21,55 +19,19 @@ from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
 from jaxgo.frontends.web import drawing, offers, protocol
-from jaxgo.frontends.web.offers import Offers
-from jaxgo.frontends.web.searches import Searches
-from jaxgo.frontends.web.watching import Watched
+from jaxgo.frontends.web.shared import Shared
 from jaxgo.games.names import name_of, read_game
-from jaxgo.players import Player, load_player
+from jaxgo.players import Player
 from jaxgo.records import formats
 from jaxgo.search.think import Limit
-from jaxgo.system.weights import weight_steps
 
 SHOWN = 60  # root moves that the page is told of
 KEPT = 100  # games that a visitor can still save
-LOADED = 32  # players that are kept for the next visitor
 HUMAN = "you"
 OWN_FAULT = "this is an error of jaxgo itself, and nothing was changed; the server's log tells more"
 LOG = logging.getLogger(__name__)
 TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "json": "application/json"}
 Tell = Callable[[dict[str, Any]], None]
-
-
-class Shared:
-    """What all visitors of a server share: what is on offer, whose search runs, what has been compiled."""
-
-    def __init__(
-        self, on_offer: Offers, most_searches: int = 0, most_programs: int = 200, run: Watched | None = None
-    ) -> None:
-        self.offers, self.searches, self.run = on_offer, Searches(most_searches), run
-        self._programs: set[tuple[str, ...]] = set()
-        self._most = most_programs
-        self._lock = threading.Lock()
-        self._players: OrderedDict[tuple[Any, ...], Player] = OrderedDict()
-
-    def admit(self, *what: str) -> None:
-        """Every new game and player compiles, which takes memory for good; so there is a limit."""
-        with self._lock:
-            if what not in self._programs and len(self._programs) >= self._most:
-                raise UsageError("this server has compiled as many games and players as it may; start it again")
-            self._programs.add(what)
-
-    def player(self, spec: str, game: Game[Any]) -> Player:
-        """A player, loaded once for all visitors; that of a run again when the run has saved another one."""
-        newest = [weight_steps(Path(name))[-1:] for name in self.offers.networks if f"@{name}" in spec]
-        key = spec, game, str(newest)
-        found = self._players.get(key) or load_player(spec, game)  # by two at once rather than in turn
-        with self._lock:
-            self._players[key] = found
-            self._players.move_to_end(key)
-            if len(self._players) > LOADED:
-                self._players.popitem(last=False)
-        return found
 
 
 class Table:
@@ -163,9 +125,8 @@ class Table:
         return offers.check_game(request.game or self.name, self.name), dict(request.options)
 
     def _make(self, name: str, options: dict[str, str]) -> Game[Any]:
-        settings = [f"{key}={value}" for key, value in options.items()]
-        game = read_game(name, settings)
-        self.shared.admit("game", name, *sorted(settings))
+        game = read_game(name, [f"{key}={value}" for key, value in options.items()])
+        self.shared.admit_game(name, options)
         return game
 
     def _do_new(self, request: protocol.New) -> None:
@@ -428,7 +389,7 @@ class Table:
     def _do_load(self, request: protocol.Load) -> None:
         record = formats.read(offers.check_record(request.text))
         name, options = name_of(record.game)
-        self.shared.admit("game", name, *sorted(f"{k}={v}" for k, v in options.items()))
+        self.shared.admit_game(name, options)
         board = boards.of_record(record)
         self._put_up(board, name, {key: str(value) for key, value in options.items()})
         self._fresh(paused=True)
