@@ -35,11 +35,11 @@ from jaxgo.players import Player, load_player
 from jaxgo.search import Greedy
 from jaxgo.search.base import SearchResult
 from jaxgo.solvers.connect4 import Solver
+from jaxgo.solvers.explore import Explorer, Room
 from jaxgo.solvers.retrograde import solve_game
 
 KINDS = {"random": 1.0, "mixed": 0.5, "policy": 0.0}  # the share of random moves on the way to a position
 ILLEGAL = -2
-WALKED = 512  # positions whose moves are played at once
 BANDS = 4  # parts of equal size, by ply
 Values = np.ndarray  # int8[B, A]: of each move to its mover; ILLEGAL where there is none
 
@@ -110,39 +110,17 @@ def draw(game: Game[Any], player: Player, options: Oracle) -> Position:
 
 
 def every(game: Game[Any]) -> Position:
-    """Every live position that play can reach, one of each class, by walking breadth first."""
-
-    @jax.jit
-    def below(position: Position) -> tuple[Position, Any]:
-        legal = jax.vmap(functools.partial(play.legal, game))(position)
-        moves = jnp.arange(game.num_actions)
-        after = jax.vmap(lambda one: jax.vmap(lambda move: play.play(game, one, move)[0])(moves))(position)
-        return after, legal
-
-    @jax.jit
-    def look(position: Position) -> tuple[Any, Any]:
-        return jax.vmap(game.class_key)(position.state), jax.vmap(functools.partial(play.over, game))(position)
-
-    level = jax.tree.map(lambda x: np.asarray(x)[None], play.start(game, jax.random.key(0)))
-    seen, levels = np.zeros(0, np.uint64), []
-    while len(jax.tree.leaves(level)[0]):
-        levels.append(level)
-        found = []
-        for begin in range(0, len(jax.tree.leaves(level)[0]), WALKED):
-            # parts are of one size, so that one program walks all of them
-            part = jax.tree.map(
-                lambda x, begin=begin: np.resize(x[begin : begin + WALKED], (WALKED, *x.shape[1:])), level
-            )
-            after, legal = jax.device_get(below(part))
-            found.append(jax.tree.map(lambda x, legal=legal: x[legal], after))
-        after = jax.tree.map(lambda *x: np.concatenate(x), *found)
-        keys, over = look(after)
-        keys = solved.as_numbers(np.asarray(keys))
-        keys, first = np.unique(keys, return_index=True)
-        new = ~np.asarray(over)[first] & ~np.isin(keys, seen)
-        seen = np.concatenate([seen, keys[new]])
-        level = jax.tree.map(lambda x, some=first[new]: x[some], after)
-    return jax.tree.map(lambda *x: jnp.asarray(np.concatenate(x)), *levels)
+    """Every live position that play can reach, one of each class, each as if it were a start."""
+    walk = Explorer(game, jax.tree.map(lambda x: jnp.asarray(x)[None], game.init(jax.random.key(0))), Room(batch=512))
+    walk.wait_roots()
+    found = [walk.roots.states]
+    while walk.next_priority is not None:
+        for made in walk.expand():
+            live = made.better & ~made.over
+            walk.wait(made, live, np.zeros(len(live), np.int32))
+            found.append(jax.tree.map(lambda x, live=live: x[live], made.states))
+    states = jax.tree.map(lambda *x: jnp.asarray(np.concatenate(x)), *found)
+    return jax.vmap(functools.partial(play.resume, game))(states)
 
 
 def truth(game: Game[Any], options: Oracle) -> Callable[[Any], Values]:
