@@ -188,8 +188,10 @@ class Session:
             self._seats[seat] = found
             if found is None:
                 return None
+            if warm:
+                return self._warm_up(seat, found)
             self._mind(seat, found)
-            return self._warm_up(seat, found) if warm else None
+            return None
 
     def set_adviser(self, player: str | Player) -> Thinking:
         """Who gives hints and analyses for seats of humans."""

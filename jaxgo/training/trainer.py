@@ -148,11 +148,11 @@ class Trainer:
         found = read_book(self.game, self.config.selfplay.book, self.config.seed)
         return None if found is None else devices.place(found, devices.copied(self.mesh))
 
-    # -- programs --------------------------------------------------------------------------------------------
     def deal(self, state: TrainState) -> tuple[TrainState, int]:
         """A state that was saved on any number of devices, among these; and how many there were."""
         return state._replace(replay=self.replay.deal(state.replay)), len(state.replay.ring.seen)
 
+    # -- programs --------------------------------------------------------------------------------------------
     def begin(self) -> TrainState:
         """A run before its first move."""
         state, samples = _begin(self, jax.random.key(self.config.seed), self.book)
