@@ -1,7 +1,6 @@
 """Go beside two other programs: pgx, and GNU Go over the Go Text Protocol."""
 
 import functools
-import os
 import random
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import quick
 from support import random_games, start, step
 
 from jaxgo.core import play
@@ -21,13 +21,9 @@ COLOURS = ("black", "white")
 
 
 # -- pgx ------------------------------------------------------------------------------------------------------------
-# 250 games of 19x19 take pgx eleven minutes, so the gate plays the first two parts of four; `uv run pytest -m slow` all
-LONG = pytest.mark.skipif("CI" in os.environ, reason="eleven minutes; run it without CI in the environment")
-PARTS = [(9, 1000, 0), (19, 250, 0), (19, 250, 1), *[pytest.param(19, 250, part, marks=LONG) for part in (2, 3)]]
-
-
+# 250 games of 19x19 take pgx minutes, so they are parted among the workers
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("size", "games", "part"), PARTS)
+@pytest.mark.parametrize(("size", "games", "part"), [(9, 1000, 0), *[(19, 250, part) for part in range(4)]])
 def test_pgx_agrees(size, games, part):
     """Boards, legal moves under simple ko and results of whole random games.
 
@@ -39,7 +35,7 @@ def test_pgx_agrees(size, games, part):
     ours = make(f"go{size}", ko="simple", komi=7.5)
     record = random_games(ours, games, seed=part)
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        move = jax.jit(jax.vmap(env.step))
+        move = jax.jit(jax.vmap(env.step), compiler_options=quick.THOROUGH)
         state = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), games))
         first = np.asarray(state.current_player)  # pgx draws who is Black
         ended = np.zeros(games, bool)
