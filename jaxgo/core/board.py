@@ -95,6 +95,28 @@ def of_from_to_actions(cells: np.ndarray) -> Symmetries:
     return Symmetries(cells, (cells[:, :, None] * n + cells[:, None, :]).reshape(group, n * n))
 
 
+def in_a_row(codes: np.ndarray, k: int) -> np.ndarray:
+    """`bool[H, W]`: which stones of a drawn board stand in a straight line of at least k of their own code."""
+    height, width = codes.shape
+    found = np.zeros(codes.shape, bool)
+    for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+        high, wide, left = height - (k - 1) * down, width - (k - 1) * abs(right), (k - 1) * (right < 0)
+        if high < 1 or wide < 1:
+            continue
+        parts = [np.s_[i * down : i * down + high, left + i * right : left + i * right + wide] for i in range(k)]
+        line = np.logical_and.reduce([codes[part] == codes[parts[0]] for part in parts]) & (codes[parts[0]] > 0)
+        for part in parts:
+            found[part] |= line
+    return found
+
+
+def winner(codes: np.ndarray, k: int, to_play: int) -> int:
+    """The code, 1 or 2, of the seat that has k in a row on a drawn board, who moved last before the other; 0: nobody."""
+    standing = set(codes[in_a_row(codes, k)].tolist())
+    last = 2 - to_play
+    return last if last in standing else max(standing, default=0)
+
+
 FILES = "abcdefghijklmnopqrstuvwxyz"
 
 

@@ -52,7 +52,7 @@ def status(game: Game[Any], position: Position) -> str:
     """Who moves, or how it ended."""
     ply = int(position.state.ply)
     if bool(play.over(game, position)):
-        result = ", ".join(f"{value:+g}" for value in np.asarray(play.returns(game, position)).tolist())
+        result = ", ".join(f"{value + 0.0:+g}" for value in np.asarray(play.returns(game, position)).tolist())
         return f"over after {ply} plies; result for each seat: {result}"
     count = int(np.asarray(play.legal(game, position)).sum())
     return f"ply {ply}, seat {int(position.state.to_play)} to move, {count} legal actions"

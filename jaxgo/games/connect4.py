@@ -177,7 +177,8 @@ class ConnectFour(Game[ConnectFourState]):
     def place(self, cells: np.ndarray, to_play: int) -> ConnectFourState:
         codes = np.asarray(cells, np.int8).reshape(self.height, self.width)[::-1].T
         stones = jnp.asarray(self.columns.place(codes, to_play))
-        return ConnectFourState(stones, jnp.int8(to_play), jnp.int16(int((codes > 0).sum())), jnp.int8(0))
+        won = board.winner(codes, self.k, to_play)
+        return ConnectFourState(stones, jnp.int8(to_play), jnp.int16(int((codes > 0).sum())), jnp.int8(won))
 
     def edges(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return tuple(str(column + 1) for column in range(self.width)), ()

@@ -101,7 +101,8 @@ class Mnk(Game[MnkState]):
         stones = jnp.asarray(cells, jnp.int8)
         key = zobrist.of_cells(zobrist.table("stones", self.num_actions, 2), stones)
         ply = jnp.int16(int((np.asarray(cells) > 0).sum()))
-        return MnkState(stones, jnp.int8(to_play), ply, jnp.int8(0), key)
+        won = board.winner(np.asarray(cells).reshape(self.height, self.width), self.k, to_play)
+        return MnkState(stones, jnp.int8(to_play), ply, jnp.int8(won), key)
 
     def action_name(self, action: int) -> str:
         return board.square_name(action, self.height, self.width)

@@ -122,8 +122,11 @@ class ScoreFour(Game[ScoreFourState]):
 
     def place(self, cells: np.ndarray, to_play: int) -> ScoreFourState:
         codes = stacks.from_side_by_side(cells, SIDE, SIDE).reshape(SIDE, -1).T
-        stones = jnp.asarray(PEGS.place(codes, to_play))
-        return ScoreFourState(stones, jnp.int8(to_play), jnp.int16(int((codes > 0).sum())), jnp.int8(0))
+        stones = PEGS.place(codes, to_play)
+        mine, theirs = (((seat & lines()) == lines()).all(axis=1).any() for seat in stones)
+        won = 2 - to_play if theirs else to_play + 1 if mine else 0  # a line that stands there has won
+        plies = int((codes > 0).sum())
+        return ScoreFourState(jnp.asarray(stones), jnp.int8(to_play), jnp.int16(plies), jnp.int8(won))
 
     def edges(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return ("a", "b", "c", "d", "") * (SIDE - 1) + ("a", "b", "c", "d"), ("4", "3", "2", "1")

@@ -215,7 +215,16 @@ class Gomoku(Game[GomokuState]):
         )
         if self.rules == "renju":  # hundreds of small operations: one program, rather than one by one
             state = state._replace(forbidden=jax.jit(renju.forbidden_points)(stones[0], stones[1]))
-        return state
+        return state._replace(outcome=jnp.int8(self._outcome(np.asarray(cells), state)))
+
+    def _outcome(self, codes: np.ndarray, state: GomokuState) -> int:
+        """Of a drawn position: a line that stands there has won, that of who moved last before the other."""
+        standing = _winners(codes.reshape(self.shape), self.rules)
+        if standing:
+            last = 1 - int(state.to_play)
+            return BLACK_WON + (last if last in standing else 1 - last)
+        stuck = (codes > 0).all() or (self.rules == "renju" and not np.asarray(self._open(state)).any())
+        return DRAWN if stuck else RUNNING
 
     def action_name(self, action: int) -> str:
         if action >= self.points:
@@ -385,3 +394,23 @@ def _count(stones: UInt32[Array, "2 n"]) -> Array:
 def _rows(mask: np.ndarray) -> np.ndarray:
     n = round(mask.size**0.5)
     return (mask.reshape(n, n).astype(np.uint32) << np.arange(n, dtype=np.uint32)).sum(1, dtype=np.uint32)
+
+
+def _winners(codes: np.ndarray, rules: Rules) -> set[int]:
+    """The colours that have a winning line on a drawn board."""
+    found = set()
+    edged = np.pad(codes, 1)  # the edge is no enemy
+    for row, column in np.argwhere(np.pad(board.in_a_row(codes, 5), 1)).tolist():
+        colour = int(edged[row, column]) - 1
+        for down, right in lines.STEPS:
+            first = last = 0
+            while edged[row + (first - 1) * down, column + (first - 1) * right] == colour + 1:
+                first -= 1
+            while edged[row + (last + 1) * down, column + (last + 1) * right] == colour + 1:
+                last += 1
+            length, ends = last - first + 1, [(row + i * down, column + i * right) for i in (first - 1, last + 1)]
+            rule = WINS[rules][colour]
+            blocked = length == 5 and rule.startswith("caro") and all(edged[end] == 2 - colour for end in ends)
+            if length >= 5 and not blocked and not (length > 5 and rule in lines.EXACT):
+                found.add(colour)
+    return found
