@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import history, keys
@@ -17,7 +18,7 @@ from jaxgo.search.edges import Edges, root_edges
 from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.tree import ROOT, Tree
 
-Budget = Int32[Array, " B"] | Int32[Array, ""] | int
+Budget = Int32[Array, " B"] | Int32[Array, ""] | int | np.integer[Any]
 Temperature = Float32[Array, " B"] | Float32[Array, ""] | float
 
 
@@ -170,24 +171,29 @@ class Search(abc.ABC, Generic[S]):
 
 def room(search: Search, plan: Budget | None) -> int:
     """Nodes that a tree begins with."""
-    planned = max(search.budget, plan) if isinstance(plan, int) else search.budget
-    return search.nodes or planned + 1
+    return search.nodes or max(search.budget, _plain(plan) or 0) + 1
 
 
 def more_room(search: Search, tree: Tree, plan: Budget | None) -> Tree:
     """A tree that is to be followed, with room for what is planned beside as many nodes that are kept."""
-    if search.nodes or not isinstance(plan, int):
+    planned = _plain(plan)
+    if search.nodes or planned is None:
         return tree
-    return reuse.grow(tree, 2 * plan + 1)
+    return reuse.grow(tree, 2 * planned + 1)
 
 
 def check_room(search: Search, tree: Tree, budget: Budget) -> None:
     """A UsageError for a budget that cannot fit, unless the tree is small on purpose."""
-    space = tree.visits.shape[1] - 1
-    if isinstance(budget, int) and budget > space and not search.nodes:
+    space, planned = tree.visits.shape[1] - 1, _plain(budget)
+    if planned is not None and planned > space and not search.nodes:
         raise UsageError(
-            f"{budget} simulations do not fit into a tree that was begun for {space}; begin with plan={budget}"
+            f"{planned} simulations do not fit into a tree that was begun for {space}; begin with plan={planned}"
         )
+
+
+def _plain(budget: Budget | None) -> int | None:
+    """A plain number, of Python or of numpy; None where there is none, or where it is only known to the program."""
+    return int(budget) if isinstance(budget, int | np.integer) else None
 
 
 def per_game(value: Any, games: int, dtype: Any) -> Array:

@@ -188,6 +188,8 @@ class Model:
         finite = jnp.isfinite(value) & ~jnp.isnan(logits).any(-1)
         # a broken number must not spread through the tree before it is reported
         value = jnp.where(finite, value, 0.0)
+        if not self.pays:  # no game gives more, and below -1 a tree has what is proven to be lost
+            value = jnp.clip(value, -1.0, 1.0)
         logits = jnp.where(finite[:, None], logits, masked(jnp.zeros_like(logits), legal))
         value = jnp.where(over, result, jnp.where(states.to_play == 0, value, -value))
         if self.narrowing.breadth or self.narrowing.prune:

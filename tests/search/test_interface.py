@@ -11,10 +11,11 @@ from judges import Hashed, positions, searched, verbs
 from support import mostly_slow
 
 from jaxgo.core.errors import UsageError
-from jaxgo.evaluators import EVALUATORS
+from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator
 from jaxgo.games import make
 from jaxgo.games.mnk import Mnk
 from jaxgo.search import PRESETS, SEARCHES, Flat, Gumbel, Model, Puct, SearchState, Uct
+from jaxgo.search.edges import root_edges
 from jaxgo.search.model import ILLEGAL
 
 KEY = jax.random.key(0)
@@ -79,6 +80,41 @@ def test_a_larger_budget_finds_room_or_is_refused(search: Any):
         jax.eval_shape(lambda root: search.extend(FOUR, (), KEY, search.begin(FOUR, (), KEY, root), 20), root)
     shapes = jax.eval_shape(lambda root: dataclasses.replace(search, nodes=4).begin(FOUR, (), KEY, root, 20), root)
     assert shapes.tree.visits.shape == (2, 4)
+
+
+def test_a_number_of_numpy_is_a_plain_number():
+    """Budgets that come out of `np.arange` or `np.logspace` are not cut to the room of a smaller tree."""
+    search, root, most = Uct(simulations=12), positions(FOUR.game, 2, 0), np.int64(20)
+    begun = jax.eval_shape(lambda root: search.begin(FOUR, (), KEY, root, most), root)
+    assert begun.tree.visits.shape == (2, 21)
+    grown = jax.eval_shape(lambda s, a: search.follow(FOUR, (), KEY, s, a, s.root, most), begun, begun.done)
+    assert grown.tree.visits.shape == (2, 41)
+    with pytest.raises(UsageError, match="20 simulations do not fit into a tree that was begun for 12"):
+        jax.eval_shape(lambda root: search.extend(FOUR, (), KEY, search.begin(FOUR, (), KEY, root), most), root)
+
+
+@dataclasses.dataclass(frozen=True)
+class Loud(Evaluator):
+    """Says more than any game can give, as a net without a last tanh does."""
+
+    def __call__(self, game: Any, params: Any, key: Any, states: Any) -> Evaluation:
+        return Evaluation(jnp.zeros((states.ply.shape[0], game.num_actions)), jnp.where(states.ply % 2 == 0, 3.0, -1.5))
+
+
+def test_a_value_beyond_a_win_is_a_win_and_no_proof():
+    model, root = Model(FOUR.game, Loud()), positions(FOUR.game, 2, 0)
+
+    @jax.jit
+    def look(root: Any) -> Any:
+        state = Uct(simulations=7).begin(model, (), KEY, root)
+        state = Uct(simulations=7).extend(model, (), KEY, state, 7)
+        return state.tree.raw, root_edges(state.tree)
+
+    raw, edges = look(root)
+    assert np.abs(raw).max() == 1.0
+    assert edges.visits.tolist() == [[1] * 7] * 2
+    assert edges.q.tolist() == [[1.0] * 7] * 2
+    assert not edges.lost.any()
 
 
 # -- what is proven ----------------------------------------------------------------------------------------------
