@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import logging
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -192,13 +193,12 @@ def _finish(console: Console, job: Job) -> None:
     _table(console, job)
     for sentence in reports.write(Path(job.run)):
         console.print(sentence, soft_wrap=True, highlight=False)
-    game = job.config.game_name
-    options = "".join(f" --option {name}={value}" for name, value in job.config.options)
-    further = round(2 * job.config.budget.seconds) or 600
+    options = [word for name, value in job.config.options for word in ("--option", f"{name}={value}")]
+    game, player = [job.config.game_name, *options], f"@{job.run}"
     for what, words in (
-        ("its thoughts", f"uv run jaxgo analyse {game}{options} --agent @{job.run}"),
-        ("a match", f"uv run eval.py {game}{options} --agents @{job.run} uct:400"),
-        ("train on", f"{job.again} --budget.seconds {further}"),
+        ("its thoughts", shlex.join(["uv", "run", "jaxgo", "analyse", *game, "--agent", player])),
+        ("a match", shlex.join(["uv", "run", "eval.py", *game, "--agents", player, "uct:400"])),
+        ("train on", job.further),
     ):
         # the command alone on its line, so that it can be copied
         console.print(f"{what}:\n  {words}", soft_wrap=True, highlight=False)

@@ -5,6 +5,7 @@ import dataclasses
 import difflib
 import io
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -57,20 +58,30 @@ class Job:
     log: Log = Log()
     plain: bool = False  # lines instead of a live page
     preset: tyro.conf.Suppress[str] = ""
+    words: tyro.conf.Suppress[tuple[str, ...]] = ()  # behind the preset, as they were typed
 
     @property
     def again(self) -> str:
-        """The words that resume it."""
-        return f"uv run train.py {self.preset}" + (f" --run {self.run}" if self.run != f"runs/{self.preset}" else "")
+        """The command that resumes it: all that was typed, because a run goes on with its own settings alone."""
+        return shlex.join(["uv", "run", "train.py", self.preset, *self.words])
+
+    @property
+    def further(self) -> str:
+        """The command that trains it on, for as long again or ten minutes."""
+        budget = self.config.budget
+        more = f" --budget.iterations {2 * budget.iterations}" if budget.iterations else ""
+        seconds = round(2 * budget.seconds) or 600
+        return self.again + more + (f" --budget.seconds {seconds}" if budget.seconds or not more else "")
 
 
 def parse(argv: Sequence[str]) -> Job:
     """The job of a command line; help exits 0, a mistake is a UsageError."""
     words = list(argv)
     preset = words.pop(0) if words and not words[0].startswith("-") else presets.default_preset()
+    typed = tuple(words)
     config, words = _replaced(presets.preset(preset).config, words)
     kind = OwnNet if isinstance(config.net, Outside) else Settings
-    job = Job(kind(**_fields(config)), run=f"runs/{preset.rpartition(':')[2]}", preset=preset)
+    job = Job(kind(**_fields(config)), run=f"runs/{preset.rpartition(':')[2]}", preset=preset, words=typed)
     job, unknown = _tyro(job, words)
     if unknown:
         raise _unknown(unknown[0], job)

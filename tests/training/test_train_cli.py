@@ -130,7 +130,10 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     os.kill(child.pid, signal.SIGINT)
     said = finish(child, 130)
     assert "stopping: saving first" in said
-    assert f"stopped and saved in {run}; go on with: uv run train.py tictactoe-cpu --run {run}" in said
+    again = re.search(f"stopped and saved in {run}; go on with: uv run train.py (.*)", said)
+    assert again, said
+    typed = [*TINY, "--run", str(run), "--budget.iterations", "100000", "--save-every", "1000"]
+    assert command.parse(shlex.split(again[1])).config == command.parse(typed).config
     (step,) = (int(path.parent.name) for path in (run / "checkpoints").glob("*/MANIFEST.json"))
     assert step >= 1
     assert load_weights(run)[0]["step"] == step
@@ -167,6 +170,19 @@ def test_a_preset_and_its_settings_are_read():
     assert job.config.net == presets.preset("go9").config.net
     assert command.parse([]).preset == "connect4-cpu"
     assert command.parse(["connect4-cpu"]).again == "uv run train.py connect4-cpu"
+    assert command.parse([]).again == "uv run train.py connect4-cpu"
+
+
+def test_the_commands_that_go_on_have_all_settings():
+    """A run goes on with its own settings alone, so a command without them would be refused."""
+    job = command.parse(shlex.split("go9 --search.simulations 64 --option komi=5.5 --run 'a folder' --net=mlp"))
+    assert job.again == "uv run train.py go9 --search.simulations 64 --option komi=5.5 --run 'a folder' --net=mlp"
+    further = command.parse(shlex.split(job.further)[3:])
+    assert further.config.budget.seconds == round(2 * job.config.budget.seconds)
+    assert (further.run, further.config.search) == (job.run, job.config.search)
+    counted = command.parse(shlex.split("go9 --budget.seconds 0 --budget.iterations 8"))
+    budget = command.parse(shlex.split(counted.further)[3:]).config.budget
+    assert (budget.iterations, budget.seconds) == (16, 0.0)
 
 
 def test_net_and_search_change_by_name():
