@@ -36,6 +36,16 @@ def test_a_position_is_a_picture(searched):
             notebook.draw(GAME, root, **wrong)
 
 
+def test_a_game_that_is_not_in_the_batch_is_no_other_one(searched):
+    root, result = searched
+    assert str(notebook.draw(GAME, root, lane=-1)) == str(notebook.draw(GAME, root, lane=1))
+    for lane in (2, -3):
+        with pytest.raises(UsageError, match=f"no lane {lane} in a batch of 2"):
+            notebook.draw(GAME, root, lane=lane)
+        with pytest.raises(UsageError, match=f"no lane {lane} in a batch of 2"):
+            notebook.thoughts(GAME, result, lane=lane)
+
+
 def test_a_search_is_a_table(searched):
     _, result = searched
     page = notebook.thoughts(GAME, result, lane=1, rows=3)._repr_html_()

@@ -48,12 +48,14 @@ def draw(game: Game[Any], position: Any, lane: int | None = None, last: int | No
     if np.ndim(state.ply) > 1 or (np.ndim(state.ply) == 1) != (lane is not None):
         raise UsageError("draw takes one position, or a batch of them and the lane to draw")
     if lane is not None:
+        _check_lane(lane, len(state.ply))
         state = jax.tree.map(lambda x: x[lane], state)
     return Picture(board_view.svg(game, state, last))
 
 
 def thoughts(game: Game[Any], result: SearchResult, lane: int = 0, tree: Tree | None = None, rows: int = 10) -> Html:
     """The moves that a search weighed in one game: visits, value, prior, line; the first is the one to play."""
+    _check_lane(lane, len(result.action))
     moves = analysis.table(result, game.action_name, tree, lane)[:rows]
     lines = [
         (
@@ -94,6 +96,12 @@ def curves(rows: Sequence[dict[str, Any]], names: Sequence[str] = ("loss", "leng
     out = io.StringIO()
     figure.savefig(out, format="svg")
     return Picture(out.getvalue()[out.getvalue().index("<svg") :])
+
+
+def _check_lane(lane: int, games: int) -> None:
+    """JAX would take the last game for one that is not there."""
+    if not -games <= lane < games:
+        raise UsageError(f"there is no lane {lane} in a batch of {games}; lanes are 0 to {games - 1}")
 
 
 def _number(value: Any) -> float:
