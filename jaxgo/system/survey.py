@@ -1,7 +1,9 @@
 """Runs from outside: what lies in their folders, and whether it is whole. Nothing is locked, changed or restored."""
 
+import contextlib
 import dataclasses
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,8 @@ from jaxgo.core.errors import UsageError
 from jaxgo.system.files import checksums
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import CONFIG, LOCK, MANIFEST, STEPS, read_config
+
+UNFINISHED = "it was never finished"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +43,7 @@ def find(top: Path) -> list[Path]:
     """The run folders below a folder, itself included."""
     if not top.is_dir():
         raise UsageError(f"{top} is no folder; name one with runs in it, such as runs")
-    return sorted(path.parent for path in top.rglob(CONFIG))
+    return sorted(Path(folder) for folder, _, files in os.walk(top) if CONFIG in files)
 
 
 def look(path: Path) -> Run:
@@ -48,11 +52,14 @@ def look(path: Path) -> Run:
     last = rows[-1] if rows else {}
     rated: dict[str, Any] = next((row for row in reversed(rows) if row.get("elo")), {})
     value, error = rated.get("elo", {}).get(rated.get("player"), (None, None))
+    running = _held(path / LOCK)
     steps = tuple(_checkpoint(place) for place in sorted((path / STEPS).glob("*")) if place.name.isdigit())
+    if running:  # it is writing them, or taking them away
+        steps = tuple(step for step in steps if step.fault != UNFINISHED)
     return Run(
         path=path,
         game=str(config.get("game", "?")),
-        state="running" if _held(path / LOCK) else "stopped" if steps else "new",
+        state="running" if running else "stopped" if steps else "new",
         iteration=int(last.get("iteration", 0)),
         seconds=float(last.get("seconds") or 0.0),
         player=str(rated.get("player", "")),
@@ -69,16 +76,23 @@ def _checkpoint(place: Path) -> Checkpoint:
         manifest = json.loads((place / MANIFEST).read_text())
         now, then = checksums(place / "state"), manifest["files"]
         wrong = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
-        fault = f"{wrong[0]} is not what was written" if wrong else ""
+        if wrong:
+            fault = f"{wrong[0]} is not what was written" if (place / MANIFEST).exists() else UNFINISHED
     except FileNotFoundError:
-        fault = "it was never finished"
+        fault = UNFINISHED
     except (OSError, ValueError, KeyError, AttributeError):
         fault = f"{MANIFEST} cannot be read"
     return Checkpoint(int(place.name), _size(place), fault)
 
 
 def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    """Bytes of all files; what a run takes away meanwhile counts nothing."""
+    size = 0
+    for folder, _, files in os.walk(path):  # which passes over folders that are gone
+        for file in files:
+            with contextlib.suppress(FileNotFoundError):
+                size += os.stat(os.path.join(folder, file)).st_size
+    return size
 
 
 def _held(lock: Path) -> bool:

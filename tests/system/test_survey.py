@@ -43,6 +43,27 @@ def test_a_run_that_is_open_is_running(run):
     assert survey.look(run).state == "stopped"
 
 
+def test_a_run_that_writes_and_removes_checkpoints_meanwhile_is_not_damaged(run, capsys, monkeypatch):
+    """A folder without a manifest is one that is being written or removed, as long as the run is at work."""
+    steps = run / "checkpoints"
+    (steps / "00000003").mkdir()
+    whole = survey.checksums
+
+    def late(folder):
+        if folder.parent.name == "00000001":  # removed after its manifest was read
+            (folder.parent / "MANIFEST.json").unlink()
+            return {}
+        return whole(folder)
+
+    monkeypatch.setattr(survey, "checksums", late)
+    with RunDir(run, {"game": "tictactoe"}):
+        assert [c.step for c in survey.look(run).checkpoints] == [2]
+        assert main(["runs", str(run.parent)]) == 0
+    capsys.readouterr()
+    assert main(["runs", str(run.parent)]) == 1
+    assert "checkpoint 3: it was never finished" in capsys.readouterr().out
+
+
 def test_damage_is_named(run, capsys):
     victim = max(
         (run / "checkpoints" / "00000002" / "state").rglob("*"), key=lambda p: p.is_file() and p.stat().st_size
