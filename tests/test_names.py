@@ -33,6 +33,18 @@ PLANES = jnp.zeros((5, 3, 3, 2))
 
 
 @dataclasses.dataclass(frozen=True)
+class Heaped(Mnk):
+    """A game with an option that JSON makes a list of."""
+
+    heaps: tuple[int, ...] = (1, 3, 5)
+
+
+def test_options_come_back_out_of_json_as_tuples():
+    name, options = name_of(Heaped(heaps=(2, 4)))
+    assert games.make(name, **json.loads(json.dumps(options))) == Heaped(heaps=(2, 4))
+
+
+@dataclasses.dataclass(frozen=True)
 class Wide(Mnk):
     """A game of somebody's own."""
 

@@ -1,6 +1,7 @@
 """Settings as people type them: NAME=VALUE, and what the text of a value means."""
 
 import contextlib
+from typing import Any
 
 Value = bool | int | float | str
 
@@ -11,6 +12,11 @@ def split_setting(text: str) -> tuple[str, str] | None:
     """The name and the value of NAME=VALUE, which may be empty; None where there is no `=`."""
     name, equals, value = text.partition("=")
     return (name.strip(), value.strip()) if equals else None
+
+
+def tuples(value: Any) -> Any:
+    """The tuples that settings are, where JSON has made lists of them."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
 def read_value(text: str, like: Value | None = None) -> Value:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from jaxgo.core.errors import UsageError, check_finite, unknown_name
 from jaxgo.core.game import Game
+from jaxgo.core.words import tuples
 from jaxgo.games import make
 from jaxgo.games.names import name_of
 from jaxgo.nets import Head, Net, ResNet, Source, as_net
@@ -263,15 +264,11 @@ def from_json(data: dict[str, Any]) -> TrainConfig:
     """The config that `to_json` wrote."""
     data = dict(data)
     return TrainConfig(
-        options=tuple((name, _tuples(value)) for name, value in dict(data.pop("options")).items()),
+        options=tuple((name, tuples(value)) for name, value in dict(data.pop("options")).items()),
         net=net_from_json(data.pop("net")),
         search=search_from_json(data.pop("search")),
         **{name: _made(typing.get_type_hints(TrainConfig)[name], value) for name, value in data.items()},
     )
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:
@@ -284,4 +281,4 @@ def _made(kind: Any, value: Any) -> Any:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         hints = typing.get_type_hints(kind)
         return kind(**{name: _made(hints[name], item) for name, item in value.items()})
-    return _tuples(value)
+    return tuples(value)
