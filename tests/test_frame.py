@@ -118,6 +118,9 @@ def test_show_takes_options_and_tells_the_result(capsys):
         (["show", "tictactoe", "--svg", ""], "end it in .svg"),
         (["doctor", "--batch", "0"], "--batch must be at least 1"),
         (["doctor", "--game", "chess"], "unknown game 'chess'"),
+        (["solve", "tictactoe", "--out", "/proc/x"], "cannot write /proc/x"),
+        (["solve", "slide8", "--seed", "99999999999999999999"], "the seed is a whole number from 0 to"),
+        (["analyse", "tictactoe", "--seed", "-1"], "the seed is a whole number from 0 to"),
     ],
 )
 def test_a_mistake_is_one_sentence(arguments, words, capsys):
@@ -162,6 +165,16 @@ def test_a_closed_pipe_is_quiet():
     command = f"{sys.executable} -m jaxgo games | true"
     ran = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert ran.stderr == ""
+
+
+def test_streams_that_are_closed_lead_nowhere(monkeypatch):
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    assert cli.main(["weights"]) == 0
+    assert cli.main(["nonsense"]) == 2
+    assert sys.stdin.read() == ""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.close()
 
 
 def test_options_take_the_kind_of_their_default():

@@ -126,7 +126,7 @@ def random_openings(
 def book(game: Game[Any], path: str | os.PathLike[str]) -> Openings:
     """The openings of a file: one a line, names of moves parted by blanks or commas; # begins a comment, - no moves."""
     try:
-        text = Path(path).read_text()
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the openings in {path}: {error}") from None
     lines, places = [], []

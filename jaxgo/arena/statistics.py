@@ -56,14 +56,14 @@ def read(folder: Path) -> list[GameRecord]:
 
 def _plain(path: Path) -> GameRecord:
     """A game that a match saved as text: a head of `name: value`, then a move a line."""
-    head, _, lines = path.read_text().partition("\n\n")
-    told = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
     try:
+        head, _, lines = path.read_text(encoding="utf-8").partition("\n\n")
+        told = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
         name, *options = told["game"].split()
         result = float(told["result of seat 0"])
         game: Any = read_game(name, tuple(options))
         moves = tuple(game.parse_action(line.split(" ", 2)[2]) for line in lines.splitlines())
-    except (KeyError, IndexError, ValueError) as error:
+    except (OSError, KeyError, IndexError, ValueError) as error:
         raise UsageError(f"{path} is no saved game: {error}") from None
     return GameRecord(game, name, moves, returns=(2 * result - 1, 1 - 2 * result))
 

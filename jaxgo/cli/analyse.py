@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import check_seed, reader
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Analyse:
             raise UsageError("--rows and --seconds are numbers that cannot be below 0")
         if self.json + self.dagaz + self.playouts > 1:
             raise UsageError("--json, --dagaz and --playouts are ways to print the same; choose one")
+        check_seed(self.seed)
         game = read_game(self.name, self.option)
         agent = players.load_player(self.agent, game, noise=self.noise)
         position, _ = replay(game, split_moves(self.moves), self.position)

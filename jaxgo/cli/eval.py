@@ -190,6 +190,8 @@ class Tournament:
             contest, schedule, openings, out, folder, self.setting.slots, sample=sample, limits=self.setting.limits()
         )
         check_writable(out)
+        if folder:
+            check_writable(folder / "games")
         self.table.check([*play.names, *(name for pair in play.progress().results for name in (pair.a, pair.b))])
         last = match_screen.follow(play.run(), quiet=self.table.json)
         self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"], [saved])
@@ -239,7 +241,8 @@ class SequentialTest:
         check_writable(out)
         verdict = match_screen.decide(play, test, quiet=self.json)
         if self.json:
-            elo = {"elo": verdict.elo.value, "error95": verdict.elo.error}
+            known = {"elo": verdict.elo.value, "error95": verdict.elo.error}
+            elo = {name: value if math.isfinite(value) else None for name, value in known.items()}  # no JSON has inf
             record = {"a": self.a, "b": self.b, "accepted": verdict.accepted, "llr": verdict.llr, **elo}
             more = {"bounds": [verdict.lower, verdict.upper], "pairs": verdict.pairs, "remarks": play.notes()}
             print(json.dumps(record | more))

@@ -32,7 +32,7 @@ class Gtp:
         from jaxgo.frontends.lines import read_lines
         from jaxgo.games.names import read_game
 
-        if self.seconds < 0 or not 0 <= self.resign <= 1:
+        if not 0 <= self.seconds < float("inf") or not 0 <= self.resign <= 1:
             raise UsageError("--seconds is 0 or more, and --resign between 0 and 1")
         game = read_game(self.name, self.option)
         engine = GtpEngine(game, self.name, self.agent, seconds=self.seconds, resign=self.resign, write=write)

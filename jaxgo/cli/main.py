@@ -57,6 +57,7 @@ def parse(words: Sequence[str]) -> Command:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0 fine, 2 the user's mistake."""
+    _open_streams()
     arguments = list(sys.argv[1:] if words is None else words) or ["--help"]
     if arguments[0] in ("--help", "-h", "--version"):
         print(f"jaxgo {jaxgo.__version__}" if arguments[0] == "--version" else about())
@@ -74,6 +75,13 @@ def main(words: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `jaxgo games | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _open_streams() -> None:
+    """Streams that the caller has closed lead nowhere; the next file to be opened would take their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (for as long as the process lives)
 
 
 def _run(command: Command) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import check_seed, reader
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Solve:
         from jaxgo.games.names import read_game
         from jaxgo.solvers.explore import Room
 
+        check_seed(self.seed)
         game = read_game(self.name, self.option)
         if self.batch < 0 or self.most < 1:
             raise UsageError("--batch is at least 0 and --most at least 1")
@@ -90,10 +91,11 @@ class Solve:
 
         from jaxgo.evaluators import solved
         from jaxgo.solvers.retrograde import solve_game
+        from jaxgo.system.files import check_writable
         from jaxgo.ui import board_view
 
-        if self.out is not None and not self.out.parent.is_dir():
-            raise UsageError(f"there is no folder {self.out.parent} for the table; make it first")
+        if self.out is not None:
+            check_writable(self.out)
         began = time.perf_counter()
         root = jax.tree.map(lambda x: x[None], position.state)
         table = solve_game(game, root, room)

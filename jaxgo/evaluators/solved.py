@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,7 +48,7 @@ def load(path: Path) -> tuple[Table, str]:
             if int(file["version"]) != VERSION:
                 raise UsageError(f"{path} is a table of another version; solve the game again")
             return Table(*(file[name] for name in Table._fields)), str(file["about"])
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise UsageError(f"cannot read a solved table from {path}: {error}") from None
 
 

@@ -184,9 +184,9 @@ def _search(text: str) -> Search:
 def read_book(game: Game[Any], path: str) -> tuple[np.ndarray, np.ndarray]:
     """The keys `uint32[n, 2]` of the positions of a book, and the move `int32[n]` that follows each."""
     try:
-        lines = Path(path).read_text().splitlines()
-    except OSError as error:
-        raise UsageError(f"the book {path} cannot be read: {error.strerror}") from None
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the book {path} cannot be read: {error}") from None
     position = jax.jit(lambda: play.start(game, jax.random.key(0)))
     step = jax.jit(lambda p, a: play.play(game, p, a)[0])
     ask = jax.jit(lambda p: (play.legal(game, p), game.hash(p.state)))

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from jaxgo.core.errors import UsageError
 from jaxgo.search.base import SearchResult
 from jaxgo.search.model import Model
 
 
-class EvaluatorError(RuntimeError):
-    """An evaluator gave numbers that are not finite."""
+class EvaluatorError(UsageError):
+    """An evaluator gave numbers that are not finite: its parameters are broken."""
 
 
 def check(model: Model, result: SearchResult) -> None:

@@ -162,7 +162,7 @@ class Thinker:
                 yield Snapshot(self._conclude(), now - before, time.monotonic() - began)
                 if self._finished(limit, now - before, now - last, began):
                     return
-                self._rate, last = count / taken, now
+                self._rate, last = count / max(taken, 1e-6), now  # some clocks stand still for so short
                 chunk = _resized(count, taken, self.chunk_seconds)
 
     def stop(self) -> None:

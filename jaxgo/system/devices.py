@@ -52,7 +52,10 @@ def use_cores(most: int = 0) -> None:
 def keep_programs() -> None:
     """Keeps compiled programs in the user's cache, unless he keeps them elsewhere: the next start is quick."""
     if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "jaxgo", "compiled")
+        try:
+            folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "jaxgo", "compiled")
+        except RuntimeError:  # a user without a home, as in some containers
+            return
         jax.config.update("jax_compilation_cache_dir", str(folder))
 
 

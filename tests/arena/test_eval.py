@@ -11,6 +11,7 @@ import pytest
 
 from jaxgo.arena import records
 from jaxgo.arena.contest import Progress
+from jaxgo.arena.sprt import Sprt
 from jaxgo.cli import eval as evaluate
 from jaxgo.cli.main import main
 from jaxgo.ui import match_screen
@@ -79,6 +80,15 @@ def test_a_sequential_test_stops_when_it_knows(tmp_path, capsys):
     assert len(records.read(tmp_path / "m.jsonl")) == known
 
 
+def test_a_verdict_of_wins_alone_is_json_that_everybody_reads(tmp_path, capsys, monkeypatch):
+    """All games won are infinitely many Elo, for which JSON has no number."""
+    monkeypatch.setattr(match_screen, "decide", lambda *_, **__: Sprt().judge([0, 0, 0, 0, 3]))
+    assert run("sprt", "greedy", "random", "--game", "tictactoe", "--out", tmp_path / "m.jsonl", "--json") == 0
+    answer = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert answer["elo"] is None
+    assert answer["error95"] is None
+
+
 def test_games_until_the_error_bars_are_small(tmp_path, capsys):
     out = tmp_path / "m.jsonl"
     assert run(*TWO[:-1], 64, "--until", "±300", "--out", out, "--json") == 0
@@ -120,6 +130,7 @@ def test_results_have_a_home():
         (("tictactoe", "--plot", "/proc/no/x.svg"), "cannot write /proc/no/x.svg"),
         (("tictactoe", "--html", "/proc/x.html"), "cannot write /proc/x.html"),
         (("tictactoe", "--out", "/proc/x.jsonl"), "cannot write /proc/x.jsonl"),
+        (("tictactoe", "--games", "/proc/x"), "cannot write /proc/x/games"),
         (("tictactoe", "--engines", "0"), "1 to 1000 games with engines can be played at once, not 0"),
         (("tictactoe", "--slots", "0"), "at least one opening and one slot"),
         (("tictactoe", "--agents", "random", "uct:99999999999"), "Uct: simulations=99999999999 is too large"),

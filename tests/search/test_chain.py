@@ -13,6 +13,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import make
 from jaxgo.search import SEARCHES, Chain, Model
+from jaxgo.search.chain import read_book
 
 GAME = make("tictactoe")
 # X to move: 2 wins at once, 5 stops O; X must stop 5; nothing hangs on it; lost whatever he does
@@ -67,7 +68,7 @@ def test_careful_plays_every_safe_move_and_nothing_else():
 
 def test_the_first_link_with_something_to_say_decides(tmp_path):
     book = tmp_path / "openings.book"
-    book.write_text("b2 a1  # the centre, then a corner\n\n")
+    book.write_text("b2 a1  # the centre, then a corner\n\n", encoding="utf-8-sig")  # as some editors of Windows save
     chain = Chain("win+book+careful+uct:16", book=str(book))
     moves, by = played(chain)
     assert moves[0] == {2}
@@ -126,6 +127,13 @@ def test_aggressive_takes_most_whatever_is_taken_back():
         taken += int((mine > 0).sum())
         root = step(root, jax.random.categorical(key, jnp.where(legal(root), 0.0, -jnp.inf)).astype(jnp.int32))[0]
     assert taken > 0
+
+
+def test_a_book_that_is_no_text_is_refused(tmp_path):
+    book = tmp_path / "openings.book"
+    book.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_book(GAME, str(book))
 
 
 def test_wrong_chains():

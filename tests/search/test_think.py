@@ -254,6 +254,15 @@ def test_broken_numbers_are_reported_by_game_lane_and_evaluator(number):
     assert "Broken" in said
     assert "ConnectFour" in said
     assert "in lane 2 of 4" in said
+    assert isinstance(caught.value, UsageError), "programs would answer with a traceback"
+
+
+def test_a_clock_that_stands_still_for_a_chunk_is_no_fault(monkeypatch):
+    """That of Windows moves every 16 ms."""
+    made = thinker()
+    made.warm(Limit(simulations=10))
+    monkeypatch.setattr(think.time, "monotonic", lambda: 7.0)
+    assert made.think(Limit(simulations=50)).simulations.tolist() == [50]
 
 
 def test_a_thought_from_one_call():

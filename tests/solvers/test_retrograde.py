@@ -1,5 +1,7 @@
 """Tables of small games: position by position what plain Python works out, and what is published."""
 
+import io
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -98,9 +100,14 @@ def test_a_table_is_saved_loaded_and_plays_perfectly(dodgem3, tmp_path):
         players.load_player(f"greedy,evaluator=solved,file={path}", Dodgem(3, blocked_wins=False))
     with pytest.raises(UsageError, match="needs file=TABLE"):
         players.load_player("greedy,evaluator=solved", game)
-    path.write_text("nothing")
-    with pytest.raises(UsageError, match="cannot read a solved table"):
-        solved.load(path)
+    with path.open("rb") as file:
+        data = file.read()
+    single = io.BytesIO()
+    np.save(single, np.arange(3))
+    for damaged in (b"nothing", b"", data[: len(data) // 2], single.getvalue()):
+        path.write_bytes(damaged)
+        with pytest.raises(UsageError, match="cannot read a solved table"):
+            solved.load(path)
 
 
 def test_the_winner_hurries_and_the_loser_holds_out(monkeypatch):

@@ -24,6 +24,18 @@ def test_the_mesh_has_every_device_and_shares_evenly():
     assert devices.describe().startswith("2 x cpu")
 
 
+def test_a_user_without_a_home_keeps_no_programs(monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(devices.Path, "home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
+    before = jax.config.jax_compilation_cache_dir
+    try:
+        jax.config.update("jax_compilation_cache_dir", None)
+        devices.keep_programs()
+        assert jax.config.jax_compilation_cache_dir is None
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+
+
 @pytest.mark.parametrize(("count", "near"), [(7, 8), (1, 2), (0, 2)])
 def test_an_uneven_share_is_refused_with_a_number_that_can_be(count, near):
     with pytest.raises(UsageError, match=f"games={count} cannot be shared by 2 devices; a number that can is {near}$"):
