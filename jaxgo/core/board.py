@@ -111,7 +111,7 @@ def in_a_row(codes: np.ndarray, k: int) -> np.ndarray:
 
 
 def winner(codes: np.ndarray, k: int, to_play: int) -> int:
-    """The code, 1 or 2, of the seat that has k in a row on a drawn board, who moved last before the other; 0: nobody."""
+    """The code of the seat that has k in a row on a drawn board, who moved last before the other; 0: nobody."""
     standing = set(codes[in_a_row(codes, k)].tolist())
     last = 2 - to_play
     return last if last in standing else max(standing, default=0)
