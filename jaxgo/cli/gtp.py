@@ -25,6 +25,8 @@ class Gtp:
     """Think so long for a move, instead of by simulations; a clock that runs still counts."""
     resign: float = 0.0
     """Give up when the value is below the negative of this, such as 0.95; 0: never."""
+    ponder: bool = False
+    """Search on while the other side thinks, and go on from there; for machines that the two do not share."""
 
     def run(self) -> int:
         from jaxgo.frontends import gtp
@@ -35,7 +37,15 @@ class Gtp:
         if not 0 <= self.seconds < float("inf") or not 0 <= self.resign <= 1:
             raise UsageError("--seconds is 0 or more, and --resign between 0 and 1")
         game = read_game(self.name, self.option)
-        engine = GtpEngine(game, self.name, self.agent, seconds=self.seconds, resign=self.resign, write=write)
+        engine = GtpEngine(
+            game,
+            self.name,
+            self.agent,
+            seconds=self.seconds,
+            resign=self.resign,
+            ponders=self.ponder,
+            write=write,
+        )
         gtp.run(engine, read_lines(sys.stdin.buffer))
         return leave()
 

@@ -1,7 +1,8 @@
 """The Go Text Protocol, version 2, for Go and for every other game: an engine that GUIs and referees can start.
 
-Here is the loop: lines come in, each is answered, and whatever they hold, the engine goes on. What commands do is in
-`gtp_commands`, and analyses that run until the next line in `gtp_analysis`.
+Here is the loop: lines come in, each is answered, and whatever they hold, the engine goes on; between them it may think
+on the other side's time. What commands do is in `gtp_commands`, and analyses that run until the next line in
+`gtp_analysis`.
 """
 
 import threading
@@ -24,7 +25,9 @@ def run(engine: GtpEngine, lines: Iterable[str]) -> None:
 
     threading.Thread(target=listen, name="lines", daemon=True).start()
     while not engine.over and (text := engine.next_line()) is not None:
+        engine.rest()
         take(engine, text)
+        engine.ponder()
     engine.session.close(timeout=0.5)
 
 

@@ -43,6 +43,7 @@ def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | Non
         session.restore(before, session.name)
         return move_name(engine.game, thought.action)
     engine.clocks[seat].spend(time.monotonic() - began)
+    engine.own = seat
     if engine.resign and thought.value < -engine.resign and engine.game.players == 2:
         session.resign(seat)
         return "resign"

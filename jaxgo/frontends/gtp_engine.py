@@ -25,14 +25,24 @@ class GtpEngine:
     """An engine with its board, its clocks, and the line that it reads."""
 
     def __init__(
-        self, game: Game[Any], name: str, player: str, *, seconds: float = 0.0, resign: float = 0.0, write: Write
+        self,
+        game: Game[Any],
+        name: str,
+        player: str,
+        *,
+        seconds: float = 0.0,
+        resign: float = 0.0,
+        ponders: bool = False,
+        write: Write,
     ) -> None:
-        self.player, self.seconds, self.resign = player, seconds, resign
+        self.player, self.seconds, self.resign, self.ponders = player, seconds, resign, ponders
         self.session = Session(long_enough(game), name)
         for seat in range(game.players):
             self.session.set_player(seat, player)
         self.clocks = [Clock() for _ in range(2)]
         self.over = False  # it was told to quit
+        self.own: int | None = None  # the seat that it generated a move for
+        self._pondering: Thinking | None = None
         self._write, self._writing = write, threading.Lock()
         self._input: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._ahead: list[str | None] = []  # lines that were looked at already
@@ -67,6 +77,24 @@ class GtpEngine:
             except queue.Empty:
                 if thinking.done() and thinking.future.exception() is not None:
                     return
+
+    # -- the time of the other side ----------------------------------------------------------------------------
+    def ponder(self) -> None:
+        """Searches on behind its own last move, where nobody has anything to say; `rest` ends that."""
+        board, seat = self.session.board, self.own
+        if not self.ponders or seat is None or self.over or self._ahead or not self._input.empty():
+            return
+        if board.over or not board.actions or board.now.seat == seat or board.views[-2].seat != seat:
+            return
+        search = self.session.player_of(seat).search
+        if search.budget > 0 and search.resumable:
+            self._pondering = self.session.ponder(seat)
+
+    def rest(self) -> None:
+        """Ends the search on the other side's time; what it has found is kept."""
+        if self._pondering is not None:
+            self._pondering.stop()
+            self._pondering = None
 
     # -- what commands share -----------------------------------------------------------------------------------
     def warm_up(self) -> None:

@@ -248,6 +248,13 @@ class Session:
         """Searches the position until it is stopped, or up to a limit, and tells what it sees meanwhile."""
         return self._ask(limit, None, on_snapshot, True, own_budget=False)
 
+    def ponder(self, seat: int) -> Thinking:
+        """The player of a seat searches on while another one is to move, until it is stopped, or has no room left.
+
+        Its tree is kept: when its seat is to move again, it goes on from there.
+        """
+        return self._ask(None, seat, None, False, own_budget=False)
+
     def stop(self) -> None:
         """Ends all searches that were asked for."""
         with self._lock:

@@ -21,6 +21,7 @@ from jaxgo.games import make
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "gtp").glob("*.tst"))
 GAMES = {"go": "go5", "musketeers": "musketeers"}
+WAIT = 60.0  # seconds
 
 
 class Talk:
@@ -186,7 +187,7 @@ class Live:
 
 
 def wait_for(condition):
-    last = time.monotonic() + 60
+    last = time.monotonic() + WAIT
     while not condition():
         assert time.monotonic() < last
         time.sleep(0.01)
@@ -216,6 +217,52 @@ def test_analyses_end_with_the_next_line():
     assert (third, fifth, nothing) == ("=3 black", "=5", "")
     assert re.search(r"\nplay \S+$", fourth)
     assert talk.engine.session.history == []
+
+
+def test_the_time_of_the_other_side_is_thought_in_and_the_tree_kept():
+    talk = Talk("go5", "uct:24,evaluator=uniform,solver=no", ponders=True)
+    session, asked, answers = talk.engine.session, [], []
+    ponder, think = session.ponder, session.think
+    session.ponder = lambda seat: asked.append(ponder(seat)) or asked[-1]
+    session.think = lambda *rest, **more: answers.append(think(*rest, **more)) or answers[-1]
+    live = Live(talk.engine)
+    text = lambda: "".join(talk.said)  # noqa: E731
+    try:
+        live.lines.put("1 genmove b")
+        for count in range(1, 100):  # it goes on after every line, as long as the other side is to move
+            wait_for(lambda: len(asked) == count and session.state == "thinking")  # noqa: B023
+            time.sleep(0.1)
+            assert not asked[-1].done()
+            live.lines.put(f"2{count} gogui-rules_side_to_move")
+            wait_for(lambda: f"=2{count} white" in text())  # noqa: B023
+            assert asked[count - 1].stopped.is_set(), "a command does not wait for a search that nobody asked for"
+            expected = asked[count - 1].result(WAIT)
+            if expected.moves[0].visits > 60:
+                break
+        wait_for(lambda: len(asked) == count + 1)
+        live.lines.put(f"3 play w {expected.name}")
+        live.lines.put("4 genmove b")
+        wait_for(lambda: len(asked) == count + 2)
+        thought = answers[-1].result(WAIT)
+        assert "\n=4 " in text()
+        assert thought.simulations <= 24
+        kept = sum(move.visits for move in thought.moves) - thought.simulations
+        assert kept > 24, "more than the search of the first move can have left"
+        live.lines.put("5 undo")
+    finally:
+        live.lines.put("6 quit")
+        live.thread.join(WAIT)
+        session.close(timeout=WAIT)
+    assert not live.thread.is_alive()
+    assert not session._thread.is_alive()
+    assert len(asked) == count + 2, "after undo it is its own turn, and after quit nobody's"
+    assert all(thinking.stopped.is_set() for thinking in asked)
+
+
+def test_nobody_thinks_in_the_time_of_the_other_side_unless_told_to(searching):
+    searching.ask("genmove b")
+    searching.engine.ponder()
+    assert searching.engine.session.state == "idle"
 
 
 def test_generated_moves_can_be_watched(searching):
