@@ -1,36 +1,21 @@
-"""What KataGo's JSON analysis protocol answers about a position, from the thoughts of a player.
+"""What KataGo's JSON analysis protocol answers about a position, from the thoughts of a player."""
 
-Searches here know chances, not points. A lead is made of both: playouts from the position say how far results spread,
-and the lead is the one that makes its chance of winning out of that spread. Ownership is the mean of these playouts.
-"""
-
-import functools
-import statistics
+import hashlib
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from jaxgo.core.game import Game
-from jaxgo.evaluators.endings import OWNERSHIP, SCORE, Endings, knows
 from jaxgo.frontends.analysis_query import Query
-from jaxgo.frontends.board import Board
+from jaxgo.frontends.board import Board, View
 from jaxgo.frontends.gtp_text import LETTERS, move_name
+from jaxgo.frontends.outlook import Outlook, foresee
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games.go.rules import Go
 from jaxgo.search.analysis import Move
 
-PLAYOUTS = 128
-SURE = 0.995  # chances beyond this are worth no more points
 DIGITS = 6
-NORMAL = statistics.NormalDist()
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _endings(game: Game[Any], states: Any) -> dict[str, tuple[Array, Array]]:
-    return Endings(PLAYOUTS)(game, jax.random.key(0), states)
 
 
 class Answer:
@@ -41,18 +26,11 @@ class Answer:
         self.game, self.seat = board.game, board.now.seat
         other = {"BLACK": 0, "WHITE": 1, "SIDETOMOVE": self.seat}[query.side]
         self._sign = 1.0 if other == self.seat else -1.0
-        self._owned: list[float] = []  # for Black
-        self._spread = 0.0  # points
+        self._outlook = Outlook()
 
     def foresee(self) -> None:
         """Plays the position out, where the game has points."""
-        if not knows(self.game, SCORE):
-            return
-        state = jax.tree.map(lambda x: jnp.asarray(x)[None], self.board.now.position.state)
-        found = _endings(self.game, state)
-        self._owned = np.asarray(found[OWNERSHIP][0][0]).tolist()
-        height, width = self.game.shape
-        self._spread = float(found[SCORE][1][0]) * (height * width) ** 0.5  # it is told in units of a side
+        self._outlook = foresee(self.board)
 
     def told(self, thought: Thought, during: bool) -> dict[str, Any]:
         """The answer in the middle or at the end of a search."""
@@ -75,7 +53,7 @@ class Answer:
         said = {**self._head(False), "moveInfos": [], "rootInfo": self._root(float(returns[self.seat]), 0)}
         if isinstance(game, Go):
             owner = np.asarray(jax.jit(game.owner)(self.board.now.position.state))
-            self._owned = owner.astype(float).tolist()
+            self._outlook = Outlook(tuple(owner.astype(float).tolist()))
             lead = float(owner.sum()) - game.komi  # Black's
             said["rootInfo"] |= dict.fromkeys(
                 ("scoreLead", "scoreSelfplay"), self._for_side(lead if not self.seat else -lead)
@@ -94,9 +72,8 @@ class Answer:
 
     def _numbers(self, value: float, visits: int) -> dict[str, Any]:
         chance = (value + 1) / 2
-        lead = self._spread * NORMAL.inv_cdf(min(max(chance, 1 - SURE), SURE))
         doubt = min(1.0, 1.0 / max(visits, 1) ** 0.5)  # of a chance: two standard errors at most
-        points = self._for_side(lead)
+        points = self._for_side(self._outlook.lead(value))
         return {
             "visits": visits,
             "winrate": round(chance if self._sign > 0 else 1 - chance, DIGITS),
@@ -104,15 +81,16 @@ class Answer:
             "scoreLead": points,
             "scoreMean": points,
             "scoreSelfplay": points,
-            "scoreStdev": round(self._spread, DIGITS),
+            "scoreStdev": round(self._outlook.spread, DIGITS),
             "lcb": round(chance - doubt if self._sign > 0 else 1 - chance + doubt, DIGITS),
             "utilityLcb": self._for_side(value - 2 * doubt),
         }
 
     def _root(self, value: float, visits: int) -> dict[str, Any]:
         key = np.asarray(self.game.hash(self.board.now.position.state)).tolist()
-        known = "".join(f"{word:08X}" for word in key)
-        return {"currentPlayer": LETTERS[self.seat].upper(), "thisHash": known, **self._numbers(value, visits)}
+        this = "".join(f"{word:08X}" for word in key)
+        named = {"thisHash": this, "symHash": _image(self.game, self.board.now) or this}
+        return {"currentPlayer": LETTERS[self.seat].upper(), **named, **self._numbers(value, visits)}
 
     def _move(self, order: int, move: Move) -> dict[str, Any]:
         line = [move_name(self.game, self.game.parse_action(name)) for name in move.variation[: self.query.length + 1]]
@@ -129,7 +107,17 @@ class Answer:
         return [round(share, DIGITS) for share in out.tolist()]
 
     def _ownership(self) -> dict[str, Any]:
-        if not (self.query.ownership and self._owned):
+        if not (self.query.ownership and self._outlook.owned):
             return {}
         turned = self._sign if self.seat == 0 else -self._sign  # from Black to whom numbers are for
-        return {"ownership": [round(turned * value, 4) for value in self._owned]}
+        return {"ownership": [round(turned * value, 4) for value in self._outlook.owned]}
+
+
+def _image(game: Game[Any], view: View) -> str:
+    """The same word for all symmetric images of a position: the first of what names of them there are."""
+    kinds, cells = game.symmetries(), view.cells
+    if kinds.cells.shape[1] != len(cells):  # drawn otherwise than its rules see it
+        return ""
+    images = zip(kinds.cells, kinds.actions, strict=True)
+    words = [cells[order].tobytes() + view.legal[actions].tobytes() for order, actions in images]
+    return hashlib.sha256(bytes([view.seat]) + min(words)).hexdigest()[:32].upper()

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from jaxgo.core.errors import UsageError
+from jaxgo.frontends import board as boards
 from jaxgo.frontends.gtp_engine import GtpEngine
 from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_number, read_seat
+from jaxgo.frontends.outlook import Outlook, foresee
 from jaxgo.frontends.thinking import OnSnapshot, Thought
 from jaxgo.games.go.rules import Go
 from jaxgo.search.analysis import Move
@@ -26,6 +28,8 @@ class Wish:
     seat: int
     interval: float  # seconds
     most: int  # moves that are told of
+    points: bool  # whether they are told, too
+    outlook: Outlook = dataclasses.field(default_factory=Outlook)
 
 
 def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | None = None) -> str:
@@ -57,7 +61,7 @@ def _wish(engine: GtpEngine, words: Sequence[str]) -> Wish:
     rest, seat = list(words), engine.session.view.seat
     if rest and rest[0].lower() in COLOURS:
         seat = read_seat(rest.pop(0), engine.game)
-    interval, most = INTERVAL, 1000
+    interval, most, points = INTERVAL, 1000, False
     if rest and rest[0].isdigit():
         interval = read_number(rest.pop(0), "an interval", 0, 10**6)
     while rest:
@@ -69,7 +73,9 @@ def _wish(engine: GtpEngine, words: Sequence[str]) -> Wish:
             interval = read_number(value, "an interval", 0, 10**6)
         elif option == "maxmoves":
             most = read_number(value, "a number of moves", 1, 10**6)
-    return Wish(seat, interval / 100, most)
+        elif option == "ownership":
+            points = value.lower() == "true"
+    return Wish(seat, interval / 100, most, points)
 
 
 def _teller(engine: GtpEngine, wish: Wish, style: Callable[..., str]) -> OnSnapshot:
@@ -88,7 +94,11 @@ def _teller(engine: GtpEngine, wish: Wish, style: Callable[..., str]) -> OnSnaps
 
 def _told(engine: GtpEngine, thought: Thought, wish: Wish, style: Callable[..., str]) -> str:
     seen = [move for move in thought.moves if move.visits or move.best][: wish.most]
-    return " ".join(style(engine, order, move) for order, move in enumerate(seen))
+    told = [style(engine, wish, order, move) for order, move in enumerate(seen)]
+    if wish.outlook.owned:
+        sign = 1 - 2 * wish.seat  # from Black's points to those of who is to move
+        told.append(" ".join(["ownership", *(f"{sign * value:.4f}" for value in wish.outlook.owned)]))
+    return " ".join(told)
 
 
 def _line(engine: GtpEngine, move: Move) -> str:
@@ -96,17 +106,21 @@ def _line(engine: GtpEngine, move: Move) -> str:
     return " ".join(move_name(game, game.parse_action(name)) for name in move.variation)
 
 
-def _lz(engine: GtpEngine, order: int, move: Move) -> str:
+def _lz(engine: GtpEngine, wish: Wish, order: int, move: Move) -> str:
     rate, prior = round(5000 * (move.value + 1)), round(10000 * (move.prior or 0.0))
     name = move_name(engine.game, move.action)
     return f"info move {name} visits {move.visits} winrate {rate} prior {prior} order {order} pv {_line(engine, move)}"
 
 
-def _kata(engine: GtpEngine, order: int, move: Move) -> str:
+def _kata(engine: GtpEngine, wish: Wish, order: int, move: Move) -> str:
     rate, name = (move.value + 1) / 2, move_name(engine.game, move.action)
+    points = ""
+    if wish.outlook.owned:  # else nobody knows, and 0 would be a lie
+        lead, spread = wish.outlook.lead(move.value), wish.outlook.spread
+        points = f"scoreMean {lead:.3f} scoreStdev {spread:.3f} scoreLead {lead:.3f} scoreSelfplay {lead:.3f} "
     return (
-        f"info move {name} visits {move.visits} utility {move.value:.6f} winrate {rate:.6f} scoreMean 0 scoreStdev 0 "
-        f"scoreLead 0 scoreSelfplay 0 prior {move.prior or 0.0:.6f} lcb {rate:.6f} utilityLcb {move.value:.6f} "
+        f"info move {name} visits {move.visits} utility {move.value:.6f} winrate {rate:.6f} {points}"
+        f"prior {move.prior or 0.0:.6f} lcb {rate:.6f} utilityLcb {move.value:.6f} "
         f"order {order} pv {_line(engine, move)}"
     )
 
@@ -119,6 +133,8 @@ def _analyze(style: Callable[..., str]) -> Callable[[GtpEngine, Line], str | Non
         before = session.board
         if before.over:
             raise UsageError("the game is over")
+        if wish.points:
+            wish = dataclasses.replace(wish, outlook=foresee(boards.take_turn(before, wish.seat)))
         engine.take_turn(wish.seat)
         tell = _teller(engine, wish, style)
         engine.write(f"={line.number}\n")

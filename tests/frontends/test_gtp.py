@@ -265,6 +265,24 @@ def test_nobody_thinks_in_the_time_of_the_other_side_unless_told_to(searching):
     assert searching.engine.session.state == "idle"
 
 
+@pytest.mark.slow
+def test_points_are_told_where_they_are_asked_for(searching):
+    searching.ask("play b c3")
+    for colour, sign in (("w", -1), ("b", 1)):
+        searching.engine.put_line("name")  # the next line, which ends it
+        *_, row = searching.ask(f"kata-analyze {colour} 1 ownership true").split("\n")
+        assert searching.engine.next_line() == "name"
+        moves, _, owned = row.partition(" ownership ")
+        points = [float(word) for word in owned.split()]
+        assert len(points) == 25
+        assert sign * points[12] > 0, "it is Black's stone"
+        for rate, lead in re.findall(r"winrate (\S+) .*? scoreLead (\S+)", moves):
+            assert (float(rate) > 0.5) == (float(lead) > 0) or float(rate) == 0.5
+    searching.engine.put_line("name")
+    assert "score" not in searching.ask("kata-analyze b 1"), "nobody has looked"
+    assert searching.engine.next_line() == "name"
+
+
 def test_generated_moves_can_be_watched(searching):
     said = searching.ask("9 kata-genmove_analyze b 1")
     assert re.fullmatch(r"=9\n(info move .*\n)*play \S+", said)

@@ -236,6 +236,21 @@ def test_games_that_begin_with_stones_and_moves_out_of_turn(go):
     assert ended["ownership"] == [1.0] * 25
 
 
+def test_images_of_a_position_have_one_name():
+    def names(*moves):
+        told = {"id": "q", "rules": "", "moves": [["BW"[ply % 2], name] for ply, name in enumerate(moves)]}
+        query = read(told, make("tictactoe"))
+        nothing = Thought(0, 0, 0, "a1", 0.0, False, [], (), 0, 0.1, "me", True)
+        root = Answer(query, len(moves), positions(query)[-1]).told(nothing, during=False)["rootInfo"]
+        return root["thisHash"], root["symHash"]
+
+    first, turned, other = names("a1", "c2"), names("a3", "b1"), names("a1", "c1")
+    assert len({first[0], turned[0], other[0]}) == 3
+    assert first[1] == turned[1]
+    assert first[1] != other[1]
+    assert names("c2", "a1")[1] != first[1], "the other colour"
+
+
 @pytest.mark.slow
 def test_only_the_moves_that_are_wanted_are_told(go):
     allow = [{"player": "B", "moves": ["A1", "A2"], "untilDepth": 1}]
