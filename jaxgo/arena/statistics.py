@@ -1,19 +1,28 @@
 """What a folder of games tells: who won, how long games took, which came twice, and how they were opened."""
 
 import dataclasses
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int32
+
 from jaxgo.arena.ratings import NINETY_FIVE
+from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
+from jaxgo.core.play import Position
 from jaxgo.games.names import read_game
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 
-ENDINGS = (".sgf", ".psq", ".json", ".txt")  # of files with games; .txt as matches save games without SGF
+ENDINGS = (".sgf", ".psq", ".gzero", ".json", ".txt")  # of files with games; .txt as matches save games without SGF
 FIRST, SECOND, DRAWN = "first mover won", "second mover won", "drawn"
 
 
@@ -51,7 +60,34 @@ def read(folder: Path) -> list[GameRecord]:
         raise UsageError(
             f"{others[0]} is a game of another kind than {paths[0]}; keep each kind in a folder of its own"
         )
-    return found
+    return [_judged(record) for record in found]
+
+
+def _judged(record: GameRecord) -> GameRecord:
+    """The game with its result, where its file tells none (PSQ and Zero+ never do) and the rules say that it is over."""
+    game = record.game
+    if record.returns is not None or record.verdict or len(record.moves) > game.max_plies:
+        return record
+    start = position_text.read(game, record.start or position_text.START)[0]
+    moves = np.zeros(game.max_plies, np.int32)
+    moves[: len(record.moves)] = record.moves
+    sound, over, returns = _played(game, start, jnp.asarray(moves), jnp.int32(len(record.moves)))
+    ended = bool(sound & over)
+    return dataclasses.replace(record, returns=tuple(np.asarray(returns).tolist())) if ended else record
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _played(
+    game: Game[Any], start: Position, moves: Int32[Array, " M"], count: Int32[Array, ""]
+) -> tuple[Bool[Array, ""], Bool[Array, ""], Float32[Array, " P"]]:
+    """Whether all moves are legal, whether the game is over after them, and what it then returns."""
+
+    def step(ply: Int32[Array, ""], now: tuple[Bool[Array, ""], Position]) -> tuple[Bool[Array, ""], Position]:
+        sound, position = now
+        return sound & play.legal(game, position)[moves[ply]], play.play(game, position, moves[ply])[0]
+
+    sound, position = jax.lax.fori_loop(0, count, step, (jnp.bool_(True), start))
+    return sound, play.over(game, position), play.returns(game, position)
 
 
 def _plain(path: Path) -> GameRecord:

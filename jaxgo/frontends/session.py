@@ -152,7 +152,7 @@ class Session:
         return boards.to_record(self._board, self.name, names)
 
     def save(self, form: str) -> str:
-        """The game so far as the text of a file: `sgf`, `psq` or `json`."""
+        """The game so far as the text of a file: `sgf`, `psq`, `gzero` or `json`."""
         return formats.write(self.record(), form)
 
     def load(self, text: str | bytes, upto: int | None = None) -> None:

@@ -6,18 +6,29 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.records import json_file, psq, sgf
+from jaxgo.records import gzero, json_file, psq, sgf
 from jaxgo.records.record import LARGEST, GameRecord
 
-WRITERS: dict[str, Callable[[GameRecord], str]] = {"sgf": sgf.write, "psq": psq.write, "json": json_file.write}
+WRITERS: dict[str, Callable[[GameRecord], str]] = {
+    "sgf": sgf.write,
+    "psq": psq.write,
+    "gzero": gzero.write,
+    "json": json_file.write,
+}
 
 
 def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
     """A game in whatever format it is written; a UsageError tells the line that is wrong."""
     beginning = text[:200] if isinstance(text, str) else text[:200].decode("latin-1").removeprefix("\xef\xbb\xbf")
-    beginning = beginning.lstrip()
-    reader = json_file.read if beginning[:1] == "{" else psq.read if beginning[:9].lower() == "piskvorky" else sgf.read
-    return reader(text, game, upto)
+    return _reader_of(beginning.lstrip())(text, game, upto)
+
+
+def _reader_of(beginning: str) -> Callable[..., GameRecord]:
+    if beginning[:1] == "{":
+        return json_file.read
+    if beginning[:9].lower() == "piskvorky":
+        return psq.read
+    return gzero.read if gzero.HEAD.match(beginning) else sgf.read
 
 
 def write(record: GameRecord, form: str) -> str:

@@ -16,17 +16,32 @@ MOVE = re.compile(r"\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*-?\d+\s*")
 
 def write(record: GameRecord) -> str:
     """The game in Piskvork's form; it has no rules and no start but the empty board."""
+    moves = [f"{column + 1},{row + 1},0" for row, column in places(record, "PSQ")]
+    size = record.game.shape[0]
+    names = [" ".join(name.split()) or "-" for name in record.players] or ["-", "-"]
+    return "\n".join([f"Piskvorky {size}x{size}, 11:11, 0", *moves, *names, "-1"]) + "\n"
+
+
+def places(record: GameRecord, form: str) -> list[tuple[int, int]]:
+    """Row and column of every move, for a form that tells of stones on an empty board and of nothing else."""
     game = record.game
     if not isinstance(game, Gomoku) or game.num_actions != game.points:
-        raise UsageError(f"PSQ tells of Gomoku without swaps, not of {record.name}; write JSON")
+        raise UsageError(f"{form} tells of Gomoku without swaps, not of {record.name}; write JSON")
     if record.start:
-        raise UsageError("PSQ begins with the empty board; write this game as SGF or JSON")
-    lines = [f"Piskvorky {game.size}x{game.size}, 11:11, 0"]
-    for action in record.moves:
-        row, column = divmod(action, game.size)
-        lines.append(f"{column + 1},{row + 1},0")
-    names = [" ".join(name.split()) or "-" for name in record.players] or ["-", "-"]
-    return "\n".join([*lines, *names, "-1"]) + "\n"
+        raise UsageError(f"{form} begins with the empty board; write this game as SGF or JSON")
+    return [divmod(action, game.size) for action in record.moves]
+
+
+def board(width: int, height: int, game: Game[Any] | None) -> Game[Any]:
+    """The game that a head of this size tells of, which must be `game` where one is given."""
+    if game is None:
+        if width != height or not 5 <= width <= 20:
+            raise UsageError(f"line 1: a board of {width}x{height} is not square with 5 to 20 points a side")
+        game = make("gomoku", size=width)
+    if not isinstance(game, Gomoku) or game.shape != (height, width) or game.num_actions != game.points:
+        here = f"{type(game).__name__} {game.shape[1]}x{game.shape[0]}"
+        raise UsageError(f"line 1: the file tells of Gomoku {width}x{height}, and this is {here}")
+    return game
 
 
 def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
@@ -36,13 +51,7 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     if head is None:
         raise UsageError("line 1: this is no PSQ: it begins with 'Piskvorky WIDTHxHEIGHT, 11:11, 0'")
     width, height = int(head[1]), int(head[2])
-    if game is None:
-        if width != height or not 5 <= width <= 20:
-            raise UsageError(f"line 1: a board of {width}x{height} is not square with 5 to 20 points a side")
-        game = make("gomoku", size=width)
-    if not isinstance(game, Gomoku) or game.shape != (height, width) or game.num_actions != game.points:
-        here = f"{type(game).__name__} {game.shape[1]}x{game.shape[0]}"
-        raise UsageError(f"line 1: the file tells of Gomoku {width}x{height}, and this is {here}")
+    game = board(width, height, game)
     moves: list[int] = []
     for number, row in enumerate(rows[1:], 2):
         found = MOVE.fullmatch(row)

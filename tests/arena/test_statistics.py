@@ -69,6 +69,17 @@ def test_games_that_began_elsewhere_are_other_games():
     assert [(opening.games, opening.score) for opening in found.openings] == [(2, 1.0), (2, 1.0)]
 
 
+def test_the_rules_say_how_a_game_ended_where_its_file_does_not(tmp_path):
+    five = (40, 0, 41, 1, 42, 2, 43, 3, 44)
+    played = [five, five[:-1], (80, *five), (0, 0)]  # the third is won by the second mover, the last illegal
+    for number, moves in enumerate(played):
+        formats.save(tmp_path / f"{number}.{'psq' if number % 2 else 'gzero'}", GameRecord(GAME, "gomoku", moves))
+    found = statistics.count(statistics.read(tmp_path))
+    assert (found.games, found.unfinished) == (2, 2)
+    assert found.results == {statistics.FIRST: 1, statistics.SECOND: 1, statistics.DRAWN: 0}
+    assert found.moves[""] == 9.5
+
+
 def test_texts_of_matches_are_read_and_other_kinds_refused(tmp_path):
     head = "game: connect3d\nseat 0: a\nseat 1: b\nresult of seat 0: 0.5\nopening: 0 plies\nid: x\n\n"
     (tmp_path / "one.txt").write_text(head + "1 0 22\n2 1 23\n")

@@ -7,6 +7,7 @@ import json
 import queue
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -231,6 +232,15 @@ def test_a_game_is_saved_and_loaded_again(client):
         assert told["paused"]
         assert "sgf" in page.answer("save", kind="sgf")["text"].lower(), "Tic-tac-toe has none"
         assert state(page)["moves"] == ["b2", "a1", "a3"]
+
+
+def test_every_format_of_files_is_on_offer():
+    page = (Path(table.__file__).parent / "static" / "index.html").read_text()
+    accepted = page.split('accept="')[1].split('"')[0].split(",")
+    for form in table.formats.WRITERS:
+        assert form in table.TYPES
+        assert f'data-save="{form}"' in page
+        assert f".{form}" in accepted
 
 
 def test_a_page_that_is_behind_is_told_the_newest_only():

@@ -12,7 +12,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
 from jaxgo.games import GAMES, make
-from jaxgo.records import formats, json_file, psq, sgf
+from jaxgo.records import formats, gzero, json_file, psq, sgf
 from jaxgo.records.record import GameRecord
 
 GO, GOMOKU = make("go9"), make("gomoku", size=9)
@@ -42,18 +42,33 @@ def test_a_game_of_go_comes_back(played, form):
     assert board.actions == played.actions
 
 
-@pytest.mark.parametrize("form", ["sgf", "json", "psq"])
+@pytest.mark.parametrize("form", ["sgf", "json", "psq", "gzero"])
 def test_a_game_of_gomoku_comes_back(form):
     moves = tuple(GOMOKU.parse_action(name) for name in ["e5", "e6", "d5", "d6", "c5", "c6", "b5", "b6", "a5"])
     record = GameRecord(GOMOKU, "gomoku9", moves, players=("a", "b"))
     again = formats.read(formats.write(record, form))
-    assert (again.game, again.name, again.moves, again.players) == (GOMOKU, "gomoku9", moves, ("a", "b"))
+    players = () if form == "gzero" else record.players
+    assert (again.game, again.name, again.moves, again.players) == (GOMOKU, "gomoku9", moves, players)
     assert boards.of_record(again).result().returns == (1.0, -1.0)
 
 
 def test_psq_is_piskvorks():
     record = GameRecord(make("gomoku15"), "gomoku15", (0, 15, 224), players=("pbrain-a.exe", "b"))
     assert psq.write(record) == "Piskvorky 15x15, 11:11, 0\n1,1,0\n1,2,0\n15,15,0\npbrain-a.exe\nb\n-1\n"
+
+
+def test_zero_plus_reads_and_writes_the_size_and_then_column_and_row():
+    record = GameRecord(make("gomoku15"), "gomoku15", (0, 15, 223), players=("a", "b"))
+    assert gzero.write(record) == "15|0,0;0,1;13,14"
+    again = formats.read("15|0,0;0,1;13,14")
+    assert (again.game, again.name, again.moves, again.players) == (record.game, "gomoku15", record.moves, ())
+    assert formats.read(b" 9 | 4,4 ; 4,3;\r\n").moves == (40, 31)
+    assert formats.read("9|").moves == ()
+    assert gzero.read("9|4,4;99,1", upto=1).moves == (40,)
+    no_moves = GameRecord(GOMOKU, "gomoku9", ())
+    for unknown in (GameRecord(GO, "go9", (0,)), GameRecord(GOMOKU, "gomoku9", (0,), start="start"), no_moves):
+        with pytest.raises(UsageError, match="the text of Zero"):
+            gzero.write(unknown)
 
 
 def test_every_registered_game_has_json_and_a_text():
@@ -167,6 +182,10 @@ BAD = {
     "Piskvorky 30x30, 11:11, 0": "line 1: a board of 30x30",
     "Piskvorky 15x15, 11:11, 0\n1,1,0\n16,1,0\n": "line 3: 16,1,0 is no point",
     "Piskvorky 15x15, 11:11, 0\n1,1,0\n5,x,0\n": "line 3: '5,x,0' is no move",
+    "30|1,1": "line 1: a board of 30x30",
+    "9|4,4;9,0": "line 1: move 2, 9,0, is no point of a board of 9x9",
+    "9|4,4;;1,1": "line 1: move 2, '', is not written as column,row",
+    "9|4,4;-1,0": "line 1: move 2, '-1,0', is not written as column,row",
     "{": "line 1: this is no JSON",
     "{}": "line 1: this JSON is no game of jaxgo",
     '{"jaxgo": 1, "game": "chess"}': "chess",
@@ -201,6 +220,8 @@ def test_a_file_can_be_read_as_far_as_it_is_good():
 def test_a_file_of_another_game_is_refused():
     with pytest.raises(UsageError, match="the file tells of Go 9x9, and this is Gomoku 9x9"):
         formats.read("(;GM[1]SZ[9])", GOMOKU)
+    with pytest.raises(UsageError, match="the file tells of Gomoku 9x9, and this is Go 9x9"):
+        formats.read("9|4,4", GO)
     with pytest.raises(UsageError, match="the file tells of go13, and this is go9"):
         formats.read('{"jaxgo": 1, "game": "go13"}', GO)
     with pytest.raises(UsageError, match="SGF tells of Go"):

@@ -67,7 +67,8 @@ ITEMS = {
         "training/test_learns.py::test_tic_tac_toe_is_learnt_from_nothing",
     ),
     "1.21 games without end, saved": (
-        "partial: games are saved as SGF, PSQ and JSON, and not in the text of Zero+",
+        "records/test_game_files.py::test_zero_plus_reads_and_writes_the_size_and_then_column_and_row",
+        "arena/test_statistics.py::test_the_rules_say_how_a_game_ended_where_its_file_does_not",
         "frontends/test_play_page.py::test_games_follow_each_other_with_sides_changed",
         "arena/test_tournament.py::test_games_are_saved_as_they_were_played",
         "arena/test_tournament.py::test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been",

@@ -117,7 +117,7 @@ class Setup:
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """A record of a game: SGF, PSQ or JSON, by what it looks like."""
+    """A record of a game: SGF, PSQ, the text of Zero+ or JSON, by what it looks like."""
 
     text: str
 

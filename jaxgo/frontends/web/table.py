@@ -30,7 +30,7 @@ KEPT = 100  # games that a visitor can still save
 HUMAN = "you"
 OWN_FAULT = "this is an error of jaxgo itself, and nothing was changed; the server's log tells more"
 LOG = logging.getLogger(__name__)
-TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "json": "application/json"}
+TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "gzero": "text/plain", "json": "application/json"}
 Tell = Callable[[dict[str, Any]], None]
 
 
