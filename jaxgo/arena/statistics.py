@@ -64,7 +64,7 @@ def read(folder: Path) -> list[GameRecord]:
 
 
 def _judged(record: GameRecord) -> GameRecord:
-    """The game with its result, where its file tells none (PSQ and Zero+ never do) and the rules say that it is over."""
+    """The game with its result, where its file tells none (PSQ and Zero+ never do) and it is over by the rules."""
     game = record.game
     if record.returns is not None or record.verdict or len(record.moves) > game.max_plies:
         return record
