@@ -11,6 +11,7 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.attack import Attack
 from jaxgo.search.base import Search, SearchResult, SearchState
+from jaxgo.search.breadth import BreadthFirst
 from jaxgo.search.chain import Chain
 from jaxgo.search.flat import Flat
 from jaxgo.search.greedy import Greedy
@@ -94,6 +95,7 @@ __all__ = [
     "SEARCHES",
     "AlphaBeta",
     "Attack",
+    "BreadthFirst",
     "Chain",
     "Flat",
     "Greedy",

@@ -3,6 +3,7 @@
 from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.attack import Attack
 from jaxgo.search.base import Search
+from jaxgo.search.breadth import BreadthFirst
 from jaxgo.search.flat import Flat
 from jaxgo.search.greedy import Greedy
 from jaxgo.search.gumbel import Gumbel
@@ -19,4 +20,5 @@ REGISTRY: dict[str, Search] = {
     "gumbel": Gumbel(),
     "alphabeta": AlphaBeta(),
     "threats": Attack(),
+    "bfs": BreadthFirst(),
 }

@@ -234,6 +234,19 @@ def test_a_game_is_saved_and_loaded_again(client):
         assert state(page)["moves"] == ["b2", "a1", "a3"]
 
 
+@pytest.mark.slow
+def test_a_solver_runs_ahead_of_its_puzzle(client):
+    with visit(client) as page:
+        page.ask("new", game="hughe", options={"rows": "413/25.", "goal": "123/45.", "max_plies": "60"})
+        board = page.hear("board", lambda message: message["game"] == "hughe")
+        assert board["players"][0].startswith("bfs:")
+        page.ask("budget", seconds=0.2)
+        page.ask("seats", players=["bfs:20"])
+        told = page.hear("position", lambda message: message["result"])
+        assert told["result"]["text"] == "solved"
+        assert told["moves"]
+
+
 def test_every_format_of_files_is_on_offer():
     page = (Path(table.__file__).parent / "static" / "index.html").read_text()
     accepted = page.split('accept="')[1].split('"')[0].split(",")

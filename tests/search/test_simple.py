@@ -157,7 +157,7 @@ def test_resumed_is_one_shot_for_flat():
     assert extend(start, jnp.array([0, 7, 20])).done.tolist() == [0, 7, 20]
 
 
-KNOWN = {name: known for name, known in SEARCHES.items() if name != "threats"}  # that needs a game which has some
+KNOWN = {name: known for name, known in SEARCHES.items() if name not in ("threats", "bfs")}  # which need other games
 KNOWN |= {name: preset.search for name, preset in PRESETS.items()}
 
 

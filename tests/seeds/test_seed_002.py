@@ -38,7 +38,9 @@ ITEMS = {
         f"{PUZZLES}::test_klotski_in_116_moves",
     ),
     "2.9 a solution to watch": (
-        "partial: puzzles are solved first and shown then; nothing runs ahead within a frame",
+        "search/test_breadth.py::test_with_enough_room_the_way_is_the_shortest_and_is_found_once",
+        "search/test_breadth.py::test_with_any_budget_the_game_goes_on_and_no_position_comes_twice",
+        "frontends/test_play_page.py::test_a_solver_runs_ahead_of_its_puzzle",
         f"{PUZZLES}::test_astar_is_as_short_as_breadth_first_however_small_the_batch",
     ),
     "2.10 solitaire, backwards too": (

@@ -15,6 +15,7 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.games import GAMES
 from jaxgo.system.weights import load_weights, shipped, weight_steps
 
+PUZZLES = ("bfs:1000", "bfs:100")  # who runs ahead of a puzzle
 USUAL = ("uct:400", "uct:100", "uct:1600", "uct:6400", "puct:400", "gumbel:64", "random")
 MOST_NUMBER = 10_000  # of an option, such as the playouts of a leaf
 ON_PLANES = "gumbel:64"  # the search of a network that is offered
@@ -30,7 +31,8 @@ class Offers:
     def players(self, name: str) -> list[str]:
         """Specs to choose from; the first one is who sits there if nobody says otherwise."""
         own = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name]
-        return [*own, *self.usual]
+        alone = name in GAMES and GAMES[name].players == 1
+        return [*own, *(PUZZLES if alone else ()), *self.usual]
 
     def check(self, spec: str) -> str:
         """The spec, if all that it names is on offer; a UsageError otherwise."""
