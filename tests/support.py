@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import quick
 
 from jaxgo.core import play
 from jaxgo.core.game import Game
@@ -152,15 +153,21 @@ def _look(game: Game[Any], position: Any) -> Any:
 
 
 @functools.cache
-def _batched(game: Game[Any]) -> Any:
+def _batched(game: Game[Any], thorough: bool) -> Any:
     """start, tick, look and returns for a batch, compiled once whatever the seed."""
-    return tuple(jax.jit(jax.vmap(functools.partial(f, game))) for f in (play.start, _tick, _look, play.returns))
+    compiled = functools.partial(jax.jit, compiler_options=quick.THOROUGH if thorough else None)
+    return tuple(compiled(jax.vmap(functools.partial(f, game))) for f in (play.start, _tick, _look, play.returns))
 
 
 @functools.cache
-def random_games(game: Game[Any], games: int = 256, seed: int = 0, plies: int | None = None) -> Games:
-    """Plays uniformly random games to the end (or for `plies`), recording everything at every ply."""
-    begin, tick, look, result = _batched(game)
+def random_games(
+    game: Game[Any], games: int = 256, seed: int = 0, plies: int | None = None, thorough: bool = False
+) -> Games:
+    """Plays uniformly random games to the end (or for `plies`), recording everything at every ply.
+
+    `thorough`: by programs that take longer to compile and less to run, for many games of dear rules.
+    """
+    begin, tick, look, result = _batched(game, thorough)
     key = jax.random.key(seed)
     positions = begin(jax.random.split(key, games))
     records, looks = [], [jax.device_get(look(positions))]

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import quick
 from gomoku_states import drawn
 from reference import fours, threes
 from reference.gomoku import Gomoku as Reference
@@ -33,7 +34,7 @@ def program(rules: str) -> Any:
         prover = threats.go_on(game, prover, most, quiet=True)
         return prover.line[:, 0], prover.won, prover.ended
 
-    return jax.jit(prove)
+    return jax.jit(prove, compiler_options=quick.THOROUGH)
 
 
 @functools.cache
