@@ -1,15 +1,19 @@
 """The classical engines: alpha-beta beside one lane and beside C, its tricks, proofs beside plain Python, threats.
 
-`uv run benchmarks/classical.py` prints ratios of one run; times mean little on a machine that has other work.
+uv run benchmarks/classical.py                    # ratios of one run; times mean little beside other work
+uv run benchmarks/classical.py ladder             # all bots of a game against the next two above them, in Elo
+uv run benchmarks/classical.py proofs --lanes 1000
 """
 
 import argparse
+import dataclasses
 import functools
+import itertools
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +22,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
+from jaxgo.arena import elo
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
+from jaxgo.arena.records import PairResult
 from jaxgo.evaluators import Heuristic
 from jaxgo.games import GAMES
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.players import load_player
 from jaxgo.search import AlphaBeta, Model, threats
 from jaxgo.system import devices
+from jaxgo.ui import tables
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "tests"))
@@ -37,16 +44,13 @@ def positions(game: Gomoku, lanes: int, plies: int) -> Any:
     """Games after moves drawn by the square root of their weights, so that fights begin."""
     model = Model(game, Heuristic())
 
-    def walk(key: Any) -> Any:
-        position = model.start(key, lanes)
-        for ply in range(plies):
-            weights = jnp.log(jnp.minimum(jax.vmap(game.move_weights)(position.state), 1e4)) / 2
-            among = jnp.where(model.legal(position), weights, -jnp.inf)
-            action = jax.random.categorical(jax.random.fold_in(key, ply), among).astype(jnp.int32)
-            position = model.play(position, action)[0]
-        return position
+    def move(ply: Any, position: Any) -> Any:
+        weights = jnp.log(jnp.minimum(jax.vmap(game.move_weights)(position.state), 1e4)) / 2
+        among = jnp.where(model.legal(position), weights, -jnp.inf)
+        action = jax.random.categorical(jax.random.fold_in(jax.random.key(1), ply), among).astype(jnp.int32)
+        return model.play(position, action)[0]
 
-    return jax.jit(walk)(jax.random.key(1))
+    return jax.jit(lambda: jax.lax.fori_loop(0, plies, move, model.start(jax.random.key(1), lanes)))()
 
 
 def searched(search: AlphaBeta, game: Gomoku, root: Any) -> tuple[np.ndarray, int, float, float]:
@@ -103,53 +107,107 @@ def alpha_beta(lanes: int) -> None:
     print(f"  nodes {nodes:,}, in C {their_nodes:,}; the same value in {same:.1%} of positions")
 
 
+@dataclasses.dataclass(frozen=True)
+class ByWeights(AlphaBeta):
+    """Tries the whole list of moves in the order of their weights, as Zero+ keeps it for every position.
+
+    The list follows from the position alone; `best` and `cuts` say whether what was found before goes before it.
+    """
+
+    best: bool = False
+    cuts: bool = False
+
+    def _candidates(self, logits: Any, mask: Any, history: Any, first: Any) -> Any:
+        history = history if self.cuts else jnp.zeros_like(history)
+        return super()._candidates(logits, mask, history, first if self.best else jnp.full_like(first, -1))
+
+
 def tricks(lanes: int) -> None:
+    """How many nodes each trick saves: the same numbers in every run, on any machine."""
     game = Gomoku(15)
     root = positions(game, lanes, 10)
     whole = {"depth": 6, "breadth": 8, "threats": False}
+    direct = {"deepening": False, "table": 14, **whole}
     found = {
         "none": AlphaBeta(deepening=False, pvs=False, ordering=False, table=0, **whole),
-        "ordering and table, direct": AlphaBeta(deepening=False, table=14, **whole),
+        "the whole list, table of values": ByWeights(**direct),
+        "the same, what cut first": ByWeights(**direct, cuts=True),
+        "the same, the table's move first": ByWeights(**direct, best=True),
+        "ordering and table, direct": AlphaBeta(**direct),
         "all, deepening": AlphaBeta(table=14, **whole),
         "all, with threats": AlphaBeta(table=14, **{**whole, "threats": True}),
     }
     nodes = {name: searched(search, game, root)[1] for name, search in found.items()}
     print(f"nodes at depth 6, breadth 8, {lanes} positions")
     for name, count in nodes.items():
-        print(f"  {name:28} {count:12,}  {nodes['none'] / count:6.1f} times fewer")
+        print(f"  {name:33} {count:12,}  {nodes['none'] / count:6.1f} times fewer")
 
 
-def proofs(lanes: int, rules: str) -> None:
-    from reference import fours
+class Patience(list[int]):
+    """What a plain solver counts its attempts down in: spent where they are, and where its seconds are."""
+
+    def __init__(self, attempts: int, seconds: float) -> None:
+        super().__init__([attempts])
+        self.until = time.perf_counter() + seconds
+
+    def __setitem__(self, place: Any, left: Any) -> None:
+        super().__setitem__(place, left if time.perf_counter() < self.until else -1)
+
+
+def plainly(reference: Any, text: str, stone: str, first: int, depth: int, quiet: bool, patience: Patience) -> bool:
+    """Whether plain Python says that it is won: by fours; or by threes too, against every reply there is.
+
+    Ours ends a proof by threes where two threats cannot be met at once, so a win is followed for some plies more.
+    """
+    from reference import fours, threes
+    from reference.gomoku import put
+
+    if not quiet:
+        return fours.wins(reference, text, stone, depth, patience) is not None
+    if first < 0:
+        return threes.wins(reference, text, stone, depth, patience) is not None
+    after = put(text, first, stone)
+    won = reference.wins(after, first) or threes.answered(reference, after, first, stone, depth + 4, patience)
+    return bool(won)
+
+
+PROOFS = {"fours": ("freestyle", False), "fours-renju": ("renju", False), "threes-caro": ("caro", True)}
+
+
+def proofs(name: str, lanes: int, limit: float) -> None:
+    """Every position by our search and by plain Python, which has so many seconds for each."""
     from reference.gomoku import Gomoku as Reference
 
-    game, most, depth = Gomoku(15, rules), 2000, 15
-    root = positions(game, lanes, 30)
+    rules, quiet = PROOFS[name]
+    game, most, depth = Gomoku(15, rules), 2000, 7 if quiet else 15
+    root = positions(game, lanes, 16 if quiet else 30)
 
     def run(states: Any) -> Any:
         live = ~jax.vmap(game.over)(states)
-        prover = threats.begin(game, states, jax.vmap(game.legal)(states) & live[:, None], live, depth)
-        return threats.go_on(game, prover, jnp.full(lanes, most, jnp.int32)), live
+        legal = jax.vmap(game.legal)(states) & live[:, None]
+        prover = threats.begin(game, states, legal, live, depth, quiet)
+        prover = threats.go_on(game, prover, jnp.full(lanes, most, jnp.int32), quiet)
+        return prover.won, prover.ended & live, prover.line[:, 0, 0], live
 
     program = jax.jit(run)
     jax.block_until_ready(program(root.state))
     began = time.perf_counter()
-    prover, live = jax.block_until_ready(program(root.state))
+    won, known, first, live = (np.asarray(x) for x in program(root.state))
     seconds = time.perf_counter() - began
-    reference, agree, asked, began = Reference(15, rules), 0, 0, time.perf_counter()
-    won, sure = np.asarray(prover.won), np.asarray(prover.ended & live)
-    for cells, seat, ours, known in zip(
-        np.asarray(jax.vmap(game.cells)(root.state)), np.asarray(root.state.to_play), won, sure, strict=True
-    ):
-        text, budget = "".join(".XO"[c] for c in cells), [200]
-        if known and (line := fours.wins(reference, text, "XO"[seat], depth, budget), budget[0] >= 0)[1]:
-            asked, agree = asked + 1, agree + ((line is not None) == ours)
+    print(f"{name}, 15x15: {lanes / seconds:,.0f} positions/s, {won.sum()} of {live.sum()} won, {known.sum()} decided")
+    reference, asked, right, began = Reference(15, rules), [0, 0], [0, 0], time.perf_counter()
+    cells, seats = np.asarray(jax.vmap(game.cells)(root.state)), np.asarray(root.state.to_play)
+    for i in np.flatnonzero(known).tolist():
+        text, patience = "".join(".XO"[c] for c in cells[i]), Patience(10**6, limit)
+        said = plainly(reference, text, "XO"[seats[i]], int(first[i]) if won[i] else -1, depth, quiet, patience)
+        if patience[0] >= 0:
+            asked[int(won[i])] += 1
+            right[int(won[i])] += said == won[i]
     theirs = time.perf_counter() - began
     print(
-        f"fours, 15x15 {rules}: {lanes / seconds:,.0f} positions/s, {won.sum()} of {live.sum()} won; plain Python",
-        end=" ",
+        f"  plain Python finishes {sum(asked)} within {limit} s each, {sum(asked) / theirs:,.1f} positions/s;", end=""
     )
-    print(f"{asked / theirs:,.0f} positions/s, agrees in {agree} of {asked}")
+    print(f" it agrees in {right[1]} of {asked[1]} wins and in {right[0]} of {asked[0]} others")
 
 
 def threes(lanes: int) -> None:
@@ -227,26 +285,81 @@ def duels(pairs: int, names: Sequence[str] = tuple(DUELS)) -> None:
         )
 
 
-PARTS = {
-    "alphabeta": lambda lanes: alpha_beta(lanes),
-    "tricks": lambda lanes: tricks(min(lanes, 32)),
-    "proofs": lambda lanes: [proofs(lanes, rules) for rules in ("freestyle", "renju")],
-    "threes": lambda lanes: threes(lanes),
-    "bots": lambda lanes: bots(16 * lanes),
-    "evaluations": lambda lanes: evaluations(4 * lanes),
-    "duels": lambda lanes: duels(lanes),
-    **{name: lambda lanes, name=name: duels(lanes, [name]) for name in DUELS},
+LADDERS = {  # the game, and its bots from the weakest up
+    "connect4": (
+        "random",
+        "careful",
+        "flat:64",
+        "uct:64",
+        "uct:256",
+        "alphabeta:20000,depth=8",
+        "gumbel:64@connect4-cpu",
+    ),
+    "gomoku9": (
+        "random",
+        "careful",
+        "uct:400",
+        "greedy",
+        "zeroplus:200",
+        "alphabeta:20000,depth=4,breadth=12",
+        "alphabeta:20000,depth=4,breadth=12,vcf=40",
+    ),
+}
+
+
+def ladder(which: str, pairs: int) -> None:
+    """Every bot against the next two above it, from random openings, both seats of each; and what that makes in Elo."""
+    game, bots = GAMES[which], LADDERS[which]
+    begin = random_openings(game).positions(range(pairs))
+    players, results = [load_player(spec, game) for spec in bots], []
+    for low, high in [(i, j) for i in range(len(bots)) for j in (i + 1, i + 2) if j < len(bots)]:
+        began = time.perf_counter()
+        score = play_match(players[high], players[low], jax.random.key(0), begin)
+        results += [
+            PairResult(which, bots[high], bots[low], float(first), float(second), f"{low}-{high}-{i}")
+            for i, (first, second) in enumerate(zip(score.first, score.second, strict=True))
+        ]
+        print(
+            f"{which}: {bots[high]} takes {score.mean:.1%} ± {1.96 * score.error:.1%} of {score.games} games from "
+            f"{bots[low]}, in {time.perf_counter() - began:.0f} s",
+            flush=True,
+        )
+    table = elo.rate(results)
+    for below, above in itertools.pairwise(bots):
+        gap = table.difference(above, below)
+        print(f"  {above}: {table.rating(above)} Elo; {gap} above {below}", end="")
+        print("" if gap.value > gap.error else ", which is within the error")
+    print("\n".join(tables.remarks(table)))
+
+
+Part = Callable[[argparse.Namespace], object]
+PARTS: dict[str, Part] = {
+    "alphabeta": lambda asked: alpha_beta(asked.lanes),
+    "tricks": lambda asked: tricks(min(asked.lanes, 32)),
+    "proofs": lambda asked: [proofs(name, asked.lanes, asked.limit) for name in PROOFS],
+    "threes": lambda asked: threes(asked.lanes),
+    "bots": lambda asked: bots(16 * asked.lanes),
+    "evaluations": lambda asked: evaluations(4 * asked.lanes),
+    "duels": lambda asked: duels(asked.lanes),
+}
+SINGLE: dict[str, Part] = {  # parts of parts, and what takes minutes: only where they are asked for
+    **{name: lambda asked, name=name: duels(asked.lanes, [name]) for name in DUELS},
+    **{f"proofs-{name}": lambda asked, name=name: proofs(name, asked.lanes, asked.limit) for name in PROOFS},
+    **{f"ladder-{name}": lambda asked, name=name: ladder(name, asked.pairs) for name in LADDERS},
+    "ladder": lambda asked: [ladder(name, asked.pairs) for name in LADDERS],
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=[p for p in PARTS if p not in DUELS], help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--lanes", type=int, default=256)
-    args = parser.parse_args()
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=f"of {', '.join({**PARTS, **SINGLE})}")
+    parser.add_argument("--lanes", type=int, default=256, help="positions, or pairs of a duel")
+    parser.add_argument("--pairs", type=int, default=50, help="of each match of a ladder")
+    parser.add_argument("--limit", type=float, default=0.5, help="seconds of plain Python for a position")
+    asked = parser.parse_args()
     devices.use_cores()
-    for part in args.parts:
-        PARTS[part](args.lanes)
+    for part in asked.parts:
+        {**PARTS, **SINGLE}[part](asked)
 
 
 if __name__ == "__main__":
