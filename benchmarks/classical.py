@@ -307,13 +307,20 @@ LADDERS = {  # the game, and its bots from the weakest up
 }
 
 
-def ladder(which: str, pairs: int) -> None:
-    """Every bot against the next two above it, from random openings, both seats of each; and what that makes in Elo."""
+def ladder(which: str, pairs: int, minutes: float) -> None:
+    """Every bot against the next two above it, from random openings, both seats of each; and what that makes in Elo.
+
+    The neighbours come first; once the minutes are spent no other match begins.
+    """
     game, bots = GAMES[which], LADDERS[which]
     begin = random_openings(game).positions(range(pairs))
     players, results = [load_player(spec, game) for spec in bots], []
-    for low, high in [(i, j) for i in range(len(bots)) for j in (i + 1, i + 2) if j < len(bots)]:
+    matches, start = [(i, i + step) for step in (1, 2) for i in range(len(bots) - step)], time.perf_counter()
+    for number, (low, high) in enumerate(matches):
         began = time.perf_counter()
+        if results and began - start > 60 * minutes:
+            print(f"{which}: {len(matches) - number} of {len(matches)} matches are left out after {minutes:g} minutes")
+            break
         score = play_match(players[high], players[low], jax.random.key(0), begin)
         results += [
             PairResult(which, bots[high], bots[low], float(first), float(second), f"{low}-{high}-{i}")
@@ -325,7 +332,7 @@ def ladder(which: str, pairs: int) -> None:
             flush=True,
         )
     table = elo.rate(results)
-    for below, above in itertools.pairwise(bots):
+    for below, above in itertools.pairwise(bot for bot in bots if bot in table.agents):
         gap = table.difference(above, below)
         print(f"  {above}: {table.rating(above)} Elo; {gap} above {below}", end="")
         print("" if gap.value > gap.error else ", which is within the error")
@@ -345,8 +352,8 @@ PARTS: dict[str, Part] = {
 SINGLE: dict[str, Part] = {  # parts of parts, and what takes minutes: only where they are asked for
     **{name: lambda asked, name=name: duels(asked.lanes, [name]) for name in DUELS},
     **{f"proofs-{name}": lambda asked, name=name: proofs(name, asked.lanes, asked.limit) for name in PROOFS},
-    **{f"ladder-{name}": lambda asked, name=name: ladder(name, asked.pairs) for name in LADDERS},
-    "ladder": lambda asked: [ladder(name, asked.pairs) for name in LADDERS],
+    **{f"ladder-{name}": lambda asked, name=name: ladder(name, asked.pairs, asked.minutes) for name in LADDERS},
+    "ladder": lambda asked: [ladder(name, asked.pairs, asked.minutes) for name in LADDERS],
 }
 
 
@@ -355,6 +362,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=f"of {', '.join({**PARTS, **SINGLE})}")
     parser.add_argument("--lanes", type=int, default=256, help="positions, or pairs of a duel")
     parser.add_argument("--pairs", type=int, default=50, help="of each match of a ladder")
+    parser.add_argument("--minutes", type=float, default=8, help="of a ladder, before no other match begins")
     parser.add_argument("--limit", type=float, default=0.5, help="seconds of plain Python for a position")
     asked = parser.parse_args()
     devices.use_cores()
