@@ -26,3 +26,18 @@ def browser():
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="module")
+def client():
+    """The page's server, without a network."""
+    testclient = pytest.importorskip("starlette.testclient")
+    from visitor import HOME
+
+    from jaxgo.frontends.web import server
+    from jaxgo.frontends.web.offers import Offers
+    from jaxgo.frontends.web.shared import Shared
+
+    app = server.create(Shared(Offers({}, ("random",))), "tictactoe")
+    with testclient.TestClient(app, base_url=HOME) as client:
+        yield client

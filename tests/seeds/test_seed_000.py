@@ -48,7 +48,7 @@ ITEMS = {
     "0.16 playing against it": (
         "frontends/test_play_page.py::test_a_machine_answers_and_tells_what_it_thinks",
         "frontends/test_play_page.py::test_games_follow_each_other_with_sides_changed",
-        "frontends/test_play_page.py::test_nobody_moves_for_the_machine",
+        "frontends/test_page_refusals.py::test_nobody_moves_for_the_machine",
         "frontends/test_session.py::test_stop_ends_a_search_soon",
     ),
     "0.17 undo takes the tree back, too": (

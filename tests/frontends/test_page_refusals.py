@@ -1,0 +1,328 @@
+"""What the page refuses, and that refusals change nothing; who may come in; messages of nonsense."""
+
+import contextlib
+import dataclasses
+import json
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette")
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+from visitor import HOME, QUICK, WAIT, Page, state, visit
+
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends.web import protocol, server, table
+from jaxgo.frontends.web import shared as shared_by_all
+from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.searches import Searches
+from jaxgo.frontends.web.shared import LOADED, Shared
+from jaxgo.games import GAMES
+from jaxgo.players import load_player
+
+# -- refusals --------------------------------------------------------------------------------------------------------
+REFUSED = [
+    "",
+    "nonsense",
+    "[]",
+    "null",
+    "1e999",
+    '{"do": "dance"}',
+    '{"do": 7}',
+    '{"do": "play"}',
+    '{"do": "play", "action": "4", "number": 0}',
+    '{"do": "play", "action": true, "number": 0}',
+    '{"do": "play", "action": 4.0, "number": 0}',
+    '{"do": "play", "action": NaN, "number": 0}',
+    '{"do": "play", "action": -1, "number": 0}',
+    '{"do": "play", "action": 1e400, "number": 0}',
+    '{"do": "play", "action": 99999999999999999999, "number": 0}',
+    '{"do": "play", "action": 4, "number": 0, "file": "/etc/passwd"}',
+    '{"do": "new", "game": "chess"}',
+    '{"do": "new", "game": "../../etc/passwd"}',
+    '{"do": "new", "game": "tictactoe", "options": {"__class__": "x"}}',
+    '{"do": "new", "game": "tictactoe", "options": {"width": "99999999"}}',
+    '{"do": "new", "game": "tictactoe", "options": [1]}',
+    '{"do": "new", "game": "examples/nim.py:Nim"}',
+    '{"do": "load", "text": "{\\"jaxgo\\": 1, \\"game\\": \\"examples/nim.py:Nim\\", \\"moves\\": []}"}',
+    '{"do": "seats", "players": ["", "examples.mine:Search"]}',
+    '{"do": "undo", "count": 7}',
+    '{"do": "redo"}',
+    '{"do": "seats", "players": ["uct:8"]}',
+    '{"do": "seats", "players": ["", "gumbel:8@/etc/passwd"]}',
+    '{"do": "seats", "players": ["", "gumbel:8@runs/x"]}',
+    '{"do": "seats", "players": ["", "gtp:\\"rm -rf x\\""]}',
+    '{"do": "seats", "players": ["", "uct:999999999999999"]}',
+    '{"do": "seats", "players": ["", 5]}',
+    '{"do": "budget", "seconds": 1e9}',
+    '{"do": "budget", "simulations": -4}',
+    '{"do": "loop", "on": 1}',
+    '{"do": "setup", "text": "X../... 0"}',
+    '{"do": "setup", "actions": [9]}',
+    '{"do": "load", "text": "(;GM[1]"}',
+    '{"do": "save", "kind": "../x"}',
+    "[" * 50_000,
+    '{"do":' * 10_000,
+    '{"do": "load", "text": "' + "x" * protocol.MOST_TEXT + '"}',
+]
+
+
+def test_what_is_refused_is_answered_and_changes_nothing(client):
+    with visit(client) as page:
+        page.play("b2")
+        before = state(page)
+        for text in REFUSED:
+            page.socket.send_text(text)
+            told = page.hear_any("error", "position")
+            assert told["tell"] == "error", text[:80]
+            assert "\n" not in told["text"]
+            assert len(told["text"]) < 2000
+            assert "Traceback" not in told["text"]
+        assert state(page) == before
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "request_"),
+    [
+        (table.drawing, "choices", {"do": "play", "action": 0}),  # breaks when the move is made already
+        (table.drawing, "choices", {"do": "setup", "text": "X.O/.X./... 1"}),
+        (Offers, "check", {"do": "seats", "players": ["random", ""]}),
+        (table.formats, "write", {"do": "save", "kind": "json"}),
+    ],
+)
+def test_an_error_of_our_own_is_answered_logged_and_changes_nothing(client, monkeypatch, caplog, place, name, request_):
+    whole, calls = getattr(place, name), []
+
+    def breaks(*args):
+        calls.append(args)
+        if len(calls) == 1:
+            raise ZeroDivisionError("the cause")
+        return whole(*args)
+
+    with visit(client) as page:
+        page.play("b2")
+        before = state(page)
+        monkeypatch.setattr(place, name, breaks)
+        page.ask(**request_, **({"number": before["number"]} if request_["do"] == "play" else {}))
+        told = page.hear("error")["text"]
+        assert "an error of jaxgo itself" in told
+        assert "ZeroDivision" not in told
+        assert "\n" not in told
+        logged = [record.exc_info[0] for record in caplog.records if record.name == server.__name__]
+        assert logged == [ZeroDivisionError]
+        assert {**state(page), "number": before["number"]} == before
+        assert page.play("a1")["moves"] == ["b2", "a1"]
+
+
+def test_a_search_that_cannot_begin_leaves_its_place_to_others():
+    searches, begun = Searches(1), []
+
+    def breaks():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        searches.ask("one", breaks)
+    searches.ask("two", lambda: begun.append("two"))
+    searches.ask("one", lambda: begun.append("one"))
+    assert begun == ["two", "one"]
+
+
+@pytest.mark.parametrize("do", ["seats", "setup"])
+def test_a_refusal_takes_no_move_back_that_came_meanwhile(monkeypatch, do):
+    shared = Shared(Offers({}, ("random",)))
+    sat = table.Table(shared, lambda message: None, "tictactoe")
+
+    def moves_and_refuses(spec, game):
+        sat.session.play("b2")
+        raise UsageError("nobody is called so")
+
+    monkeypatch.setattr(shared, "player", moves_and_refuses)
+    try:
+        with pytest.raises(UsageError, match="nobody"):
+            sat.handle(protocol.read(json.dumps({"do": do, "players": ["random", "nobody"]})))
+        assert sat.session.moves == ["b2"]
+        assert sat.session.seats == [None, None]
+    finally:
+        sat.close()
+
+
+def test_a_page_that_is_behind_cannot_move(client):
+    with visit(client) as page:
+        number = page.last["position"]["number"]
+        page.play("b2")
+        assert "changed" in page.answer("play", action=0, number=number)["text"]
+
+
+def test_nobody_moves_for_the_machine(client):
+    with visit(client, ("uct:150000,evaluator=uniform,solver=no", "")) as page:
+        told = page.answer("play", action=0, number=page.last["position"]["number"])
+        assert "not your turn" in told["text"]
+        page.ask("stop")
+        assert len(page.hear("position", lambda message: message["moves"])["moves"]) == 1, "it moves when it is stopped"
+
+
+def test_a_search_that_waits_for_another_is_stopped_as_well():
+    app = server.create(Shared(Offers({}, ("random",)), most_searches=1), "tictactoe")
+    with TestClient(app, base_url=HOME) as client, visit(client) as busy, visit(client) as page:
+        busy.answer("seats", players=["uct:150000,evaluator=uniform,solver=no", ""])
+        page.answer("seats", players=[QUICK, ""])
+        page.ask("stop")
+        assert page.hear("position")["paused"], "or it says that it will move, and never does"
+        busy.ask("stop")
+        busy.hear("position", lambda message: message["moves"])
+        page.ask("go")
+        page.hear("position", lambda message: message["moves"])
+
+
+def test_names_of_networks_are_those_on_offer():
+    offers = Offers({"net": "tictactoe", "runs/a b": "go9"})
+    for spec in ("uct:8", "gumbel:64@net", "gumbel:64@net:120", "gumbel:64@net/120", "gumbel:8,considered=4@runs/a b"):
+        assert offers.check(spec) == spec
+    for spec in (
+        "gumbel:64@other",
+        "gumbel:64@net/../x",
+        "gumbel@netz",
+        "uct:8,book=../x",
+        "uct:8,book=/etc/passwd",
+        "gtp:x",
+        "os:system",
+        "uct:8,evaluator=os:system",
+    ):
+        with pytest.raises(UsageError):
+            offers.check(spec)
+
+
+# -- the way in ------------------------------------------------------------------------------------------------------
+def test_files_are_served_from_a_fixed_list(client):
+    assert client.get("/").status_code == 200
+    assert "script-src 'self'" in client.get("/").headers["content-security-policy"]
+    assert client.get("/board.js").headers["content-type"].startswith("text/javascript")
+    for path in (
+        "/static/../server.py",
+        "/%2e%2e/server.py",
+        "/..%2fserver.py",
+        "/server.py",
+        "/board.js%00",
+        "//etc/passwd",
+    ):
+        assert client.get(path).status_code == 404, path
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", ""]
+)
+def test_other_hosts_are_refused(client, host):
+    assert client.get("/", headers={"host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://localhost", "http://localhost:1", "", None])
+def test_pages_of_other_origins_open_no_socket(client, origin):
+    headers = {} if origin is None else {"origin": origin}
+    with (
+        pytest.raises(WebSocketDisconnect),
+        client.websocket_connect("ws://localhost/socket", headers=headers) as socket,
+    ):
+        socket.receive_text()
+
+
+def test_a_page_hears_what_there_is_while_its_board_is_set_up(client, monkeypatch):
+    come, whole = threading.Event(), table.Table.open
+
+    def slowly(self):
+        assert come.wait(WAIT)
+        whole(self)
+
+    monkeypatch.setattr(table.Table, "open", slowly)
+    with client.websocket_connect("ws://localhost/socket", headers={"origin": HOME}) as socket:
+        page = Page(socket)
+        try:
+            assert page.hear_any("hello", "board", "position")["game"] == "tictactoe"
+            assert [message["tell"] for message in page.heard] == ["hello"]
+        finally:
+            come.set()
+        page.hear("position")
+
+
+def test_a_player_is_loaded_once_for_all_visitors(monkeypatch, tmp_path):
+    loaded, steps, anyone = [], [1], load_player("random", GAMES["tictactoe"])
+    monkeypatch.setattr(
+        shared_by_all, "load_player", lambda spec, game: loaded.append(spec) or dataclasses.replace(anyone, name=spec)
+    )
+    monkeypatch.setattr(shared_by_all, "weight_steps", lambda run: steps if run.name == "run" else [])
+    shared, game = Shared(Offers({str(tmp_path / "run"): "tictactoe"})), GAMES["tictactoe"]
+    assert shared.player("uct:8", game) is shared.player("uct:8", game)
+    shared.player("uct:8", GAMES["connect4"])
+    net = f"gumbel:8@{tmp_path / 'run'}"
+    first = shared.player(net, game)
+    assert shared.player(net, game) is first
+    steps.append(2)
+    assert shared.player(net, game) is not first, "the run has a newer player"
+    assert loaded == ["uct:8", "uct:8", net, net]
+    for number in range(2 * LOADED):
+        shared.player(f"uct:{number}", game)
+    assert len(shared._players) == LOADED
+
+
+def test_the_browser_is_told_of_all_scripts_at_once():
+    """One look at the page, and all scripts are on their way: none waits until another one has been read."""
+    page = (server.STATIC / "index.html").read_text()
+    for name in set(server.SCRIPTS) - {"main.js"}:
+        assert f'<link rel="modulepreload" href="/{name}">' in page
+
+
+def test_the_page_is_small():
+    size = sum((server.STATIC / name).stat().st_size for name, _ in server.FILES.values())
+    assert size < 150_000
+
+
+def test_nothing_on_the_page_reads_markup():
+    for name, _ in server.FILES.values():
+        text = (server.STATIC / name).read_text()
+        for word in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "Function(",
+            "DOMParser",
+        ):
+            assert word not in text, f"{name} has {word}"
+        assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), name
+        assert "https://" not in text
+
+
+def test_random_messages_harm_nobody(client):
+    """Fields of all kinds in requests of all kinds: each is answered, and the game can be gone on with."""
+    fuzz(client, 150)
+
+
+@pytest.mark.slow
+def test_ten_thousand_random_messages_harm_nobody(client):
+    fuzz(client, 10_000)
+
+
+def fuzz(client, count):
+    rng = np.random.default_rng(7)
+    words = ["", "b2", "you", "uct:8", "random", "x" * 500, "../x", "\x00", "🂡", "tictactoe", "-1", "X.O/.X./... 1"]
+    values = [None, True, 0, 1, -1, 4, 2**40, 0.5, -1e300, [], {}, [1, 2], ["", ""], {"width": "3"}, *words]
+    fields = ["action", "number", "count", "players", "game", "options", "text", "actions", "on", "delay", "kind", "x"]
+    kinds = [kind for kind in protocol.KINDS if kind not in ("stop", "analyse", "hint", "new", "seats", "swap", "draw")]
+    with visit(client) as page:
+        for number in range(count):
+            chosen = rng.choice(len(fields), rng.integers(0, 4), replace=False)
+            message = {fields[i]: values[rng.integers(len(values))] for i in chosen}
+            text = json.dumps({"do": str(rng.choice(kinds)), **message})
+            if rng.random() < 0.2:
+                cut = rng.integers(1, len(text))
+                text = text[:cut] + chr(rng.integers(1, 0x300)) + text[cut + 1 :]
+            with contextlib.suppress(UsageError):
+                protocol.read(text)
+            if number % (1 + count // 150) == 0:  # the socket takes so many a second
+                page.socket.send_text(text)
+                assert page.hear_any("error", "position", "file")["tell"] in ("error", "position", "file")
+        page.answer("loop", on=False)
+        page.answer("setup", text="... / ... / ... 0".replace(" / ", "/"))
+        assert page.play("b2")["moves"] == ["b2"]
