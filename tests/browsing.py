@@ -36,11 +36,11 @@ def served(app, port=0):
         thread.join(10)
 
 
-def opened(browser, address, width, height):
+def opened(browser, address, width, height, **more):
     """A page of this size at an address, and the errors that its scripts have told so far."""
     from playwright.sync_api import expect
 
-    page = browser.new_page(viewport={"width": width, "height": height})
+    page = browser.new_page(viewport={"width": width, "height": height}, **more)
     page.set_default_timeout(WAIT)
     expect.set_options(timeout=WAIT)
     faults = []

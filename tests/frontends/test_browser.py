@@ -3,21 +3,17 @@
 import re
 import time
 
-import jax
-import jax.numpy as jnp
-import numpy as np
 import pytest
 
 pytest.importorskip("playwright", reason="the tests of the page in a browser need playwright")
 from browsing import WAIT, needs_browser, opened, served
+from page_hands import Keys, Mouse, MouseInSpace, begin, drag, moves, play_on, sit, swipe
 from playwright import sync_api
 
-from jaxgo.core import play
-from jaxgo.frontends.web import server
+from jaxgo.frontends.web import drawing, server
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.games import GAMES
-from jaxgo.ui import clicks
 
 expect = sync_api.expect
 pytestmark = [pytest.mark.slow, needs_browser]
@@ -38,132 +34,60 @@ def page(browser, address):
     assert not faults
 
 
-def begin(page, name):
-    if page.title() != f"jaxgo: {name}":
-        page.select_option("#game", name)
-    expect(page).to_have_title(f"jaxgo: {name}")
-    page.locator("#moves-now option").first.wait_for(state="attached")
-
-
-def sit(page, *players):
-    for seat, spec in enumerate(players):
-        box = page.locator(f"#player{seat}")
-        box.locator("option").first.wait_for(state="attached")
-        if box.input_value() == spec:
-            continue
-        if spec in box.locator("option").evaluate_all("all => all.map((one) => one.value)"):
-            box.select_option(spec)
-        else:
-            box.select_option("other")
-            page.fill(f"#player{seat}-spec", spec)
-            page.press(f"#player{seat}-spec", "Enter")
-        expect(page.locator(f"#seat{seat} b")).to_have_text(spec or "you")
-
-
 def sit_badly(page, spec):
     page.select_option("#player1", "other")
     page.fill("#player1-spec", spec)
     page.press("#player1-spec", "Enter")
 
 
-def moves(page):
-    return page.locator("#moves li")
-
-
-class Referee:
-    """Plays along by the rules, so that the test knows what to touch."""
-
-    def __init__(self, name):
-        self.game = GAMES[name]
-        self.position = play.start(self.game, jax.random.key(0))
-        self.look = jax.jit(lambda p: (play.legal(self.game, p), play.over(self.game, p)))
-        self.step = jax.jit(lambda p, a: play.play(self.game, p, a)[0])
-
-    def legal(self):
-        legal, over = self.look(self.position)
-        return [] if over else np.flatnonzero(legal).tolist()
-
-    def choice(self, action):
-        return clicks.choices(self.game, self.position.state, [action])[0]
-
-    def play(self, action):
-        self.position = self.step(self.position, jnp.int32(action))
-
-
 def touch(page, cell):
-    """A click in the middle of a cell, in space or on the plane."""
-    flat = page.locator(f".hit[data-cell='{cell}']")
-    (flat if flat.count() else page.locator(f"circle[data-cell='{cell}']").last).click(force=True)
+    Mouse().choose(page, None, [cell])
 
 
-def walk(page, game, goal):
-    """Walks to a cell with the arrow keys, over what is no part of the board, and touches it by Enter."""
-    at = """() => {
-      const corner = document.querySelector("#board .cursor .corner");
-      const near = (hit, axis) => Math.abs(Number(hit.getAttribute(axis)) + 2 - Number(corner.getAttribute(axis))) < 1;
-      const found = [...document.querySelectorAll(".hit")].find((hit) => near(hit, "x") && near(hit, "y"));
-      return Number(found.dataset.cell);
-    }"""
-    start, (height, width) = page.evaluate(at), game.picture
-    there = set(page.locator(".hit").evaluate_all("all => all.map((one) => Number(one.dataset.cell))"))
-    ways, reached = [(start, [])], {start}
-    for cell, keys in ways:
-        if cell == goal:
-            break
-        for key, (down, right) in ARROWS.items():
-            row, column = cell // width + down, cell % width + right
-            while 0 <= row < height and 0 <= column < width and row * width + column not in there:
-                row, column = row + down, column + right
-            following = row * width + column
-            if 0 <= row < height and 0 <= column < width and following not in reached:
-                reached.add(following)
-                ways.append((following, [*keys, key]))
-    else:
-        raise AssertionError(f"no keys lead to {goal}")
-    for key in [*keys, "Enter"]:
-        page.keyboard.press(key)
+# games by chance that are short, all kinds of choosing moves among them: columns, points, from and to, jumps, stacks
+WHOLE = {
+    "tictactoe": 5,
+    "connect4": 111,
+    "go5": 2,
+    "kamisado": 9,
+    "scorefour": 34,
+    "musketeers": 79,
+    "dodgem3": 3,
+    "pegs": 3,
+}
 
 
-def play_on(page, name, most, choose):
-    """Plays by chance, every move chosen cell by cell, until the game is over or so long."""
-    begin(page, name)
-    if GAMES[name].players == 2:
-        sit(page, "", "")
-    if GAMES[name].levels > 1:  # in space one slot may hide another
-        page.locator("#space").uncheck()
-    referee, rng, ply = Referee(name), np.random.default_rng(1), 0
-    while (legal := referee.legal()) and ply < most:
-        action = int(rng.choice(legal))
-        choice = referee.choice(action)
-        for step in choice.steps:
-            choose(choice.at if choice.at in step else step[0])
-        button = page.locator(f"#menu button[data-action='{action}']")
-        if moves(page).count() == ply and button.count():
-            button.click()
-        ply += 1
-        expect(moves(page)).to_have_count(ply)
-        expect(moves(page).last).to_contain_text(choice.name)
-        referee.play(action)
-    if not referee.legal():
-        expect(page.locator("#banner")).to_be_visible()
-
-
-EIGHT = ["tictactoe", "connect4", "go5", "kamisado", "scorefour", "musketeers", "dodgem3", "pegs"]
-ARROWS = {"ArrowLeft": (0, -1), "ArrowRight": (0, 1), "ArrowUp": (-1, 0), "ArrowDown": (1, 0)}
-
-
-@pytest.mark.parametrize("name", EIGHT)
+@pytest.mark.parametrize("name", WHOLE)
 def test_a_whole_game_by_clicking(page, name):
-    play_on(page, name, 40, lambda cell: touch(page, cell))
+    referee = play_on(page, name, Mouse(), WHOLE[name])
+    assert not referee.legal()
 
 
-@pytest.mark.parametrize("name", EIGHT)
+def test_a_whole_game_in_space(page):
+    referee = play_on(page, "connect3d", MouseInSpace(), 1)
+    assert not referee.legal()
+    assert page.locator("#board .space .last").count()
+
+
+@pytest.mark.parametrize("name", WHOLE)
 def test_a_game_by_arrows_and_enter(page, name):
-    def choose(cell):
-        page.locator("#board").focus()
-        walk(page, GAMES[name], cell)
+    whole = name in ("connect4", "kamisado", "dodgem3")
+    referee = play_on(page, name, Keys(), WHOLE[name], None if whole else 8)
+    assert not (whole and referee.legal())
 
-    play_on(page, name, 8, choose)
+
+@pytest.mark.parametrize("hand", [drag, swipe])
+def test_a_puzzle_is_solved_by_dragging(browser, address, hand):
+    """With the mouse, and with a finger on a phone, where the page must not move along."""
+    page, faults = opened(browser, f"{address}#game=slide8&start=.12/453/786 0", 360, 740, has_touch=hand is swipe)
+    expect(page.locator("[data-block]")).to_have_count(8)
+    for count, (cell, right, down) in enumerate(((1, -1, 0), (2, -1, 0), (5, 0, -1), (8, 0, -1)), 1):
+        hand(page, cell, right, down)
+        expect(moves(page)).to_have_count(count)
+    expect(page.locator("#banner")).to_contain_text("solved")
+    assert page.evaluate("[window.scrollX, window.scrollY]") == [0, 0]
+    page.close()
+    assert not faults
 
 
 def test_a_whole_game_by_keyboard(page):
@@ -334,13 +258,7 @@ def test_moves_of_another_position_cannot_be_chosen_in_the_table(page):
 
 def test_a_block_is_dragged(page):
     begin(page, "klotski")
-    box = page.locator(".hit[data-cell='16']").bounding_box()
-    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(*middle)
-    page.mouse.down()
-    page.mouse.move(middle[0] + box["width"] / 2, middle[1], steps=4)
-    page.mouse.move(middle[0] + box["width"], middle[1], steps=4)
-    page.mouse.up()
+    drag(page, 16, 1, 0)
     expect(moves(page).last).to_contain_text("i-E")
 
 
@@ -350,15 +268,99 @@ def test_a_phone_sees_it_without_scrolling_sideways(browser, address):
         phone.goto(address)
         phone.locator(".hit").first.wait_for(timeout=WAIT)
         assert phone.evaluate("document.documentElement.scrollWidth") <= 360
-        phone.locator(".hit[data-cell='4']").tap()
-        expect(moves(phone).first).to_contain_text("b2")
+        for seat in (0, 1):
+            phone.locator(f"#player{seat}").select_option("")
+            expect(phone.locator(f"#seat{seat} b")).to_have_text("you")
+        for count, cell in enumerate((4, 0, 3, 1, 5), 1):
+            phone.locator(f".hit[data-cell='{cell}']").tap()
+            expect(moves(phone)).to_have_count(count)
+        expect(phone.locator("#banner")).to_contain_text("seat 0 wins")
         phone.close()
+
+
+def test_long_names_fit_a_phone(browser, address):
+    page, faults = opened(browser, address, 360, 740)
+    expect(moves(page)).to_have_count(0)
+    spec = "random:0,and=a-name-as-long-as-this-one-is-not-one-of-a-player"
+    sit_badly(page, spec)
+    expect(page.locator("#error")).to_contain_text("random")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    sit(page, "uct:8,solver=no,evaluator=uniform", "uct:9,solver=no,evaluator=uniform")
+    expect(page.locator("#score tbody tr")).to_have_count(2)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.close()
+    assert not faults
+
+
+def test_a_button_that_is_pressed_while_it_thinks_is_still_there_when_it_is_let_go(page):
+    begin(page, "tictactoe")
+    page.locator("#analyse").check()
+    button = page.locator("#roots button").first
+    expect(button).to_be_enabled()
+    name = button.inner_text()
+    box = button.bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    words = page.locator("#thinking")
+    before = words.inner_text()
+    page.mouse.down()
+    expect(words).not_to_have_text(before)
+    page.mouse.up()
+    expect(moves(page)).to_have_count(1)
+    assert moves(page).first.inner_text() == name
+    page.locator("#analyse").uncheck()
+
+
+def test_the_focus_stays_on_a_move_that_was_gone_back_to(page):
+    begin(page, "tictactoe")
+    for count, cell in enumerate((4, 0, 8), 1):
+        touch(page, cell)
+        expect(moves(page)).to_have_count(count)
+    page.locator("#moves button").first.focus()
+    page.keyboard.press("Enter")
+    expect(moves(page)).to_have_count(1)
+    expect(page.locator("#moves button").first).to_be_focused()
+    expect(page.locator("#moves button").first).to_have_attribute("aria-current", "true")
+
+
+def test_a_limit_is_a_number_or_a_unit(page):
+    begin(page, "tictactoe")
+    amount, unit = page.locator("#amount"), page.locator("#unit")
+
+    def told(number, of):
+        page.locator("h1").click()
+        expect(unit).to_have_value(of)
+        expect(amount).to_have_value(number)
+
+    unit.select_option("simulations")
+    told("400", "simulations")
+    amount.fill("0")
+    told("0", "")
+    amount.fill("2.5")
+    told("2.5", "seconds")
+
+
+def test_a_board_without_a_position_can_be_touched(page):
+    """It is shown while its first position may still be compiled."""
+    shape = {"game": "tictactoe", **drawing.board(GAMES["tictactoe"], [0] * 9)}
+    page.evaluate(
+        """async (shape) => {
+          const { Board } = await import("/board.js");
+          const stage = document.querySelector("main");
+          new Board(stage, { play() {}, say() {}, ask() {} }).begin({ ...shape, grid: "blocks" });
+        }""",
+        shape,
+    )
+    page.locator("main #board").focus()
+    for key in ("ArrowDown", "Enter", "Escape"):
+        page.keyboard.press(key)
+    drag(page, 4, 1, 0)
+    touch(page, 0)
 
 
 def test_words_on_a_board_keep_a_size_that_can_be_read(browser, address):
     measure = """() => [...document.querySelectorAll(".flat .name")].map((one) => one.getBoundingClientRect().height)"""
-    for width, options in ((360, "&o.width=19&o.height=3"), (1200, "")):
-        page, faults = opened(browser, f"{address}#game=tictactoe{options}", width, 900)
+    for width, height, options in ((360, 900, "&o.width=19&o.height=3"), (1200, 900, ""), (1200, 300, "")):
+        page, faults = opened(browser, f"{address}#game=tictactoe{options}", width, height)
         expect(page.locator(".hit")).to_have_count(57 if options else 9)
         heights = page.evaluate(measure)
         assert heights

@@ -22,7 +22,7 @@ export class Board {
   // A new kind of board.
   begin(board) {
     this.shape = board;
-    this.position = this.thought = null;
+    this.position = this.thought = this.held = null;
     this.chosen = [];
     this.space = board.levels > 1 ? new Space(board) : null;
     const [width, height] = board.size;
@@ -30,12 +30,13 @@ export class Board {
     this.layers = Object.fromEntries(
       ["board", "pieces", "last", "ghosts", "heat", "targets", "hits", "cursor"].map((name) => [name, draw("g", { class: name })]),
     );
-    this.flat = draw("svg", { class: "diagram flat", viewBox: `0 0 ${width} ${height}` },
+    this.flat = draw("svg", { class: `diagram flat ${board.grid}`, "aria-hidden": "true", viewBox: `0 0 ${width} ${height}` },
       draw("rect", { class: "back", width, height, rx: 6 }), ...Object.values(this.layers));
     put(this.layers.board, ...board.marks.map(marked));
     const half = board.cell / 2;
     put(this.layers.hits, ...board.at.flatMap((place, cell) => place === null ? [] :
       [draw("rect", { class: "hit", "data-cell": cell, x: place[0] - half, y: place[1] - half, width: board.cell, height: board.cell })]));
+    const focused = this.frame && this.frame === document.activeElement;
     this.frame = make("div", { id: "board", tabindex: 0, role: "application", "aria-label": `${board.game} board`,
       "aria-describedby": "status" });
     this.frame.addEventListener("keydown", (event) => this.key(event));
@@ -44,15 +45,22 @@ export class Board {
     this.frame.addEventListener("pointerup", (event) => this.up(event));
     this.frame.addEventListener("pointercancel", () => this.letGo());
     put(this.stage, this.frame);
+    if (focused) this.frame.focus({ preventScroll: true });
     this.sized?.disconnect();
     this.sized = new ResizeObserver(() => this.letters());
     this.sized.observe(this.frame);
     this.view();
   }
 
+  // Pixels of the screen for one of the drawing, which fills its room in one direction only.
+  get scale() {
+    const { width, height } = this.flat.getBoundingClientRect();
+    return Math.min(width / this.shape.size[0], height / this.shape.size[1]);
+  }
+
   // Words keep a size that can be read, whatever that of the board.
   letters() {
-    const scale = this.flat.getBoundingClientRect().width / this.shape.size[0];
+    const { scale } = this;
     if (!scale) return;
     for (const [name, usual, least, most] of [["--name", 14, 9.5, 20], ["--small", 12, 8, 18], ["--word", 14, 9.5, 99]]) {
       this.flat.style.setProperty(name, `${Math.min(most, Math.max(least, usual * scale)) / scale}px`);
@@ -95,6 +103,14 @@ export class Board {
     put(layers.ghosts, ...this.ghosts());
     put(layers.targets, ...this.targets());
     put(layers.cursor, this.corner(this.cursor));
+    this.shift();
+  }
+
+  // The block that is held stays where it has been dragged to, whatever is drawn anew meanwhile.
+  shift() {
+    if (!this.held?.shift) return;
+    const code = this.position.codes[this.held.cell];
+    this.layers.pieces.querySelector(`[data-block="${code}"]`)?.setAttribute("transform", `translate(${this.held.shift})`);
   }
 
   piece(code, cell) {
@@ -193,9 +209,10 @@ export class Board {
   }
 
   down(event) {
-    if (event.button) return;
+    if (event.button || !this.position) return;
     const cell = this.cellOf(event);
-    this.held = { cell, x: event.clientX, y: event.clientY, dragged: false };
+    const [x, y] = [event.clientX, event.clientY];
+    this.held = { cell, x, y, last: [x, y], dragged: false, shift: null };
     if (cell !== null) this.cursor = cell;
     this.frame.setPointerCapture?.(event.pointerId);
   }
@@ -206,22 +223,22 @@ export class Board {
     if (!this.held.dragged && Math.hypot(dx, dy) < FAR) return;
     this.held.dragged = true;
     if (this.inSpace) {
-      this.space.turn(event.movementX ?? 0, event.movementY ?? 0);
+      const [x, y] = this.held.last;
+      this.held.last = [event.clientX, event.clientY];
+      this.space.turn(event.clientX - x, event.clientY - y);
       return;
     }
     if (this.shape.grid === "blocks" && this.held.cell !== null) {
-      const block = this.layers.pieces.querySelector(`[data-block="${this.position.codes[this.held.cell]}"]`);
-      const scale = this.shape.size[0] / this.flat.getBoundingClientRect().width;
       const along = this.slide(dx, dy);
-      const most = this.shape.cell;
-      const go = along ? Math.max(0, Math.min(most, scale * (dx * along.dx + dy * along.dy))) : 0;
-      block?.setAttribute("transform", along ? `translate(${go * along.dx} ${go * along.dy})` : "");
+      const go = along ? Math.max(0, Math.min(this.shape.cell, (dx * along.dx + dy * along.dy) / this.scale)) : 0;
+      this.held.shift = along ? [go * along.dx, go * along.dy] : [0, 0];
+      this.shift();
     }
   }
 
   up(event) {
     const held = this.held;
-    this.letGo();
+    this.held = null;
     if (!held || held.cell === null) return;
     if (!held.dragged) return this.touch(held.cell);
     if (this.inSpace) return;
@@ -237,8 +254,10 @@ export class Board {
     }
   }
 
+  // The pointer was taken away, by a gesture of the browser's: nothing was meant.
   letGo() {
     this.held = null;
+    this.redraw();
   }
 
   // The move of the held block that goes most nearly where the pointer went.
@@ -311,6 +330,7 @@ export class Board {
   }
 
   walk(down, right) {
+    if (!this.position) return;
     const [height, width] = this.shape.picture;
     let [row, column] = [Math.floor(this.cursor / width), this.cursor % width];
     for (;;) {

@@ -1,7 +1,7 @@
 // The page: a socket to the server, and what the buttons and keys do. The server decides; this only shows and asks.
 
 import { Board } from "./board.js";
-import { find, make, put } from "./make.js";
+import { find, keep, make, put } from "./make.js";
 import { Panel } from "./panel.js";
 import { Run } from "./run.js";
 
@@ -72,7 +72,7 @@ const told = {
     for (const id of ["first", "back", "undo"]) find(id).disabled = !message.moves.length;
     for (const id of ["last", "on", "redo"]) find(id).disabled = !message.undone;
     for (const id of ["hint", "resign"]) find(id).disabled = Boolean(message.result);
-    keep();
+    remember();
   },
   thought(message) {
     panel.think(message);
@@ -102,7 +102,8 @@ function status(text) {
 // Moves that the board alone cannot tell apart, and those without cells.
 function menu(choices) {
   const others = position ? position.choices.filter((choice) => !choice.steps.length) : [];
-  put(find("menu"), ...[...choices, ...others].map((choice) => make("button", { "data-action": choice.action, onclick: () => play(choice.action) }, choice.name)));
+  keep(find("menu"), [...choices, ...others], ({ action, name }) => `${action} ${name}`,
+    ({ action, name }) => make("button", { "data-action": action, onclick: () => play(action) }, name));
 }
 
 function connect() {
@@ -146,7 +147,7 @@ function follow() {
 // -- a page that is read again, or connected again ------------------------------------------------------------
 
 // The tab keeps its game, because the server forgets a visitor who leaves.
-function keep() {
+function remember() {
   const { start: text, actions, players, paused, undone, result } = position;
   const setup = { do: "setup", game: shape.game, options: shape.options, text, actions, players };
   const now = JSON.stringify({ hash: location.hash, setup, paused: paused || undone > 0 || Boolean(result) });
@@ -214,6 +215,7 @@ const does = {
   copy: async () => {
     await navigator.clipboard?.writeText(link()).catch(() => {});
     history.replaceState(null, "", link());
+    remember();
     say("the link is copied, and in the address bar");
   },
   "options-open": () => {
@@ -253,11 +255,15 @@ find("file").addEventListener("change", async (event) => {
   if (file && file.size > 60000) complain("that file is too large; a record has at most 60 kB");
   else if (file) send({ do: "load", text: await file.text() });
 });
+// A number without a unit means seconds, a unit without a number its usual one, and no number no limit.
+const usually = { seconds: 1, simulations: 400 };
 for (const id of ["amount", "unit"]) {
   find(id).addEventListener("change", () => {
-    const [unit, amount] = [find("unit").value, Number(find("amount").value)];
-    if (unit && amount > 0) send({ do: "budget", [unit]: unit === "seconds" ? amount : Math.round(amount) });
-    else if (!unit) send({ do: "budget" });
+    const amount = Number(find("amount").value);
+    const unit = find("unit").value || (id === "amount" ? "seconds" : "");
+    const many = amount > 0 ? amount : id === "unit" ? usually[unit] : 0;
+    if (unit && many) send({ do: "budget", [unit]: unit === "seconds" ? many : Math.max(1, Math.round(many)) });
+    else send({ do: "budget" });
   });
 }
 for (const id of ["loop", "delay"]) {

@@ -26,5 +26,19 @@ export function put(element, ...inside) {
   element.replaceChildren(...inside);
 }
 
+// The children of an element, one for each item. Those that are there already stay, and with them the focus and the
+// finger that are on them: a button that is made anew between press and release is never clicked.
+export function keep(element, items, key, build) {
+  const keys = items.map((item, i) => String(key(item, i)));
+  const wanted = new Set(keys);
+  const old = new Map([...element.children].map((child) => [child.dataset.key, child]));
+  for (const [name, child] of old) if (!wanted.has(name)) child.remove();
+  items.forEach((item, i) => {
+    const child = old.get(keys[i]) ?? build(item, i);
+    child.dataset.key = keys[i];
+    if (element.children[i] !== child) element.insertBefore(child, element.children[i] ?? null);
+  });
+}
+
 // A mark as the server tells it: its tag, its attributes, its text.
 export const marked = ([tag, look, text]) => (text ? draw(tag, look, text) : draw(tag, look));

@@ -1,6 +1,6 @@
 // Everything beside the board: players, score, the search's table and graph, moves, saved games.
 
-import { draw, find, make, put } from "./make.js";
+import { draw, find, keep, make, put } from "./make.js";
 
 const ROWS = 14;
 const percent = (number) => `${(100 * number).toFixed(1)} %`;
@@ -60,12 +60,10 @@ export class Panel {
     this.list(position.players);
     this.strips(position);
     this.score(position.score);
-    const moves = find("moves");
-    put(moves, ...position.moves.map((name, i) => make("li", {},
-      make("button", { class: i + 1 === position.moves.length ? "here" : "", "data-ply": i + 1 }, name))));
-    moves.scrollTop = moves.scrollHeight;
-    put(find("kept"), ...position.kept.map((game, i) => make("li", {}, `${game.players.join(" v ")}: ${game.result} `,
-      make("button", { "data-kept": i }, "save"))).reverse());
+    this.moves(position.moves);
+    const kept = position.kept.map(({ players, result }, i) => ({ i, words: `${players.join(" v ")}: ${result} ` }));
+    keep(find("kept"), kept.reverse(), ({ i, words }) => `${i} ${words}`,
+      ({ i, words }) => make("li", {}, words, make("button", { "data-kept": i }, "save")));
     this.graph(position);
     this.now = position.number;
     this.fresh();
@@ -74,6 +72,19 @@ export class Panel {
     find("unit").value = position.limit.seconds ? "seconds" : position.limit.simulations ? "simulations" : "";
     find("loop").checked = position.loop.on;
     find("analyse").checked = position.analysing;
+  }
+
+  moves(names) {
+    const list = find("moves");
+    const before = list.children.length;
+    keep(list, names, (name, i) => `${i} ${name}`, (name, i) => make("li", {}, make("button", { "data-ply": i + 1 }, name)));
+    [...list.children].forEach((item, i) => {
+      const here = i + 1 === names.length;
+      item.firstChild.classList.toggle("here", here);
+      if (here) item.firstChild.setAttribute("aria-current", "true");
+      else item.firstChild.removeAttribute("aria-current");
+    });
+    if (names.length !== before) list.scrollTop = list.scrollHeight;
   }
 
   strips({ players, seat, captured, result }) {
@@ -102,15 +113,32 @@ export class Panel {
     }
     const speed = thought.seconds ? `, ${Math.round(thought.simulations / thought.seconds).toLocaleString("en")} a second` : "";
     const exact = thought.solved ? ", proven" : "";
-    this.thought = thought.number;
     put(find("thinking"), make("b", {}, thought.name), ` by ${thought.by}: ${thought.simulations.toLocaleString("en")} simulations in ` +
       `${thought.seconds.toFixed(1)} s${speed}; value ${thought.value.toFixed(3)}${exact}`);
-    put(find("roots").tBodies[0], ...thought.moves.slice(0, ROWS).map((move) => make("tr", { class: move.action === thought.action ? "best" : "" },
-      make("td", {}, make("button", { "data-action": move.action }, move.name)),
-      make("td", { class: "n" }, `${move.visits.toLocaleString("en")} `, make("small", {}, percent(move.share))),
-      make("td", { class: "n" }, move.proven || (move.visits ? move.value.toFixed(3) : "")),
-      make("td", { class: "n" }, move.prior === null ? "" : percent(move.prior)), make("td", {}, move.line))));
+    this.rows(thought);
+    this.thought = thought.number;
     this.fresh();
+  }
+
+  // The moves of the root, the best first; while somebody points at them they keep their places, so that they can be hit.
+  rows(thought) {
+    const body = find("roots").tBodies[0];
+    const held = thought.number === this.thought && body.matches(":hover, :focus-within");
+    const places = new Map(held ? [...body.rows].map((row, i) => [Number(row.dataset.key), i]) : []);
+    const place = ({ action }) => places.get(action) ?? ROWS;
+    const moves = thought.moves.slice(0, ROWS).sort((one, other) => place(one) - place(other));
+    keep(body, moves, ({ action }) => action, ({ action, name }) => make("tr", {},
+      make("td", {}, make("button", { "data-action": action }, name)),
+      ...["n", "n", "n", "line"].map((kind) => make("td", { class: kind }))));
+    moves.forEach((move, i) => {
+      const row = body.rows[i];
+      const [, visits, value, prior, line] = row.cells;
+      row.className = move.action === thought.action ? "best" : "";
+      put(visits, `${move.visits.toLocaleString("en")} `, make("small", {}, percent(move.share)));
+      put(value, move.proven || (move.visits ? move.value.toFixed(3) : ""));
+      put(prior, move.prior === null ? "" : percent(move.prior));
+      put(line, move.line);
+    });
   }
 
   // Moves of another position cannot be played here.

@@ -14,7 +14,7 @@ export class Space {
     this.yaw = 0.6;
     this.pitch = 0.5;
     this.scene = draw("g");
-    this.picture = draw("svg", { class: "diagram space", viewBox: `0 0 ${SIZE} ${SIZE}` },
+    this.picture = draw("svg", { class: "diagram space", "aria-hidden": "true", viewBox: `0 0 ${SIZE} ${SIZE}` },
       draw("rect", { class: "back", width: SIZE, height: SIZE, rx: 6 }), this.scene);
     this.state = null;
     const apart = Math.hypot(this.rows, this.columns);
