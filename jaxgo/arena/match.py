@@ -102,7 +102,7 @@ class Pool:
         if capacity < 1 or (slots is not None and slots < 1):
             raise UsageError("a match needs at least one opening and one slot")
         self.agents, self.game = tuple(agents), game
-        self.mesh = mesh or devices.make_mesh()
+        self.mesh = mesh or devices.of_this_host(devices.make_mesh())  # hosts play for themselves
         self.capacity = capacity
         spread = self.mesh.devices.size
         self._each = -(-capacity // spread)  # openings of one device
@@ -186,5 +186,5 @@ def _room(agents: Sequence[Player], mesh: Mesh) -> int:
         shapes = jax.tree.leaves(jax.eval_shape(functools.partial(begin, agent)))
         largest = max(largest, sum(leaf.size * leaf.dtype.itemsize for leaf in shapes))
     most = MOST_SLOTS.get(mesh.devices.flat[0].platform, MOST_SLOTS_ELSEWHERE)
-    room = (devices.memory() or LITTLE) // mesh.devices.size // ROWS_SHARE
+    room = (devices.memory(mesh) or LITTLE) // mesh.devices.size // ROWS_SHARE
     return max(1, min(most, room // largest))

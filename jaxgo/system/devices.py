@@ -195,12 +195,12 @@ def describe() -> str:
     return f"{len(devices)} x {devices[0].platform} {devices[0].device_kind}"
 
 
-def memory() -> int:
-    """Bytes that all devices have for arrays; 0 where nobody tells."""
-    devices = jax.local_devices()
-    if devices[0].platform == "cpu":
-        return host_memory()
-    return sum((device.memory_stats() or {}).get("bytes_limit", 0) for device in devices) * jax.process_count()
+def memory(mesh: Mesh) -> int:
+    """Bytes that the devices of a mesh have, those of other hosts as many as these; 0 where nobody tells."""
+    if platform(mesh) == "cpu":
+        return host_memory() * len({device.process_index for device in mesh.devices.flat})
+    each = min((device.memory_stats() or {}).get("bytes_limit", 0) for device in mesh.local_devices)
+    return int(each) * mesh.devices.size
 
 
 def host_memory() -> int:

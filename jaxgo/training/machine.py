@@ -3,10 +3,12 @@
 import functools
 import math
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.extend.core import Literal
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import state_bytes
@@ -15,10 +17,11 @@ from jaxgo.nets.base import planes_shape
 from jaxgo.search.model import Model
 from jaxgo.system import devices
 from jaxgo.training.config import TrainConfig
-from jaxgo.training.learner import Batch
+from jaxgo.training.learner import Batch, Learner
 from jaxgo.training.trainer import Trainer
 
 GIB = 2**30
+PRODUCTS = ("conv_general_dilated", "dot_general")
 BESIDE = 5  # of the weights, with their average, a gradient and what an optimiser keeps
 
 
@@ -54,9 +57,51 @@ def needs(trainer: Trainer) -> Needs:
 def network(trainer: Trainer) -> tuple[int, int]:
     """Bytes of the weights with all that lies beside them, and of what a step of the learner keeps for its way back."""
     params = jax.eval_shape(trainer.model.init, jax.random.key(0))
-    batch = blank_batch(trainer)
-    kept = jax.eval_shape(lambda p, b: jax.vjp(lambda p: trainer.learner.loss(p, b)[0], p)[1], params, batch)
-    return BESIDE * _size(params), _size((batch.planes, kept)) - _size(params)
+    return BESIDE * _size(params), step_bytes(
+        trainer.learner, params, blank_batch(trainer), devices.platform(trainer.mesh)
+    )
+
+
+def step_bytes(learner: Learner, params: Any, batch: Batch, platform: str) -> int:
+    """Bytes that a step of the learner keeps for its way back, its planes included.
+
+    XLA for a CPU keeps what `jax.vjp` does. For an accelerator it makes all that is cheap anew, and keeps a quarter.
+    """
+
+    def loss(params: Any, batch: Batch) -> Any:
+        return learner.loss(params, batch)[0]
+
+    if platform == "cpu":
+        kept = jax.eval_shape(lambda p, b: jax.vjp(functools.partial(loss, batch=b), p)[1], params, batch)
+        return _size((batch.planes, kept)) - _size(params)
+    program = jax.make_jaxpr(loss)(params, batch).jaxpr
+    return _size(batch.planes) + _kept(program, program.invars[len(jax.tree.leaves(params)) :])
+
+
+def _kept(program: Any, batched: Sequence[Any]) -> int:
+    """Bytes of what goes into convolutions and products of a program, and comes out of them, for a batch that is given.
+
+    What lies between is cheap: additions, norms, what is made of one number at a time.
+    """
+    known, found, below = set(batched), dict[Any, int](), 0
+    for step in program.eqns:
+        given = [one for one in step.invars if not isinstance(one, Literal) and one in known]
+        if not given:
+            continue  # weights alone
+        known.update(step.outvars)
+        if step.primitive.name in PRODUCTS:
+            found |= {one: one.aval.size * one.aval.dtype.itemsize for one in (*given, *step.outvars)}
+        for inner in map(_program, step.params.values()):
+            if inner is not None:
+                pairs = zip(inner.invars[-len(step.invars) :], step.invars, strict=False)
+                below += _kept(inner, [mine for mine, theirs in pairs if any(theirs is one for one in given)])
+    return below + sum(found.values())
+
+
+def _program(setting: Any) -> Any:
+    """The program that a step of another one runs, if that is what a setting of it holds."""
+    inner = getattr(setting, "jaxpr", setting)
+    return inner if hasattr(inner, "eqns") else None
 
 
 def blank_batch(trainer: Trainer) -> Batch:
@@ -89,7 +134,7 @@ def check(trainer: Trainer) -> None:
         "a step of the learner": step,
     }
     here = needed.at_once + weights + step + (0 if apart else needed.samples)
-    _compare(parts, "the device has", here, devices.memory(), not apart)
+    _compare(parts, "the device has", here, devices.memory(trainer.mesh), not apart)
     if apart:
         _compare(parts, "the host has", needed.samples, devices.host_memory() * jax.process_count(), False)
 

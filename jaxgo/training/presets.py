@@ -32,9 +32,9 @@ from jaxgo.training.config import (
 CPU = "2 CPU cores, 4 GB"
 GPU = "one GPU with 16 GB"
 GIB = 2**30
-# what programs of a residual net take for each cell and channel, before XLA makes it less: bytes of a position that is
-# thought about, and of a sample that is learnt from, there for each block
-THINKING, LEARNING = 20, 48
+# what programs of a residual net in bfloat16 take for each cell and channel, as XLA compiles them for a GPU: bytes of a
+# position that is thought about, and of a sample that is learnt from, there for each block
+THINKING, LEARNING = 7, 12
 LONG = 30.0  # minutes of a run that looks at itself on its way
 LANES = 16  # positions of a game that a search asks about at once
 
@@ -136,7 +136,7 @@ def _sized(name: str, minutes: float = 60.0) -> Preset:
             selfplay=SelfplayConfig(games=games, steps=16, fast_simulations=max(8, simulations // 4), full_share=0.25),
             targets=TargetsConfig(heads=_heads(name)),
             replay=ReplayConfig(capacity=_halved(capacity, sample, 3 * GIB), start=2**15),
-            learner=LearnerConfig(batch=_halved(2048, cells * channels * blocks * LEARNING, 6 * GIB)),
+            learner=LearnerConfig(batch=_halved(2048, cells * channels * blocks * LEARNING, 3 * GIB // 2)),
             judge=JudgeConfig(every=600.0, pairs=128, final_pairs=256),
             save_every=600.0,
         ),
