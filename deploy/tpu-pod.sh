@@ -2,4 +2,4 @@
 # One run on all hosts of a TPU pod: start this on each of them, for instance by the cloud's own "ssh --worker=all".
 #   deploy/tpu-pod.sh go9 --run /shared/runs/go9
 set -euo pipefail
-exec uv run --extra tpu train.py "$@"
+exec uv run --extra tpu "${PROGRAM:-train.py}" "$@"

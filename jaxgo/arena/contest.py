@@ -2,7 +2,8 @@
 
 import dataclasses
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from jaxgo.arena import elo
 from jaxgo.arena.engines.specs import External, is_engine, read_engine
@@ -38,6 +39,24 @@ class Contest:
         if not 0 <= self.seed < 2**31:
             raise UsageError(f"the seed is a whole number from 0 to {2**31 - 1}, not {self.seed}")
         must_differ([player.name for player in self.players])
+
+
+class Ended(NamedTuple):
+    """A pair of games that is over, before it is written down; `match` are places among the players."""
+
+    match: tuple[int, int]
+    number: int  # of the opening
+    scores: tuple[float, float]  # of the agent whose name comes first, on seat 0 and on seat 1
+    moves: Sequence[Sequence[int]]  # of both games, since the opening
+    problems: Sequence[str] = ()
+
+
+class News(NamedTuple):
+    """What comes out of a round while it is played."""
+
+    ended: Sequence[Ended] = ()
+    seconds: float = 0.0  # of playing
+    doing: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

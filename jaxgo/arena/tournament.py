@@ -6,7 +6,9 @@ without luck would play an opening again as they did before, so their match ends
 """
 
 import datetime
+import hashlib
 import itertools
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,9 +20,10 @@ from jax.sharding import Mesh
 from jaxtyping import Array
 
 from jaxgo.arena import games_file, records
-from jaxgo.arena.contest import Contest, Progress
+from jaxgo.arena.contest import Contest, Ended, News, Progress
 from jaxgo.arena.engines import referee
 from jaxgo.arena.engines.protocols import Limits
+from jaxgo.arena.hosts import Hosts, Plan
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings
 from jaxgo.arena.records import PairResult
@@ -30,7 +33,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.players import Player
 
-CHUNK = 256  # most pairs of one match in a round
+CHUNK = 256  # most pairs of one match in a round, for each host
 SHORT_CHUNK = 32  # where every round decides anew who plays
 NAMED = 3  # matches that a note names
 GLANCE = 0.5  # seconds between two looks at a match
@@ -45,6 +48,8 @@ class Tournament:
     Tournaments of players that differ in their parameters alone share one compiled program if the others beside them
     are the same: `spare` are players who only sit beside, and `room` is the most pairs of a match in any of them. With
     `say`, games that cannot be saved are a message, and results of a name's earlier player are left alone.
+
+    Among several `hosts` the first one has the record and runs the tournament, and the others serve it.
     """
 
     def __init__(
@@ -62,23 +67,24 @@ class Tournament:
         room: int = 0,
         mesh: Mesh | None = None,
         say: Callable[[str], None] | None = None,
+        hosts: Hosts | None = None,
     ) -> None:
         self.contest, self.schedule, self.openings = contest, schedule, openings
         self.path, self.folder, self.sample = path, games, sample
         self.limits = limits or Limits()
         self.players = list(contest.players)
         self.names = [player.name for player in self.players]
-        self._say = say
+        self._say, self._hosts = say, hosts or Hosts()
         self._hashes = [player.fingerprint() if isinstance(player, Player) else "" for player in self.players]
         warm = contest.temperature > 0 and contest.hot_plies > 0
         self._lucky = [warm or player.lucky for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
-        self.chunk = min(chunk or (CHUNK if steady else SHORT_CHUNK), schedule.pairs)
+        self.chunk = min(chunk or (CHUNK * self._hosts.count if steady else SHORT_CHUNK), schedule.pairs)
         # by name, so that the same agents in another order are the same program; engines play elsewhere
         every = [*((p.name, i, p) for i, p in enumerate(self.players) if isinstance(p, Player))]
         every = sorted([*every, *((p.name, -1, p) for p in spare)], key=lambda one: one[0])
         self._row = {i: row for row, (_, i, _) in enumerate(every) if i >= 0}
-        self._room = max(room, self.chunk)
+        self._room = max(room, -(-self.chunk // self._hosts.count))
         agents = [player for _, _, player in every]
         self._pool: Pool | None = None
         if len(agents) > 1:
@@ -99,7 +105,14 @@ class Tournament:
             yield self.progress()
             if not plan:
                 return
-            yield from self._play({match: self._missing(match, count) for match, count in plan.items()})
+            for news in self._play({match: self._missing(match, count) for match, count in plan.items()}):
+                self._keep([self._write_down(pair) for pair in news.ended])
+                self._seconds += news.seconds
+                yield self.progress(news.doing)
+
+    def serve(self) -> int:
+        """Plays for the first of several hosts until that has ended; gives the exit status."""
+        return self._hosts.serve(self._sign, self._play_here)
 
     def progress(self, doing: str = "") -> Progress:
         matches = self.schedule.matches(len(self.players))
@@ -229,8 +242,17 @@ class Tournament:
         )
 
     # -- playing ---------------------------------------------------------------------------------------------------
-    def _play(self, plan: dict[Match, list[int]]) -> Iterator[Progress]:
-        """One round. Pairs are written down as they end."""
+    def _play(self, plan: Plan) -> Iterator[News]:
+        """One round, on all hosts."""
+        return self._hosts.play(plan, self._sign, self._play_here)
+
+    def _sign(self, plan: Plan) -> str:
+        """What the results of a round follow from, in a word: hosts must agree about it."""
+        ids = [self._id(match, number) for match, numbers in plan.items() for number in numbers]
+        return hashlib.sha256(json.dumps([ids, records.versions()]).encode()).hexdigest()
+
+    def _play_here(self, plan: Plan) -> Iterator[News]:
+        """A round, or the share of one, on this host."""
         together = {match: numbers for match, numbers in plan.items() if set(match) <= self._row.keys()}
         if together and self._pool:
             yield from self._play_together(self._pool, together)
@@ -238,7 +260,7 @@ class Tournament:
             if match not in together:
                 yield from self._play_with_engines(match, numbers)
 
-    def _play_with_engines(self, match: Match, numbers: list[int]) -> Iterator[Progress]:
+    def _play_with_engines(self, match: Match, numbers: Sequence[int]) -> Iterator[News]:
         a, b = self._seats(match)
         began = time.monotonic()
         for pair in referee.play_pairs(
@@ -251,21 +273,21 @@ class Tournament:
             temperature=self.contest.temperature,
             hot_plies=self.contest.hot_plies,
         ):
-            self._seconds, began = self._seconds + time.monotonic() - began, time.monotonic()
             first, second = pair.games
             moves = [list(first.moves), list(second.moves)]
             scores = first.result, 1.0 - second.result
-            self._keep([self._write_down(match, numbers[pair.number], scores, moves, tuple(pair.problems()))])
-            yield self.progress()
+            taken, began = time.monotonic() - began, time.monotonic()
+            yield News([Ended(match, numbers[pair.number], scores, moves, pair.problems())], taken)
 
-    def _play_together(self, pool: Pool, plan: dict[Match, list[int]]) -> Iterator[Progress]:
-        numbers = list(plan.values())
+    def _play_together(self, pool: Pool, plan: Plan) -> Iterator[News]:
+        """Pairs are told as they end."""
+        numbers = list(map(list, plan.values()))
         padded = [some + some[-1:] * (self._room - len(some)) for some in numbers]  # one shape for all programs
         openings = [_cut(self.openings.positions(more), len(some)) for some, more in zip(numbers, padded, strict=True)]
         seats = [(self._row[a], self._row[b]) for a, b in map(self._seats, plan)]
         pool.begin(seats, openings, [self._keys(m, n) for m, n in plan.items()])
         if not self._compiled:
-            yield self.progress("compiling")
+            yield News(doing="compiling")
             pool.advance(0)
             self._compiled = True
         seen = [np.zeros(len(some), bool) for some in numbers]
@@ -274,17 +296,15 @@ class Tournament:
             began = time.monotonic()
             going = pool.advance(ticks)
             taken = time.monotonic() - began
-            self._seconds += taken
             ticks = max(1, round(ticks * min(4.0, max(0.5, GLANCE / max(taken, 1e-6)))))
             fresh = []
             for i, match in enumerate(plan):
                 ended = pool.finished(i)
                 score = pool.score(i)
                 for lane in np.flatnonzero(ended & ~seen[i]).tolist():
-                    fresh.append(self._write_down(match, numbers[i][lane], *_of_lane(score, lane)))
+                    fresh.append(Ended(match, numbers[i][lane], *_of_lane(score, lane)))
                 seen[i] |= ended
-            self._keep(fresh)
-            yield self.progress()
+            yield News(fresh, taken)
 
     def _keys(self, match: Match, numbers: Sequence[int]) -> Array:
         """The key of each pair, from who plays and which opening it is, and from nothing else."""
@@ -293,15 +313,9 @@ class Tournament:
         more = words + [0] * (self._room - len(words))
         return jax.vmap(jax.random.fold_in, (None, 0))(root, jnp.asarray(more, jnp.uint32))[: len(words)]
 
-    def _write_down(
-        self,
-        match: Match,
-        number: int,
-        scores: tuple[float, float],
-        moves: list[list[int]],
-        problems: tuple[str, ...] = (),
-    ) -> PairResult:
+    def _write_down(self, ended: Ended) -> PairResult:
         """The record of a pair that ended; its games are saved if they are wanted."""
+        match, number, scores, moves, problems = ended
         a, b = self._seats(match)
         opening = self.openings.actions(number)
         lines = ["" if self._is_lucky(match) else records.line_hash([*opening, *played]) for played in moves]
@@ -319,7 +333,7 @@ class Tournament:
             plies=(len(moves[0]), len(moves[1])),
             checkpoints=(self._hashes[a], self._hashes[b]),
             lines=(lines[0], lines[1]),
-            problems=problems,
+            problems=tuple(problems),
             commit=records.commit(),
             versions=records.versions(),
             time=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

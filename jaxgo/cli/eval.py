@@ -3,11 +3,13 @@
 A command is a frozen dataclass, as those of `jaxgo` are: its fields are its flags. JAX is imported inside `run`.
 """
 
+import functools
 import json
 import math
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,6 +22,7 @@ from jaxgo.core.errors import UsageError
 if TYPE_CHECKING:
     from jaxgo.arena.contest import Contest
     from jaxgo.arena.engines.protocols import Limits
+    from jaxgo.arena.hosts import Hosts
     from jaxgo.arena.openings import Openings
     from jaxgo.arena.records import PairResult
 
@@ -171,7 +174,8 @@ class Tournament:
     setting: tyro.conf.OmitArgPrefixes[Setting] = Setting()
     table: tyro.conf.OmitArgPrefixes[Table] = Table()
 
-    def run(self) -> int:
+    def play(self, hosts: "Hosts") -> int:
+        """Plays on this host, or among several, and shows what came of it."""
         from jaxgo.arena import tournament
         from jaxgo.arena.schedule import Schedule
         from jaxgo.system.files import check_writable
@@ -186,9 +190,18 @@ class Tournament:
         out = self.out or home(self.name, contest.options)
         saved = self.games or out.parent / GAMES
         folder, sample = (saved, None) if self.games else (saved if self.table.html else None, SAMPLE)
-        play = tournament.Tournament(
-            contest, schedule, openings, out, folder, self.setting.slots, sample=sample, limits=self.setting.limits()
+        begin = functools.partial(
+            tournament.Tournament,
+            contest,
+            schedule,
+            openings,
+            slots=self.setting.slots,
+            limits=self.setting.limits(),
+            hosts=hosts,
         )
+        if not hosts.first:
+            return begin().serve()
+        play = begin(out, folder, sample=sample)
         check_writable(out)
         if folder:
             check_writable(folder / "games")
@@ -224,7 +237,8 @@ class SequentialTest:
     """Print the verdict as JSON and nothing else."""
     setting: tyro.conf.OmitArgPrefixes[Setting] = Setting()
 
-    def run(self) -> int:
+    def play(self, hosts: "Hosts") -> int:
+        """Plays on this host, or among several, and tells what is known."""
         from jaxgo.arena import tournament
         from jaxgo.arena.schedule import Schedule
         from jaxgo.arena.sprt import Sprt
@@ -235,9 +249,19 @@ class SequentialTest:
         contest = self.setting.contest(self.game, (self.a, self.b))
         out = self.out or home(self.game, contest.options)
         openings, most = self.setting.openings(contest), Schedule(pairs=self.pairs)
-        play = tournament.Tournament(
-            contest, most, openings, out, slots=self.setting.slots, chunk=CHUNK_SPRT, limits=self.setting.limits()
+        begin = functools.partial(
+            tournament.Tournament,
+            contest,
+            most,
+            openings,
+            slots=self.setting.slots,
+            chunk=CHUNK_SPRT,
+            limits=self.setting.limits(),
+            hosts=hosts,
         )
+        if not hosts.first:
+            return begin().serve()
+        play = begin(out)
         check_writable(out)
         verdict = match_screen.decide(play, test, quiet=self.json)
         if self.json:
@@ -308,19 +332,39 @@ COMMANDS: dict[str, type[Any]] = {"ratings": Ratings, "sprt": SequentialTest}
 
 @dataclass(frozen=True)
 class Eval:
-    """One of the three, on all cores; what is finished when it is stopped is kept."""
+    """One of the three, on all cores and hosts; what is finished when it is stopped is kept."""
 
-    command: Command
+    command: Tournament | SequentialTest | Ratings
 
     def run(self) -> int:
         from jaxgo.system import devices
 
-        devices.use_cores()
-        try:
+        if isinstance(self.command, Ratings):
             return self.command.run()
+        devices.use_cores()
+        devices.join_hosts()
+        return meet(self.command)
+
+
+def meet(command: Tournament | SequentialTest) -> int:
+    """Lets the hosts of a match play it; this one may be the only one."""
+    from jaxgo.arena.hosts import gather
+    from jaxgo.system.pulse import Pulse
+    from jaxgo.system.rundir import shared_store
+    from jaxgo.system.stop import STOPPED, Stop
+
+    store = shared_store()
+    with Pulse(store, again="plays what is missing"), Stop() if store else nullcontext() as stop:
+        hosts = gather(store, stop)
+        try:
+            with hosts:
+                return command.play(hosts)
         except KeyboardInterrupt:
-            print("stopped; all finished pairs are kept, the same command goes on", file=sys.stderr)
-            return INTERRUPTED
+            if hosts.first:
+                print("stopped; all finished pairs are kept, the same command goes on", file=sys.stderr)
+            if stop is None:
+                return INTERRUPTED
+            return stop.status if stop() else STOPPED
 
 
 def read(program: str, words: Sequence[str]) -> Command:

@@ -5,7 +5,6 @@ import dataclasses
 import logging
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from jaxgo.system import aside, devices
 from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
 from jaxgo.system.rundir import RunDir, shared_store
-from jaxgo.system.stop import Stop
+from jaxgo.system.stop import STOPPED, Stop
 from jaxgo.training import inherit, judge, machine
 from jaxgo.training.config import TrainConfig, to_json
 from jaxgo.training.judge import MATCHES, anchor
@@ -36,7 +35,6 @@ from jaxgo.ui.tables import ranking, remarks
 # what may differ when a run goes on: how long, how often, and against whom it measures itself
 FREE = ("budget", "judge", "watch", "save_every", "learner.patience")
 
-STOPPED = 128 + signal.SIGTERM  # the exit status of a run that another host has ended
 MOST_CORES = 8  # that become devices of their own; every preset can be shared by 8
 
 

@@ -45,9 +45,10 @@ class Pulse:
         say: Callable[[str], None] = _say,
         now: Callable[[], float] = time.monotonic,
         leave: Callable[[int], Any] = os._exit,
+        again: str = "goes on from the last checkpoint",
     ) -> None:
-        """Without a store, as on a host alone, it does nothing."""
-        self._say, self._now, self._leave = say, now, leave
+        """Without a store, as on a host alone, it does nothing. `again` is what the same command does then."""
+        self._say, self._now, self._leave, self._again = say, now, leave, again
         self._store = store
         self._mine = f"{PLACE}/{jax.process_index()}"
         self._count = 0
@@ -70,7 +71,7 @@ class Pulse:
         """Ends the process if a host is lost."""
         lost = self._lost()
         if lost:
-            self._say(f"{lost}: leaving; the same command on every host goes on from the last checkpoint")
+            self._say(f"{lost}: leaving; the same command on every host {self._again}")
             sys.stdout.flush()
             self._leave(TRY_AGAIN)
 

@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOPPED = 128 + signal.SIGTERM  # the exit status of a program that was asked to stop on another host
 TRY_AGAIN = 75  # the exit status of a program that shall be started again as it was: EX_TEMPFAIL
 
 

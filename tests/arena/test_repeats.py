@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxgo.arena import elo, games_file, records
-from jaxgo.arena.contest import Contest, seat
+from jaxgo.arena.contest import Contest, Ended, News, seat
 from jaxgo.arena.openings import Openings, book
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Schedule
@@ -135,12 +135,12 @@ class Simulated(Tournament):
         self._known, self._numbers = {}, {}
 
     def _play(self, plan):
+        ended = []
         for match, numbers in plan.items():
             for number in numbers:
                 which = number % (self.openings.most or len(self.outcome))
-                moves = [[which, side] for side in range(2)]
-                self._keep([self._write_down(match, number, SCORES[self.outcome[which]], moves)])
-        yield self.progress()
+                ended.append(Ended(match, number, SCORES[self.outcome[which]], [[which, side] for side in range(2)]))
+        yield News(ended)
 
 
 def false_decisions(trials: int) -> float:

@@ -1,0 +1,49 @@
+"""Several hosts on one machine: processes that JAX joins over the loopback."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import quick
+
+ROOT = Path(__file__).parents[1]
+
+
+def start(words: list[str], hosts: int, devices: int) -> list[subprocess.Popen[str]]:
+    """A program on so many processes with so many devices each."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    flags = f"--xla_force_host_platform_device_count={devices} {quick.FLAGS}"
+    common = {**os.environ, "XLA_FLAGS": flags, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax")}
+    if hosts > 1:
+        common |= {"JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{port}", "JAX_NUM_PROCESSES": str(hosts)}
+    return [
+        subprocess.Popen(
+            [sys.executable, *words],
+            cwd=ROOT,
+            env={**common, "JAX_PROCESS_ID": str(host)} if hosts > 1 else common,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for host in range(hosts)
+    ]
+
+
+def finish(children: list[subprocess.Popen[str]], status: int = 0) -> list[str]:
+    """What they said; all of them end with this status."""
+    try:
+        said = [child.communicate(timeout=400)[0] for child in children]
+    finally:
+        for child in children:
+            child.kill()
+    assert [child.returncode for child in children] == [status] * len(children), "\n---\n".join(said)
+    return said
+
+
+def own_words(said: str) -> list[str]:
+    """The lines of a host without those in which Gloo says that hosts have met."""
+    return [line for line in said.splitlines() if "Gloo" not in line and "peer ranks" not in line]
