@@ -207,7 +207,9 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
         "kono": OnCpu(
             3.0, Mlp(width=96, blocks=3), 32, 256, "+498 ± 166 Elo at 64 simulations, where uct:400 has +258 ± 185"
         ),
-        "dodgem3": OnCpu(1.0, Mlp(width=96, blocks=2), 16, 256),
+        "dodgem3": OnCpu(
+            1.0, Mlp(width=96, blocks=2), 16, 256, "the value of all 1,865 positions kept by the policy alone"
+        ),
         "dodgem4": OnCpu(
             3.0, Mlp(width=128, blocks=3), 32, 256, "+430 ± 158 Elo at 64 simulations, where uct:400 has +154 ± 188"
         ),
