@@ -1,6 +1,7 @@
 """Dirichlet noise in a policy, for exploration: at the root of a search, or at every position that is judged."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -23,12 +24,12 @@ class Dirichlet:
     def mixed(self, key: Array, logits: Float32[Array, "B A"], legal: Bool[Array, "B A"]) -> Float32[Array, "B A"]:
         """The policy of these logits with noise, as logits; the lowest number where illegal."""
         lowest = jnp.finfo(jnp.float32).min
-        count = jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
-        alpha = jnp.full(count.shape, self.alpha) if self.alpha > 0 else self.total / count
+        count = jnp.maximum(legal.sum(axis=-1, keepdims=True), 1).astype(jnp.float32)
+        alpha = jnp.full_like(count, self.alpha) if self.alpha > 0 else self.total / count
         # a Dirichlet draw over the legal moves only: normalised gammas, in logs because small alphas underflow
         alphas = jnp.broadcast_to(alpha, logits.shape)
-        loggamma = jax.vmap(jax.random.loggamma) if keys.each_its_own(key) else jax.random.loggamma
-        drawn = loggamma(key, alphas)
+        loggamma = functools.partial(jax.random.loggamma, dtype=jnp.float32)
+        drawn = (jax.vmap(loggamma) if keys.each_its_own(key) else loggamma)(key, alphas)
         noise = jax.nn.softmax(jnp.where(legal, drawn, lowest), axis=-1)
         policy = jax.nn.softmax(jnp.where(legal, logits, lowest), axis=-1)
         both = (1.0 - self.share) * policy + self.share * jnp.where(legal, noise, 0.0)

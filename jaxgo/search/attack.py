@@ -65,7 +65,7 @@ class Attack(Search[AttackState]):
             prover=threats.begin(model.game, leaves.states, legal, ~leaves.over, self.depth, self.vct),
             prior=jnp.where(narrow, leaves.logits, ILLEGAL),
             value=leaves.value * mover_sign(leaves.seat),
-            luck=keys.sample(jax.random.uniform, ties, legal.shape),
+            luck=keys.sample(jax.random.uniform, ties, legal.shape, jnp.float32),
             done=nothing,
             calls=jnp.int32(0),
             healthy=leaves.healthy,

@@ -115,7 +115,7 @@ class Chain(Search[ChainState]):
             root=root,
             among=among,
             by=by.astype(jnp.int32),
-            luck=keys.sample(jax.random.uniform, ties, legal.shape),
+            luck=keys.sample(jax.random.uniform, ties, legal.shape, jnp.float32),
             last=self.search.begin(model, params, inner, root, plan),
         )
 
@@ -132,7 +132,8 @@ class Chain(Search[ChainState]):
         found = self.search.result(key, state.last, temperature)
         ruled = state.by < len(self.links) - 1
         drawn = first_max(jnp.where(state.among, state.luck, -1.0))
-        even = state.among / jnp.maximum(state.among.sum(axis=-1, keepdims=True), 1)
+        among = state.among.astype(jnp.float32)
+        even = among / jnp.maximum(among.sum(axis=-1, keepdims=True), 1.0)
         return found._replace(
             action=jnp.where(ruled, drawn, found.action).astype(jnp.int32),
             policy=jnp.where(ruled[:, None], even, found.policy),
@@ -175,7 +176,7 @@ def _search(text: str) -> Search:
         raise unknown_name("search at the end of a chain", name, known)
     if not colon:
         return known[name]
-    if not simulations.isdigit() or known[name].budget == 0:
+    if not simulations.isdecimal() or known[name].budget == 0:
         raise UsageError(f"{text!r} at the end of a chain is no search with a number of simulations, such as uct:400")
     return dataclasses.replace(known[name], simulations=int(simulations))  # type: ignore[type-var]
 

@@ -76,7 +76,7 @@ class Flat(Search[FlatState]):
             ends=ends & legal,
             total=jnp.where(ends & legal, result, 0.0),
             visits=jnp.zeros(legal.shape, jnp.int32),
-            noise=keys.sample(jax.random.uniform, key, legal.shape),
+            noise=keys.sample(jax.random.uniform, key, legal.shape, jnp.float32),
             done=jnp.zeros(games, jnp.int32),
             calls=jnp.int32(0),
             healthy=jnp.ones(games, bool),

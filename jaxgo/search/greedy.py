@@ -51,7 +51,7 @@ class Greedy(Search[GreedyState]):
         judge, ties = keys.split(key)
         leaves = model.seen_by(Narrowing(threats=self.threats)).root(params, judge, root)
         tree = trees.plant(leaves, nodes=1)
-        drawn = keys.sample(jax.random.uniform, ties, leaves.logits.shape)
+        drawn = keys.sample(jax.random.uniform, ties, leaves.logits.shape, jnp.float32)
         return GreedyState(root, tree, drawn, jnp.zeros_like(tree.used), jnp.int32(0))
 
     def extend(self, model: Model, params: Params, key: Array, state: GreedyState, budget: Budget) -> GreedyState:

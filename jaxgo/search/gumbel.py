@@ -142,7 +142,7 @@ class Gumbel(Search[GumbelState], Narrowing):
     def _begun(self, key: Array, root: Position, tree: Tree, plan: Budget | None) -> GumbelState:
         games, _, actions = tree.logits.shape
         edges = root_edges(tree)
-        noise = self.gumbel_scale * keys.sample(jax.random.gumbel, key, (games, actions))
+        noise = self.gumbel_scale * keys.sample(jax.random.gumbel, key, (games, actions), jnp.float32)
         most = min(self.max_considered, actions)
         breadth = jnp.clip(edges.legal.sum(axis=-1, dtype=jnp.int32), 1, most)
         zero = jnp.zeros(games, jnp.int32)

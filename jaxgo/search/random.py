@@ -39,7 +39,9 @@ class Random(Search[RandomState]):
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> RandomState:
         legal = model.legal(root)
-        return RandomState(root, jnp.where(legal, 0.0, ILLEGAL), jnp.zeros(legal.shape[0], jnp.int32), jnp.int32(0))
+        return RandomState(
+            root, jnp.where(legal, jnp.float32(0), ILLEGAL), jnp.zeros(legal.shape[0], jnp.int32), jnp.int32(0)
+        )
 
     def extend(self, model: Model, params: Params, key: Array, state: RandomState, budget: Budget) -> RandomState:
         return state
@@ -47,9 +49,9 @@ class Random(Search[RandomState]):
     def result(self, key: Array, state: RandomState, temperature: Temperature = 0.0) -> SearchResult:
         """Any temperature is infinite here."""
         legal = state.prior > ILLEGAL
-        zeros = jnp.zeros(legal.shape)
+        zeros = jnp.zeros(legal.shape, jnp.float32)
         nothing = jnp.zeros(legal.shape, bool)
-        even = legal / jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
+        even = legal.astype(jnp.float32) / jnp.maximum(legal.sum(axis=-1, keepdims=True, dtype=jnp.float32), 1.0)
         return SearchResult(
             action=keys.categorical(key, state.prior),
             policy=even,

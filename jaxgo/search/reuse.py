@@ -48,8 +48,8 @@ def _restrict(tree: Tree, exact: Bool[Array, "B A"]) -> Tree:
     changed = (edges.legal & ~exact).any(axis=-1)
     visits = jnp.where(exact, edges.visits, 0)
     sign = trees.mover_sign(tree.seat[:, ROOT])
-    own = edges.node_visits - edges.visits.sum(axis=-1)
-    count = own + visits.sum(axis=-1)
+    own = edges.node_visits - edges.visits.sum(axis=-1, dtype=jnp.int32)
+    count = own + visits.sum(axis=-1, dtype=jnp.int32)
     mean = (own * edges.raw + (visits * edges.q).sum(axis=-1)) / count
     known = jnp.where(legal & edges.proven, edges.q, -jnp.inf).max(axis=-1)  # what the remaining moves prove
     closed = (known >= 1.0) | (edges.proven | ~legal).all(axis=-1)

@@ -58,7 +58,9 @@ def one_by_one(
         descent = trees.descend(tree, choose, go, None, limit, model.platform == "cpu")
         fresh = go & (descent.leaf < 0)
         tree, descent = trees.reserve(tree, descent, go)
-        tree = trees.backup(trees.advance(tree, descent, fresh), descent, jnp.zeros(fresh.shape), virtual_loss)
+        tree = trees.backup(
+            trees.advance(tree, descent, fresh), descent, jnp.zeros(fresh.shape, jnp.float32), virtual_loss
+        )
         return tree, (descent, fresh)
 
     games = tree.visits.shape[0]

@@ -141,6 +141,7 @@ def test_wrong_chains():
         ("lucky+random", "rule of a chain"),
         ("win+guess:4", "search at the end"),
         ("win+uct:many", "no search with a number"),
+        ("win+uct:²", "no search with a number"),
         ("win+book+random", "needs book=FILE"),
     ):
         with pytest.raises(UsageError, match=message):

@@ -1,6 +1,9 @@
 """What holds for every search: its state, its room, its quiet self, and what it may call proven."""
 
 import dataclasses
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -17,8 +20,10 @@ from jaxgo.games.mnk import Mnk
 from jaxgo.search import PRESETS, SEARCHES, Flat, Gumbel, Model, Puct, SearchState, Uct
 from jaxgo.search.edges import root_edges
 from jaxgo.search.model import ILLEGAL
+from jaxgo.search.tree import plant
 
 KEY = jax.random.key(0)
+ROOT = Path(__file__).parents[2]
 FOUR = Model(make("connect4"), Hashed())
 LANES = 8
 
@@ -98,7 +103,7 @@ class Loud(Evaluator):
     """Says more than any game can give, as a net without a last tanh does."""
 
     def __call__(self, game: Any, params: Any, key: Any, states: Any) -> Evaluation:
-        return Evaluation(jnp.zeros((states.ply.shape[0], game.num_actions)), jnp.where(states.ply % 2 == 0, 3.0, -1.5))
+        return Evaluation(jnp.zeros((states.ply.shape[0], game.num_actions)), jnp.full(states.ply.shape, 3.0))
 
 
 def test_a_value_beyond_a_win_is_a_win_and_no_proof():
@@ -106,15 +111,26 @@ def test_a_value_beyond_a_win_is_a_win_and_no_proof():
 
     @jax.jit
     def look(root: Any) -> Any:
-        state = Uct(simulations=7).begin(model, (), KEY, root)
-        state = Uct(simulations=7).extend(model, (), KEY, state, 7)
-        return state.tree.raw, root_edges(state.tree)
+        tree = plant(model.root((), KEY, root), 2)
+        below = tree._replace(  # its second node is the first move's, judged as the root was, and not proven
+            used=tree.used + 1, parent=tree.parent.at[:, 1].set(0), action=tree.action.at[:, 1].set(0),
+            child=tree.child.at[:, 0, 0].set(1), visits=tree.visits.at[:, 1].set(1),
+            value=tree.value.at[:, 1].set(-tree.value[:, 0]),
+        )  # fmt: skip
+        return root_edges(below)
 
-    raw, edges = look(root)
-    assert np.abs(raw).max() == 1.0
-    assert edges.visits.tolist() == [[1] * 7] * 2
-    assert edges.q.tolist() == [[1.0] * 7] * 2
+    edges = look(root)
+    assert edges.value.tolist() == [1.0, 1.0]
+    assert edges.q[:, 0].tolist() == [-1.0, -1.0]
     assert not edges.lost.any()
+
+
+@pytest.mark.slow
+def test_with_64_bits_all_numbers_stay_what_they_are():
+    """Whoever enables them gets the same types, and no scatter that later JAX refuses."""
+    words = [sys.executable, str(Path(__file__).with_name("sixty_four.py"))]
+    ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.stdout == "traced 6\n", ran.stdout + ran.stderr
 
 
 # -- what is proven ----------------------------------------------------------------------------------------------

@@ -1,0 +1,48 @@
+"""Searches traced where JAX has 64 bits: a program of its own, without the type checks of the tests, which know 32.
+
+Prints a line for each array of a state or a result that has another type than it should.
+"""
+
+import warnings
+from typing import Any
+
+import jax
+
+from jaxgo.evaluators import Rollout
+from jaxgo.games import make
+from jaxgo.search import SEARCHES, Chain, Gumbel, Model, Puct, Uct
+
+WIDE = ("float64", "int64", "uint64")
+MODEL = Model(make("tictactoe"), Rollout())
+TRACED: tuple[Any, ...] = (
+    Uct(simulations=8, parallel_leaves=4),
+    Puct(simulations=4, noise=0.25),
+    Gumbel(simulations=4, max_considered=2),
+    SEARCHES["greedy"],
+    SEARCHES["random"],
+    Chain("careful+random"),
+)
+
+
+def traced(search: Any, key: Any) -> Any:
+    """A search, its result, and another one after the move."""
+    root = MODEL.start(key, 2)
+    state = search.extend(MODEL, (), key, search.begin(MODEL, (), key, root), search.budget)
+    result = search.result(key, state, 1.0)
+    after = search.follow(MODEL, (), key, state, result.action, MODEL.play(root, result.action)[0])
+    return result, search.extend(MODEL, (), key, after, 2)
+
+
+def main() -> None:
+    jax.config.update("jax_enable_x64", True)
+    warnings.simplefilter("error", FutureWarning)  # of scatters that later JAX refuses
+    for search in TRACED:
+        found = jax.eval_shape(lambda key, search=search: traced(search, key), jax.random.key(0))
+        for path, leaf in jax.tree_util.tree_leaves_with_path(found):
+            if str(leaf.dtype) in WIDE:
+                print(type(search).__name__, jax.tree_util.keystr(path), leaf.dtype)
+    print("traced", len(TRACED))
+
+
+if __name__ == "__main__":
+    main()
