@@ -122,9 +122,9 @@ class ByWeights(AlphaBeta):
         return super()._candidates(logits, mask, history, first if self.best else jnp.full_like(first, -1))
 
 
-def tricks(lanes: int) -> None:
+def tricks(lanes: int, size: int) -> None:
     """How many nodes each trick saves: the same numbers in every run, on any machine."""
-    game = Gomoku(15)
+    game = Gomoku(size)
     root = positions(game, lanes, 10)
     whole = {"depth": 6, "breadth": 8, "threats": False}
     direct = {"deepening": False, "table": 14, **whole}
@@ -134,11 +134,12 @@ def tricks(lanes: int) -> None:
         "the same, what cut first": ByWeights(**direct, cuts=True),
         "the same, the table's move first": ByWeights(**direct, best=True),
         "ordering and table, direct": AlphaBeta(**direct),
+        "the whole list, deepening": ByWeights(table=14, **whole),
         "all, deepening": AlphaBeta(table=14, **whole),
         "all, with threats": AlphaBeta(table=14, **{**whole, "threats": True}),
     }
     nodes = {name: searched(search, game, root)[1] for name, search in found.items()}
-    print(f"nodes at depth 6, breadth 8, {lanes} positions")
+    print(f"nodes at depth 6, breadth 8, {lanes} positions, {size}x{size}")
     for name, count in nodes.items():
         print(f"  {name:33} {count:12,}  {nodes['none'] / count:6.1f} times fewer")
 
@@ -342,7 +343,7 @@ def ladder(which: str, pairs: int, minutes: float) -> None:
 Part = Callable[[argparse.Namespace], object]
 PARTS: dict[str, Part] = {
     "alphabeta": lambda asked: alpha_beta(asked.lanes),
-    "tricks": lambda asked: tricks(min(asked.lanes, 32)),
+    "tricks": lambda asked: tricks(min(asked.lanes, 32), asked.size),
     "proofs": lambda asked: [proofs(name, asked.lanes, asked.limit) for name in PROOFS],
     "threes": lambda asked: threes(asked.lanes),
     "bots": lambda asked: bots(16 * asked.lanes),
@@ -361,6 +362,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=f"of {', '.join({**PARTS, **SINGLE})}")
     parser.add_argument("--lanes", type=int, default=256, help="positions, or pairs of a duel")
+    parser.add_argument("--size", type=int, default=15, help="of the board, for tricks")
     parser.add_argument("--pairs", type=int, default=50, help="of each match of a ladder")
     parser.add_argument("--minutes", type=float, default=8, help="of a ladder, before no other match begins")
     parser.add_argument("--limit", type=float, default=0.5, help="seconds of plain Python for a position")

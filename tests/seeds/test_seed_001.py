@@ -24,7 +24,6 @@ ITEMS = {
         "search/test_memory.py::test_positions_of_one_hash_are_not_taken_for_each_other",
     ),
     "1.4 moves in order": (
-        "partial: the table keeps the best move of a position and not its whole order",
         f"{ALPHABETA}::test_every_trick_leaves_the_value_as_it_is",
         "benchmarks/classical.py::tricks",
     ),
