@@ -124,7 +124,7 @@ class BreadthFirst(Search[BreadthState]):
         numbers = jnp.arange(state.first.shape[1])[None]
         found = (numbers > 0) & (numbers < state.used[:, None])
         below = jnp.where(found, state.first, actions)
-        guess = jnp.full(state.prior.shape, -BEYOND).at[rows, below].max(state.guess, mode="drop")
+        guess = jnp.full_like(state.prior, -BEYOND).at[rows, below].max(state.guess, mode="drop")
         visits = jnp.zeros(state.prior.shape, jnp.int32).at[rows, below].add(1, mode="drop")
         legal = state.prior > ILLEGAL
         fresh = legal & ((visits > 0) | (state.head == 0)[:, None]) & (state.last == 0)
@@ -183,7 +183,7 @@ class BreadthFirst(Search[BreadthState]):
             walked=walked,
             last=jnp.where(been, when, 0).max(axis=-1),
             prior=leaves.logits,
-            luck=lucks.sample(jax.random.uniform, ties, leaves.logits.shape),
+            luck=lucks.sample(jax.random.uniform, ties, leaves.logits.shape, jnp.float32),
             done=nothing,
             calls=jnp.int32(0),
             healthy=leaves.healthy,

@@ -8,12 +8,13 @@ from typing import Any
 
 import jax
 
-from jaxgo.evaluators import Rollout
+from jaxgo.evaluators import Heuristic, Rollout
 from jaxgo.games import make
-from jaxgo.search import SEARCHES, Chain, Gumbel, Model, Puct, Uct
+from jaxgo.search import SEARCHES, BreadthFirst, Chain, Gumbel, Model, Puct, Uct
 
 WIDE = ("float64", "int64", "uint64")
 MODEL = Model(make("tictactoe"), Rollout())
+PUZZLE = Model(make("hughe"), Heuristic())
 TRACED: tuple[Any, ...] = (
     Uct(simulations=8, parallel_leaves=4),
     Puct(simulations=4, noise=0.25),
@@ -21,16 +22,18 @@ TRACED: tuple[Any, ...] = (
     SEARCHES["greedy"],
     SEARCHES["random"],
     Chain("careful+random"),
+    BreadthFirst(room=50),
 )
 
 
 def traced(search: Any, key: Any) -> Any:
     """A search, its result, and another one after the move."""
-    root = MODEL.start(key, 2)
-    state = search.extend(MODEL, (), key, search.begin(MODEL, (), key, root), search.budget)
+    model = PUZZLE if isinstance(search, BreadthFirst) else MODEL
+    root = model.start(key, 2)
+    state = search.extend(model, (), key, search.begin(model, (), key, root), search.budget)
     result = search.result(key, state, 1.0)
-    after = search.follow(MODEL, (), key, state, result.action, MODEL.play(root, result.action)[0])
-    return result, search.extend(MODEL, (), key, after, 2)
+    after = search.follow(model, (), key, state, result.action, model.play(root, result.action)[0])
+    return result, search.extend(model, (), key, after, 2)
 
 
 def main() -> None:
