@@ -78,7 +78,8 @@ def plant(leaves: Leaves, nodes: int, frontier: bool = False, key: UInt32[Array,
     move = index_type(actions)
 
     def column(first: Array, fill: Any, dtype: Any) -> Array:
-        return jnp.full((games, nodes, *first.shape[1:]), fill, dtype).at[:, ROOT].set(first.astype(dtype))
+        first = first if first.dtype == dtype else first.astype(dtype)  # keys of randomness in a state know no astype
+        return jnp.full((games, nodes, *first.shape[1:]), fill, dtype).at[:, ROOT].set(first)
 
     tree = Tree(
         used=jnp.ones(games, jnp.int32),
@@ -298,7 +299,8 @@ def fill(
     target = jnp.where(fresh, leaf, beyond)
 
     def write(column: Array, values: Array) -> Array:
-        return column.at[game, target].set(values.astype(column.dtype), mode="drop")
+        values = values if values.dtype == column.dtype else values.astype(column.dtype)
+        return column.at[game, target].set(values, mode="drop")
 
     if tree.frontier is not None:
         tree = tree._replace(frontier=frontiers.begin(tree.frontier, game, target, leaves.logits))

@@ -260,3 +260,25 @@ def test_nonsense_is_refused():
         options = {"root": root, "recurrent_fn": good, "num_simulations": 4} | change
         with pytest.raises(UsageError, match=words):
             dropin.gumbel_muzero_policy(1.0, key, **options)
+
+
+@pytest.mark.slow
+def test_keys_of_randomness_may_be_part_of_an_embedding():
+    """As in environments that draw their chances from a key in the state."""
+
+    def step(library, params, key, action, keys):
+        keys = jax.vmap(jax.random.fold_in)(keys, action)
+        value = jax.vmap(jax.random.uniform)(keys)
+        logits = jnp.zeros((len(value), 3))
+        return library.RecurrentFnOutput(
+            reward=value, discount=jnp.ones_like(value), prior_logits=logits, value=value
+        ), keys
+
+    def visits(library, key):
+        keys = jax.random.split(key, 4)
+        root = library.RootFnOutput(prior_logits=jnp.zeros((4, 3)), value=jnp.zeros(4), embedding=keys)
+        model = functools.partial(step, library)
+        return library.gumbel_muzero_policy((), key, root, model, 6).search_tree.summary().visit_counts
+
+    mine, theirs = (jax.jit(functools.partial(visits, library))(jax.random.key(0)) for library in (dropin, mctx))
+    np.testing.assert_array_equal(mine, theirs)
