@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
 from jaxgo.core import play
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
@@ -139,6 +140,10 @@ class Model:
 
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
         """What is known of the positions that games stand at, with their exact legal actions."""
+        if position.state.ply.ndim != 1 or not position.state.ply.size:
+            raise UsageError(
+                "a search takes a batch of positions, of one at least; give one alone as x[None] of each array"
+            )
         over = self.over(position)
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
         leaves = self._leaves(params, key, position.state, self.legal(position), over, result[:, 0])

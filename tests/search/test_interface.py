@@ -98,6 +98,13 @@ def test_a_number_of_numpy_is_a_plain_number():
         jax.eval_shape(lambda root: search.extend(FOUR, (), KEY, search.begin(FOUR, (), KEY, root), most), root)
 
 
+@pytest.mark.parametrize("wrong", [0, slice(0, 0)])
+def test_a_search_takes_a_batch_of_positions(wrong: Any):
+    root = jax.tree.map(lambda x: x[wrong], positions(FOUR.game, 2, 0))
+    with pytest.raises(UsageError, match="takes a batch of positions"):
+        Gumbel(simulations=4).begin(FOUR, (), KEY, root)
+
+
 @dataclasses.dataclass(frozen=True)
 class Loud(Evaluator):
     """Says more than any game can give, as a net without a last tanh does."""
