@@ -135,7 +135,6 @@ def descend(
     `narrow`: an accelerator takes as long for a few lanes as for all, and another loop and a sort cost it more.
     """
     lanes = active.shape[0]
-    games = games_of(tree, lanes)
     path = jnp.full((lanes, depth_limit + BLOCK), NOWHERE, jnp.int32)
     nothing = jnp.full(lanes, NOWHERE, jnp.int32)
     here = Descent(
@@ -145,10 +144,19 @@ def descend(
         path=path.at[:, 0].set(jnp.where(active, ROOT, NOWHERE)),
         length=jnp.zeros(lanes, jnp.int32),
     )
+    walk = _fewer_and_fewer if narrow else _all_lanes
+    return walk(tree, choose, here, active, first, depth_limit)
 
-    def move(
-        at: Descent, level: Array, lane: Array, moving: Array, chosen: Array
-    ) -> tuple[Descent, Array, Array, Array]:
+
+def _fewer_and_fewer(
+    tree: Tree, choose: Choose, here: Descent, active: Bool[Array, " L"], first: Int32[Array, " L"] | None, limit: int
+) -> Descent:
+    """The walk in one loop after the other, each for the lanes that have not arrived."""
+    lanes = active.shape[0]
+    games = games_of(tree, lanes)
+    Carry = tuple[Descent, Array, Array, Array]
+
+    def move(at: Descent, level: Array, lane: Array, moving: Array, chosen: Array) -> Carry:
         game, node = games[lane], at.node[lane]
         below = tree.child[game, node, chosen].astype(jnp.int32)
         onward = moving & (below >= 0) & ~tree.proven[game, jnp.maximum(below, 0)]
@@ -162,12 +170,10 @@ def descend(
         )
         return at, level + 1, lane, onward
 
-    def step(carry: tuple[Descent, Array, Array, Array]) -> tuple[Descent, Array, Array, Array]:
+    def step(carry: Carry) -> Carry:
         at, level, lane, _ = carry
         return move(*carry, choose(Spot(tree, games[lane], at.node[lane], level - 1)))
 
-    if not narrow:
-        return _all_lanes(tree, choose, here, active, first, depth_limit)
     carry = (here, jnp.int32(1), jnp.arange(lanes, dtype=jnp.int32), active)
     if first is not None:
         carry = move(*carry, first)
@@ -175,7 +181,7 @@ def descend(
     while True:
         narrower = width // 4 if width >= 4 * NARROW else 0
         carry = jax.lax.while_loop(
-            lambda c, few=narrower: (c[3].sum() > few) & (c[1] <= depth_limit),  # type: ignore[misc]
+            lambda c, few=narrower: (c[3].sum() > few) & (c[1] <= limit),  # type: ignore[misc]
             step,
             carry,
         )

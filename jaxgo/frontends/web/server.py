@@ -28,7 +28,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.frontends.web import protocol
 from jaxgo.frontends.web.offers import game_list
 from jaxgo.frontends.web.shared import Shared
-from jaxgo.frontends.web.table import OWN_FAULT, Table
+from jaxgo.frontends.web.table import Table
 from jaxgo.ui import board_shape
 
 SCRIPTS = ("main.js", "board.js", "space.js", "panel.js", "run.js", "make.js")
@@ -47,6 +47,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-cache",
 }
+OWN_FAULT = "this is an error of jaxgo itself, and nothing was changed; the server's log tells more"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 SOCKETS = 64  # open at once
 RATE, BURST = 25.0, 60  # messages a second, and at once

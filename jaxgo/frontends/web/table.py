@@ -28,7 +28,6 @@ from jaxgo.search.think import Limit
 SHOWN = 60  # root moves that the page is told of
 KEPT = 100  # games that a visitor can still save
 HUMAN = "you"
-OWN_FAULT = "this is an error of jaxgo itself, and nothing was changed; the server's log tells more"
 LOG = logging.getLogger(__name__)
 TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "gzero": "text/plain", "json": "application/json"}
 Tell = Callable[[dict[str, Any]], None]
