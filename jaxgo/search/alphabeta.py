@@ -97,9 +97,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> AlphaBetaState:
         games = model.legal(root).shape[0]
-        return self._begun(
-            model, params, key, root, table.blank(games, self.table), jnp.zeros((games, 2, model.game.num_actions))
-        )
+        history = jnp.zeros((games, 2, model.game.num_actions), jnp.float32)
+        return self._begun(model, params, key, root, table.blank(games, self.table), history)
 
     def follow(
         self,
@@ -161,7 +160,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         legal = leaves.logits > ILLEGAL
         mask = forcing.narrowed(model.game, leaves.states, legal) if self._knows(model) and self.threats else legal
         likely = history[jnp.arange(games), seat]
-        moves, score, whole = self._candidates(leaves.logits, mask, likely, jnp.full(games, -1))
+        moves, score, whole = self._candidates(leaves.logits, mask, likely, jnp.full(games, -1, jnp.int32))
         ahead = self._look_ahead(model.seen_by(self), params, leaves.states, moves)
         frames = stack.planted(leaves.states, levels, moves, score, whole, seat, self._first, ahead)
         nothing = jnp.zeros(games, jnp.int32)
@@ -178,8 +177,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             action=first_max(leaves.logits),
             value=value,
             depth=nothing,
-            q=jnp.full((games, actions), -BEYOND),
-            seen=jnp.full((games, actions), -BEYOND),
+            q=jnp.full((games, actions), -BEYOND, jnp.float32),
+            seen=jnp.full((games, actions), -BEYOND, jnp.float32),
             visits=jnp.zeros((games, actions), jnp.int32),
             solved=leaves.over,
             ended=leaves.over,
@@ -347,7 +346,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         """What the moves of new nodes lead to, where that is known before they are made."""
         known = None if self.quiescence else model.judge_moves(params, states, moves)
         if known is None:
-            return Ahead(jnp.zeros((moves.shape[0], 0)), jnp.zeros((moves.shape[0], 0), bool))
+            return Ahead(jnp.zeros((moves.shape[0], 0), jnp.float32), jnp.zeros((moves.shape[0], 0), bool))
         value, over = known
         return Ahead(jnp.where(over, value, jnp.clip(value, -GUESS, GUESS)), over)
 

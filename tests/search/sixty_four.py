@@ -10,7 +10,7 @@ import jax
 
 from jaxgo.evaluators import Heuristic, Rollout
 from jaxgo.games import make
-from jaxgo.search import SEARCHES, BreadthFirst, Chain, Gumbel, Model, Puct, Uct
+from jaxgo.search import SEARCHES, AlphaBeta, BreadthFirst, Chain, Gumbel, Model, Puct, Uct
 
 WIDE = ("float64", "int64", "uint64")
 MODEL = Model(make("tictactoe"), Rollout())
@@ -23,6 +23,7 @@ TRACED: tuple[Any, ...] = (
     SEARCHES["random"],
     Chain("careful+random"),
     BreadthFirst(room=50),
+    AlphaBeta(depth=2, table=4),
 )
 
 

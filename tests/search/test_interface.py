@@ -137,7 +137,7 @@ def test_with_64_bits_all_numbers_stay_what_they_are():
     """Whoever enables them gets the same types, and no scatter that later JAX refuses."""
     words = [sys.executable, str(Path(__file__).with_name("sixty_four.py"))]
     ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert ran.stdout == "traced 7\n", ran.stdout + ran.stderr
+    assert ran.stdout == "traced 8\n", ran.stdout + ran.stderr
 
 
 # -- what is proven ----------------------------------------------------------------------------------------------
