@@ -83,6 +83,8 @@ class Gomocup:
     """No game begins later than so long after the first, for each time of a move."""
     agent: str = "puct:5000"
     size: int = 15
+    seed: int = 0
+    """Of the openings."""
 
     def run(self) -> Iterator[dict[str, Any]]:
         for seconds in self.move:
@@ -93,7 +95,7 @@ class Gomocup:
         limits = Limits(move=seconds, start=START, grace=max(LEAST_PATIENCE, PATIENCE * seconds))
         ours = read_engine(f"gomocup:{shlex.quote(sys.executable)} -m jaxgo gomocup --agent {self.agent}", game)
         counts = {"games": 0, "moves": 0, "late": 0, "illegal": 0, "refused": 0, "unanswered": 0, "crashes": 0}
-        times, draw = [0.0], random.Random(0)
+        times, draw = [0.0], random.Random(self.seed)
         engines = [open_engine(ours, game, limits) for _ in range(2)]
         until = time.monotonic() + 60 * self.minutes
         try:
