@@ -29,7 +29,8 @@ from jaxgo.search.tree import Tree
 CHUNK_SECONDS = 0.15  # what a chunk should take: short for the eye, long beside the cost of a call
 FIRST_CHUNK = 16
 MOST_BYTES = 2**31  # a tree that would be larger than this grows no more
-MOST_AHEAD, BYTES_AHEAD = 2**14, 2**28  # room at the start where only a clock, or nobody, limits the search
+MOST_AHEAD, BYTES_AHEAD = 2**14, 2**28  # room at the start where a clock, or nobody, limits the search
+GROWING = 10.0  # seconds that must be left on a clock for a tree to grow
 
 
 def _own(root: Position) -> Position:
@@ -156,7 +157,8 @@ class Thinker:
             while True:
                 count = self._next(chunk, limit, int((last - before).max()), began)
                 started = time.monotonic()
-                self._advance(count)
+                hurried = limit and limit.seconds and limit.seconds - (started - began) < GROWING
+                self._advance(count, grows=not hurried)
                 now = self._done()  # waits for the chunk
                 taken = time.monotonic() - started
                 yield Snapshot(self._conclude(), now - before, time.monotonic() - began)
@@ -199,10 +201,11 @@ class Thinker:
             key = jax.random.fold_in(self._key_of(0), number)
             self.state = _follow(search, model, params, key, self.state, action, led_to, plan)
         self._played = []
-        if limit and limit.simulations:
+        if limit and limit.simulations and not limit.seconds:
             self._make_room(limit.simulations, self.most_bytes)
-        else:  # growing compiles, which takes time that a clock would count
-            self._make_room(MOST_AHEAD, min(BYTES_AHEAD, self.most_bytes))
+        else:  # growing compiles, which takes time that a clock would count: the same room, whatever was kept
+            ahead = max(MOST_AHEAD, 2 * (limit.simulations or 0) if limit else 0)
+            self._make_room(ahead - self._used(), min(BYTES_AHEAD, self.most_bytes))
 
     def _done(self) -> np.ndarray:
         """Simulations of each game since the state was made."""
@@ -217,11 +220,16 @@ class Thinker:
         chunk = max(leaves, chunk // leaves * leaves)
         return min(chunk, limit.simulations - done) if limit and limit.simulations else chunk
 
-    def _advance(self, count: int) -> None:
-        self._make_room(count, self.most_bytes)
+    def _advance(self, count: int, grows: bool = True) -> None:
+        if grows:
+            self._make_room(count, self.most_bytes)
         # the chunk takes the state's buffers over; should it be interrupted, the next thought starts afresh
         state, self.state = self.state, None
         self.state = _extend(self.search, self.model, self.params, self._key_of(1), state, jnp.int32(count))
+
+    def _used(self) -> int:
+        """Nodes that the fullest tree has."""
+        return int(np.asarray(self.tree.used).max()) if self.tree else 0
 
     def _make_room(self, count: int, most_bytes: int) -> None:
         """Grows the tree of a search without fixed room, to twice its size as often as needed."""
@@ -229,7 +237,7 @@ class Thinker:
         if state is None or tree is None or self.search.nodes != 0:
             return
         room = before = tree.visits.shape[1]
-        needed = int(np.asarray(tree.used).max()) + count
+        needed = self._used() + count
         size = sum(leaf.nbytes for leaf in jax.tree.leaves(tree)) / before
         while room < needed and 2 * room * size <= most_bytes:
             room *= 2

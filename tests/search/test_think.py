@@ -175,6 +175,21 @@ def test_a_tree_with_fixed_room_or_no_memory_stops_when_it_is_full():
     assert poor.simulations.tolist() == [8]
 
 
+def test_a_clock_is_not_spent_on_making_room(monkeypatch):
+    """Another room is another program to compile: there is room from the start, whatever the game keeps later."""
+    monkeypatch.setattr(think, "MOST_AHEAD", 64)
+    limit = Limit(simulations=60, seconds=5.0)
+    made = thinker(Uct(simulations=8, solver=False))
+    made.warm(limit)
+    room = made.tree.visits.shape[1]
+    after = made.think(limit).result.action
+    made.follow(after, jax.jit(lambda position, action: MODEL.play(position, action)[0])(roots(1), jnp.asarray(after)))
+    assert int(made.think(limit).simulations[0]) == 60
+    assert made.tree.visits.shape[1] == room == 9 * 16
+    only_time = thinker(Uct(simulations=8, solver=False)).think(Limit(seconds=5.0))
+    assert only_time.simulations.tolist() == [9 * 8 - 1], "full, and too late to grow"
+
+
 def test_pondering_ends_by_itself_when_all_is_known():
     game = make("minerace", board="..-.I")
     model = Model(game, Uniform())
