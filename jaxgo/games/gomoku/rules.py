@@ -219,7 +219,13 @@ class Gomoku(Game[GomokuState]):
 
     def _outcome(self, codes: np.ndarray, state: GomokuState) -> int:
         """Of a drawn position: a line that stands there has won, that of who moved last before the other."""
-        standing = _winners(codes.reshape(self.shape), self.rules)
+        standing = set()
+        if board.in_a_row(codes.reshape(self.shape), 5).any():  # else it is known without a program
+            fives = jax.jit(_fives, static_argnums=2)
+            for colour in (BLACK, WHITE):
+                own, other = state.stones[colour], state.stones[1 - colour]
+                if np.asarray(fives(own, other, WINS[self.rules][colour]) & own).any():
+                    standing.add(colour)
         if standing:
             last = 1 - int(state.to_play)
             return BLACK_WON + (last if last in standing else 1 - last)
@@ -354,11 +360,8 @@ class Gomoku(Game[GomokuState]):
             return super().judge_moves(state, knowledge, actions)
         colour = self._colour(state)
         lead = point_scores.leads(state.stones, knowledge, actions, colour)
-        own, other = (lines.look(state.stones[c]) for c in (colour, 1 - colour))
-        (five,) = lines.everywhere(
-            lambda mine, yours: [lines.fives(mine, yours, WINS[self.rules][BLACK])], self.size, own, other
-        )
-        won, full = lines.unpack(lines.union(five))[actions], _count(state.stones) + 1 == self.points
+        five = _fives(state.stones[colour], state.stones[1 - colour], WINS[self.rules][BLACK])
+        won, full = lines.unpack(five)[actions], _count(state.stones) + 1 == self.points
         result = jnp.where(won, 1.0, 0.0)
         return jnp.where(won | full, result, jnp.tanh(jnp.where(colour == BLACK, lead, -lead) / SCALE)), won | full
 
@@ -396,21 +399,8 @@ def _rows(mask: np.ndarray) -> np.ndarray:
     return (mask.reshape(n, n).astype(np.uint32) << np.arange(n, dtype=np.uint32)).sum(1, dtype=np.uint32)
 
 
-def _winners(codes: np.ndarray, rules: Rules) -> set[int]:
-    """The colours that have a winning line on a drawn board."""
-    found = set()
-    edged = np.pad(codes, 1)  # the edge is no enemy
-    for row, column in np.argwhere(np.pad(board.in_a_row(codes, 5), 1)).tolist():
-        colour = int(edged[row, column]) - 1
-        for down, right in lines.STEPS:
-            first = last = 0
-            while edged[row + (first - 1) * down, column + (first - 1) * right] == colour + 1:
-                first -= 1
-            while edged[row + (last + 1) * down, column + (last + 1) * right] == colour + 1:
-                last += 1
-            length, ends = last - first + 1, [(row + i * down, column + i * right) for i in (first - 1, last + 1)]
-            rule = WINS[rules][colour]
-            blocked = length == 5 and rule.startswith("caro") and all(edged[end] == 2 - colour for end in ends)
-            if length >= 5 and not blocked and not (length > 5 and rule in lines.EXACT):
-                found.add(colour)
-    return found
+def _fives(own: Rows, other: Rows, rule: Rule) -> Rows:
+    """The points where a stone wins, whether it is to be put there or stands there."""
+    looks = lines.look(own), lines.look(other)
+    (five,) = lines.everywhere(lambda mine, yours: [lines.fives(mine, yours, rule)], own.shape[-1], *looks)
+    return lines.union(five)
