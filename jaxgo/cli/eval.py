@@ -20,11 +20,13 @@ from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from jaxgo.arena import tournament as arena
     from jaxgo.arena.contest import Contest
     from jaxgo.arena.engines.protocols import Limits
     from jaxgo.arena.hosts import Hosts
     from jaxgo.arena.openings import Openings
     from jaxgo.arena.records import PairResult
+    from jaxgo.arena.schedule import Schedule
 
 FIELD = ("random", "greedy", "uct:50", "uct:200", "gumbel:32")  # who plays where nobody is named
 PAIRS, PAIRS_UNTIL, PAIRS_SPRT = 40, 1000, 5000  # of each match, unless told otherwise
@@ -128,6 +130,20 @@ class Setting:
 
         return Limits(move=self.engine_seconds, at_once=self.engines)
 
+    def tournament(
+        self,
+        contest: "Contest",
+        schedule: "Schedule",
+        openings: "Openings",
+        hosts: "Hosts",
+        chunk: int | None = None,
+    ) -> "functools.partial[arena.Tournament]":
+        """How a tournament begins on every host; the first one adds where its record is."""
+        from jaxgo.arena.tournament import Tournament
+
+        begin = functools.partial(Tournament, contest, schedule, openings, slots=self.slots, limits=self.limits())
+        return functools.partial(begin, hosts=hosts, chunk=chunk)
+
     def contest(self, name: str, agents: Sequence[str]) -> "Contest":
         from jaxgo.arena.contest import Contest, seat
         from jaxgo.games.names import read_game
@@ -176,7 +192,6 @@ class Tournament:
 
     def play(self, hosts: "Hosts") -> int:
         """Plays on this host, or among several, and shows what came of it."""
-        from jaxgo.arena import tournament
         from jaxgo.arena.schedule import Schedule
         from jaxgo.system.files import check_writable
         from jaxgo.ui import match_screen
@@ -190,15 +205,7 @@ class Tournament:
         out = self.out or home(self.name, contest.options)
         saved = self.games or out.parent / GAMES
         folder, sample = (saved, None) if self.games else (saved if self.table.html else None, SAMPLE)
-        begin = functools.partial(
-            tournament.Tournament,
-            contest,
-            schedule,
-            openings,
-            slots=self.setting.slots,
-            limits=self.setting.limits(),
-            hosts=hosts,
-        )
+        begin = self.setting.tournament(contest, schedule, openings, hosts)
         if not hosts.first:
             return begin().serve()
         play = begin(out, folder, sample=sample)
@@ -239,7 +246,6 @@ class SequentialTest:
 
     def play(self, hosts: "Hosts") -> int:
         """Plays on this host, or among several, and tells what is known."""
-        from jaxgo.arena import tournament
         from jaxgo.arena.schedule import Schedule
         from jaxgo.arena.sprt import Sprt
         from jaxgo.system.files import check_writable
@@ -249,16 +255,7 @@ class SequentialTest:
         contest = self.setting.contest(self.game, (self.a, self.b))
         out = self.out or home(self.game, contest.options)
         openings, most = self.setting.openings(contest), Schedule(pairs=self.pairs)
-        begin = functools.partial(
-            tournament.Tournament,
-            contest,
-            most,
-            openings,
-            slots=self.setting.slots,
-            chunk=CHUNK_SPRT,
-            limits=self.setting.limits(),
-            hosts=hosts,
-        )
+        begin = self.setting.tournament(contest, most, openings, hosts, chunk=CHUNK_SPRT)
         if not hosts.first:
             return begin().serve()
         play = begin(out)
