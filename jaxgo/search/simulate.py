@@ -37,7 +37,8 @@ def side_by_side(
     descent = trees.descend(tree, choose, active, first, depth_limit(model, tree), narrow(model))
     fresh = active & (descent.leaf < 0)
     tree, descent = trees.reserve(tree, descent, active)
-    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver)
+    abreast = 1 if narrow(model) else active.shape[0] // tree.visits.shape[0]
+    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver, abreast)
     return trees.advance(tree, descent, fresh), results
 
 
@@ -85,9 +86,10 @@ def _finish(
     active: Bool[Array, " L"],
     fresh: Bool[Array, " L"],
     solver: bool,
+    abreast: int = 1,
 ) -> tuple[Tree, Float32[Array, " L"]]:
     action = jnp.maximum(descent.action, 0)
-    leaves = model.expand(params, key, trees.parents_of(tree, descent, narrow(model)), action, fresh)
+    leaves = model.expand(params, key, trees.parents_of(tree, descent, narrow(model)), action, fresh, abreast)
     words = None if tree.key is None else model.keys(leaves.states)
     if words is not None:
         leaves = trees.recall(tree, leaves, words)
