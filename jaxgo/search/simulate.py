@@ -15,11 +15,6 @@ def depth_limit(model: Model, tree: Tree) -> int:
     return min(tree.visits.shape[1], model.game.max_plies) + 1
 
 
-def narrow(model: Model) -> bool:
-    """Whether the program is for a device on which fewer lanes take less time."""
-    return model.platform == "cpu"
-
-
 def side_by_side(
     model: Model,
     params: Params,
@@ -34,11 +29,10 @@ def side_by_side(
 
     Lanes of one game must part at the root: `first` differs among them.
     """
-    descent = trees.descend(tree, choose, active, first, depth_limit(model, tree), narrow(model))
+    descent = trees.descend(tree, choose, active, first, depth_limit(model, tree), model.platform == "cpu")
     fresh = active & (descent.leaf < 0)
     tree, descent = trees.reserve(tree, descent, active)
-    abreast = 1 if narrow(model) else active.shape[0] // tree.visits.shape[0]
-    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver, abreast)
+    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver)
     return trees.advance(tree, descent, fresh), results
 
 
@@ -61,11 +55,12 @@ def one_by_one(
     known = tree.visits, tree.value
 
     def walk(tree: Tree, go: Bool[Array, " B"]) -> tuple[Tree, tuple[Descent, Array]]:
-        descent = trees.descend(tree, choose, go, None, limit, narrow(model))
+        descent = trees.descend(tree, choose, go, None, limit, model.platform == "cpu")
         fresh = go & (descent.leaf < 0)
         tree, descent = trees.reserve(tree, descent, go)
-        even = jnp.zeros(fresh.shape, jnp.float32)
-        tree = trees.backup(trees.advance(tree, descent, fresh), descent, even, virtual_loss, narrow(model))
+        tree = trees.backup(
+            trees.advance(tree, descent, fresh), descent, jnp.zeros(fresh.shape, jnp.float32), virtual_loss
+        )
         return tree, (descent, fresh)
 
     games = tree.visits.shape[0]
@@ -86,10 +81,9 @@ def _finish(
     active: Bool[Array, " L"],
     fresh: Bool[Array, " L"],
     solver: bool,
-    abreast: int = 1,
 ) -> tuple[Tree, Float32[Array, " L"]]:
     action = jnp.maximum(descent.action, 0)
-    leaves = model.expand(params, key, trees.parents_of(tree, descent, narrow(model)), action, fresh, abreast)
+    leaves = model.expand(params, key, trees.parents_of(tree, descent), action, fresh)
     words = None if tree.key is None else model.keys(leaves.states)
     if words is not None:
         leaves = trees.recall(tree, leaves, words)
@@ -97,5 +91,5 @@ def _finish(
     leaf = jnp.where(active, descent.leaf, 0)
     # after `fill` every leaf knows its value: fresh ones their judge's, proven ones the exact one
     results = tree.value[trees.games_of(tree, leaf.shape[0]), leaf]
-    tree = trees.backup(tree, descent, results, narrow=narrow(model))
+    tree = trees.backup(tree, descent, results)
     return trees.prove(tree, leaf, fresh, model.best) if solver else tree, results

@@ -72,6 +72,9 @@ class Board:
         self.bottom = self._of([(column, 0) for column in range(self.width)])
         self.full = self._of([(c, level) for c in range(self.width) for level in range(self.height)])
         self.cells = self.width * self.height
+        # the empty cells of a column are paired from its top
+        self.upper = self._of([(c, at) for c in range(self.width) for at in range(self.height - 1, -1, -2)])
+        self.lower = self.full ^ self.upper
         self.order = sorted(range(self.width), key=lambda c: abs(2 * c + 1 - self.width))
         self.low_mask = np.uint32((1 << self.split) - 1)
 
@@ -118,6 +121,54 @@ class Board:
             pair = own & self.down(own, step)
             found |= (pair & self.down(pair, 2 * step)).any()
         return found
+
+    def moves(self, mask: Words, threats: Words) -> tuple[Words, Array]:
+        """The moves that do not lose at once to a threat of the other side, and whether none of them can help."""
+        landing = self.landing(mask)
+        forced = threats & landing
+        moves = _where(forced.any(), forced, landing) & (self.down(threats, 1) ^ self.full)
+        return moves, forced.several() | (~moves.any() & landing.any())
+
+    def bounds(self, leader: Words, mask: Words, threats: Words) -> tuple[Array, Array]:
+        """The least and the most that the leader can get: who moves whenever the number of empty cells is even.
+
+        The follower can answer each move in the lower cell of a pair with the upper one, and each in a landing cell
+        without a partner with another such cell, as there is an even number of them. So the leader gets lower cells
+        and some of those without a partner, and the follower all other upper ones. `threats` are the leader's.
+        """
+        follower, empty, landing = leader ^ mask, mask ^ self.full, self.landing(mask)
+        lower, lone = empty & self.lower, landing & self.upper
+        held = ~self.has_line(leader | lower | lone)
+        sure = held & self.has_line(follower | (empty & self.upper ^ lone))
+        safe = ~self.has_line(follower | empty)
+        wins = self._waits(follower, empty, landing, threats)
+        least = jnp.where(wins, 1, jnp.where(safe, 0, -1))
+        return least, jnp.where(sure, -1, jnp.where(held, 0, 1))
+
+    def _waits(self, follower: Words, empty: Words, landing: Words, threats: Words) -> Array:
+        """Whether the leader wins by a threat in a lower cell, because the other side must play below it in the end.
+
+        Without the cells from there on an odd number of cells is left, and the leader turns into the follower.
+        """
+        column = self._one_column(threats & self.lower & (landing ^ self.full))
+        threat = column & threats & self.lower
+        threat = Words(threat.low & -threat.low, threat.high & -threat.high)
+        under = Words(threat.low >> np.uint32(1), threat.high >> np.uint32(1))
+        below = Words(under.low - 1, under.high - 1) & column & empty
+        elsewhere = ((empty & self.lower) | (landing & self.upper)) & (column ^ self.full)
+        here = under | (below & (self.upper | landing))
+        return threat.any() & ~self.has_line(follower | elsewhere | here)
+
+    def _one_column(self, cells: Words) -> Words:
+        """The cells of one of the columns that hold some of these; nothing, if there are none."""
+        low = high = jnp.zeros_like(cells.low)
+        for c in self.order:
+            column = self._of([(c, level) for level in range(self.height)])
+            if column.low:
+                low = jnp.where((low == 0) & (cells.low & column.low != 0), column.low, low)
+            else:
+                high = jnp.where((high == 0) & (cells.high & column.high != 0), column.high, high)
+        return Words(low, jnp.where(low != 0, np.uint32(0), high))
 
 
 class Lanes(NamedTuple):
@@ -232,45 +283,71 @@ def _return(proof: Proof, board: Board) -> Proof:
 
 
 def _enter(proof: Proof, board: Board) -> Proof:
-    """Looks at new nodes: answers them at once, or lists their moves and plays the first."""
-    lanes = proof.lanes
-    new = (lanes.answer == OPEN) & (lanes.job < proof.answers.shape[0])
-    own, mask = lanes.own, lanes.mask
-    other, landing = own ^ mask, board.landing(mask)
-    threats = board.winning(other, mask)
-    forced = threats & landing
-    moves = _where(forced.any(), forced, landing) & (board.down(threats, 1) ^ board.full)
-    empty = np.uint32(board.cells) - mask.size()
-    win = lanes.question == WIN
-    answer = jnp.where(empty <= 2, jnp.where(win, np.uint32(NO), np.uint32(YES)), np.uint32(OPEN))
-    # nobody can do better than the empty cells allow
-    hopeless = win & ~board.has_line(own | (mask ^ board.full))
-    safe = ~win & ~board.has_line(other | (mask ^ board.full))
-    answer = jnp.where(hopeless, np.uint32(NO), jnp.where(safe, np.uint32(YES), answer))
-    lost = forced.several() | (~moves.any() & (empty > 0))
-    answer = jnp.where(lost, np.uint32(NO), answer)
-    answer = jnp.where((board.winning(own, mask) & landing).any(), np.uint32(YES), answer)
-    place, side = _spot(own, mask, lanes.question, board, proof.table.shape[0])
-    entry = proof.table[place]
-    known = (entry >> np.uint32(2) == side) & (entry & np.uint32(3) != 0)
-    answer = jnp.where((answer == OPEN) & known, entry & np.uint32(3), answer)
-    word = _promises(own, mask, moves, lanes, board)
-    proof = proof._replace(lanes=lanes._replace(answer=jnp.where(new, answer, lanes.answer)), nodes=proof.nodes + new)
-    return proof._replace(lanes=_descend(proof.lanes, new & (answer == OPEN), word, board))
+    """Looks at all that may follow new nodes: answers the nodes at once, or lists their moves and plays the first."""
+    lanes, count = proof.lanes, proof.answers.shape[0]
+    asked = (lanes.job < count) & (proof.answers[jnp.minimum(lanes.job, count - 1)] == OPEN)
+    new = (lanes.answer == OPEN) & asked
+    threats = board.winning(lanes.own ^ lanes.mask, lanes.mask)
+    moves, lost = board.moves(lanes.mask, threats)
+
+    def look(column: Words) -> tuple[Array, Array]:
+        move = moves & column
+        own, mask = lanes.own | move, lanes.mask | move
+        question = np.uint32(1) - lanes.question
+        answer, made = _judge(own, mask, threats, question, board)
+        answer = jnp.where(answer == OPEN, _known(proof.table, own ^ mask, mask, question, board), answer)
+        # what is not legal helps nobody
+        return jnp.where(move.any(), answer, np.uint32(YES)), _promise(made, mask, board)
+
+    # a loop, because XLA merges the seven looks into what reads them, and then looks again for every reader
+    answer, promise = jax.lax.map(look, jax.tree.map(jnp.asarray, board.columns[0]))
+    good, left = (answer == NO).any(axis=0), (answer == OPEN).any(axis=0)
+    here = jnp.where(good, np.uint32(YES), jnp.where(lost | ~left, np.uint32(NO), np.uint32(OPEN)))
+    known = _known(proof.table, lanes.own, lanes.mask, lanes.question, board)
+    here = jnp.where(here == OPEN, known, here)
+    word = _word(jnp.where(answer == OPEN, promise, np.uint32(0)), lanes)
+    proof = proof._replace(lanes=lanes._replace(answer=jnp.where(new, here, lanes.answer)), nodes=proof.nodes + new)
+    proof = _store(proof, board, new & (here != OPEN) & (known == OPEN))
+    return proof._replace(lanes=_descend(proof.lanes, new & (here == OPEN), word, board))
 
 
-def _promises(own: Words, mask: Words, moves: Words, lanes: Lanes, board: Board) -> Word:
-    """How promising each move is: by the winning cells it makes; helpers break ties in ways of their own."""
-    columns = jax.tree.map(lambda x: x[:, None], board.columns[0])
-    own, mask, moves = jax.tree.map(lambda x: x[None], (own, mask, moves))
-    move = moves & columns
-    made = board.winning(own | move, mask | move).size()
+def _judge(waiting: Words, mask: Words, threats: Words, question: Word, board: Board) -> tuple[Word, Words]:
+    """The answer without any search, and the winning cells of the side that has just moved and is `waiting`.
+
+    Who moves cannot win at once; `threats` would be the winning cells, some of them perhaps taken.
+    """
+    made = board.winning(waiting, mask)
+    _, lost = board.moves(mask, made)
+    leads = ((np.uint32(board.cells) - mask.size()) & np.uint32(1)) == 0
+    leader = _where(leads, waiting ^ mask, waiting)
+    least, most = board.bounds(leader, mask, _where(leads, threats & (mask ^ board.full), made))
+    least, most = jnp.where(leads, least, -most), jnp.where(leads, most, -least)
+    asked = question.astype(jnp.int32)
+    answer = jnp.where(least >= asked, np.uint32(YES), jnp.where(most < asked, np.uint32(NO), np.uint32(OPEN)))
+    return jnp.where(lost, np.uint32(NO), answer), made
+
+
+def _known(table: Array, own: Words, mask: Words, question: Word, board: Board) -> Word:
+    """What the table answers."""
+    place, side = _spot(own, mask, question, board, table.shape[0])
+    entry = table[place]
+    return jnp.where(entry >> np.uint32(2) == side, entry & np.uint32(3), np.uint32(OPEN))
+
+
+def _promise(made: Words, mask: Words, board: Board) -> Word:
+    """How promising a move is: by the winning cells it makes, and how many of them last."""
+    leads = ((np.uint32(board.cells) - mask.size()) & np.uint32(1)) == 1  # who has moved
+    lasting = made & _where(leads, board.lower, board.upper)
+    return jnp.minimum(np.uint32(1) + 2 * made.size() + lasting.size(), np.uint32(14))
+
+
+def _word(promise: UInt32[Array, "W L"], lanes: Lanes) -> Word:
+    """The promises side by side; helpers break ties in ways of their own."""
     whim = lanes.helper * np.uint32(0x9E3779B1) + lanes.depth.astype(jnp.uint32) * np.uint32(0x85EBCA6B)
     whim = (whim ^ whim >> np.uint32(13)) * np.uint32(0x2C1B3C6D)
-    number = np.arange(board.width, dtype=np.uint32)[:, None]
+    number = np.arange(promise.shape[0], dtype=np.uint32)[:, None]
     tie = jnp.where(lanes.helper > 0, whim >> np.uint32(3), np.uint32(0))[None] >> 3 * number & np.uint32(1)
-    promise = np.uint32(1) + 2 * jnp.minimum(made, np.uint32(6)) + tie
-    promise = jnp.where(move.any(), promise, np.uint32(0)) << NIBBLE * number
+    promise = jnp.where(promise > 0, promise + tie, np.uint32(0)) << NIBBLE * number
     return promise.sum(axis=0, dtype=jnp.uint32)
 
 
@@ -310,6 +387,8 @@ def _finish(proof: Proof, jobs: Job) -> Proof:
 def _prove(game: ConnectFour, jobs: Job, answers: Array, table: Array, lanes: int) -> tuple[Array, Array, Array]:
     """Answers to all jobs that are OPEN, the table, and the nodes looked at."""
     board, count = Board(game), answers.shape[0]
+    at_once = (board.winning(jobs.own, jobs.mask) & board.landing(jobs.mask)).any()
+    answers = jnp.where((answers == OPEN) & at_once, np.uint32(YES), answers)
     zero = jnp.zeros(lanes, jnp.uint32)
     blank = Words(zero, zero)
     idle = Lanes(
