@@ -82,7 +82,8 @@ def in_c(game: Gomoku, root: Any) -> tuple[np.ndarray, int, float]:
         program = Path(folder) / "alphabeta"
         subprocess.run(["cc", "-O3", "-march=native", "-o", program, HERE / "alphabeta.c", "-lm"], check=True)
         cells = np.asarray(jax.vmap(game.cells)(root.state), np.int8)
-        given = game.knowledge().T.astype(np.float32).tobytes() + cells.tobytes()
+        _, black, white = np.split(game.knowledge(), 3)  # white's is what it is to Black
+        given = np.stack([black, -white]).astype(np.float32).tobytes() + cells.tobytes()
         words = [program, str(PLAIN.depth), str(PLAIN.breadth), str(len(cells))]
         out = subprocess.run(words, input=given, capture_output=True, check=True).stdout.decode().split("\n")
     nodes, seconds = out[len(cells)].split()

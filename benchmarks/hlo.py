@@ -179,7 +179,10 @@ def _branches(line: str) -> list[str]:
 
 @contextlib.contextmanager
 def counting() -> Iterator[dict[Site, list[int]]]:
-    """While this is open, loops that are traced tell how often they turn when they are run on a processor."""
+    """While this is open, loops that are traced tell how often they turn when they are run on a processor.
+
+    Where a program differs by platform, the loops are those of an accelerator.
+    """
     seen: dict[Site, list[int]] = collections.defaultdict(list)
     real = jax.lax.while_loop
 
@@ -199,8 +202,12 @@ def counting() -> Iterator[dict[Site, list[int]]]:
         told = [x if key else jnp.where(noted == 0, x, jnp.zeros_like(x)) for x, key in zip(leaves, keys, strict=True)]
         return jax.tree.unflatten(form, told)
 
-    jax.lax.while_loop = counted
+    def elsewhere(*operands: Any, default: Any = None, **platforms: Any) -> Any:
+        return (default or platforms["cuda"])(*operands)
+
+    real_choice = jax.lax.platform_dependent
+    jax.lax.while_loop, jax.lax.platform_dependent = counted, elsewhere
     try:
         yield seen
     finally:
-        jax.lax.while_loop = real
+        jax.lax.while_loop, jax.lax.platform_dependent = real, real_choice

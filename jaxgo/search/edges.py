@@ -78,20 +78,20 @@ class Children(NamedTuple):
 def read_edges(spot: Spot) -> Edges:
     """Reads all edges below the nodes where lanes stand."""
     tree, game, node = spot.tree, spot.game, spot.node
-    sign = mover_sign(tree.seat[game, node])
+    sign = mover_sign(spot.here(tree.seat))
     nodes, actions = tree.logits.shape[1:]
-    read = _children_tell if nodes < CROWD * actions else _edges_ask
-    visits, q, proven = read(tree, game, node, sign[:, None])
+    read = _children_tell if nodes < CROWD * actions and not spot.everywhere else _edges_ask
+    visits, q, proven = read(spot, sign[:, None])
     pays = tree.reward is not None  # then a loss has no number of its own
     return Edges(
         visits=visits,
         q=q if pays else jnp.maximum(q, -1.0),
         proven=proven,
         lost=jnp.zeros(q.shape, bool) if pays else q < -1.0,
-        logits=tree.logits[game, node],
-        node_visits=tree.visits[game, node],
-        value=tree.value[game, node] * sign,
-        raw=tree.raw[game, node] * sign,
+        logits=spot.here(tree.logits),
+        node_visits=spot.here(tree.visits),
+        value=spot.here(tree.value) * sign,
+        raw=spot.here(tree.raw) * sign,
         node=node,
         game=game,
     )
@@ -112,8 +112,9 @@ def _with_losses(tree: Tree, q: Float32[Array, "*x"], proven: Bool[Array, "*x"])
     return jnp.where(proven & (q <= -1.0), -2.0, q) if tree.reward is None else q
 
 
-def _children_tell(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], sign: Float32[Array, "L 1"]) -> Read:
+def _children_tell(spot: Spot, sign: Float32[Array, "L 1"]) -> Read:
     """Every child of the node writes its numbers to its edge: dense over nodes, and no look-up for each edge."""
+    tree, game, node = spot.tree, spot.game, spot.node
     edge = jnp.where(tree.parent[game] == node[:, None], tree.action[game], tree.logits.shape[2])
     lane = jnp.arange(game.shape[0])[:, None]
 
@@ -126,9 +127,10 @@ def _children_tell(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"
     return tell(tree.visits[game]), tell(_with_losses(tree, q, proven)), tell(proven)
 
 
-def _edges_ask(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], sign: Float32[Array, "L 1"]) -> Read:
+def _edges_ask(spot: Spot, sign: Float32[Array, "L 1"]) -> Read:
     """Every edge looks its child up: costs the same however many nodes there are."""
-    child = tree.child[game, node]
+    tree, game = spot.tree, spot.game
+    child = spot.here(tree.child)
     below = jnp.maximum(child, 0).astype(jnp.int32)
     known = child >= 0
 
@@ -142,7 +144,7 @@ def _edges_ask(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], s
 def root_edges(tree: Tree) -> Edges:
     """The edges below the roots, one lane a game."""
     games = tree.visits.shape[0]
-    return read_edges(Spot(tree, games_of(tree, games), jnp.full(games, ROOT, jnp.int32), jnp.int32(0)))
+    return read_edges(Spot(tree, games_of(tree, games), jnp.full(games, ROOT, jnp.int32)))
 
 
 def read_children(spot: Spot) -> Children:
@@ -150,15 +152,15 @@ def read_children(spot: Spot) -> Children:
     tree, game, node = spot.tree, spot.game, spot.node
     frontier = tree.frontier
     assert frontier is not None, "only a tree that was planted with a frontier tells what is untried"
-    sign = mover_sign(tree.seat[game, node])
+    sign = mover_sign(spot.here(tree.seat))
     nodes, actions = tree.logits.shape[1:]
     if nodes < CROWD * actions:
-        there, action = tree.parent[game] == node[:, None], tree.action[game]
+        there, action = spot.around(tree.parent) == node[:, None], spot.around(tree.action)
 
         def read(column: Array) -> Array:
-            return column[game]
+            return spot.around(column)
     else:
-        child = tree.child[game, node]
+        child = spot.here(tree.child)
         there, action = child >= 0, jnp.broadcast_to(jnp.arange(actions, dtype=jnp.int32), child.shape)
         below = jnp.maximum(child, 0).astype(jnp.int32)
 
@@ -173,8 +175,8 @@ def read_children(spot: Spot) -> Children:
         q=q,
         lost=jnp.zeros(q.shape, bool) if tree.reward is not None else read(tree.proven) & (q <= -1.0),
         prior=read(frontier.prior),
-        untried=frontier.untried[game, node].astype(jnp.int32),
-        untried_prior=frontier.untried_prior[game, node],
-        node_visits=tree.visits[game, node],
-        value=tree.value[game, node] * sign,
+        untried=spot.here(frontier.untried).astype(jnp.int32),
+        untried_prior=spot.here(frontier.untried_prior),
+        node_visits=spot.here(tree.visits),
+        value=spot.here(tree.value) * sign,
     )

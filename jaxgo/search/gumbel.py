@@ -34,7 +34,7 @@ from jaxgo.search.base import (
     room,
 )
 from jaxgo.search.edges import Edges, read_edges, root_edges
-from jaxgo.search.model import Model
+from jaxgo.search.model import Model, halvings
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
 
@@ -106,14 +106,13 @@ class Gumbel(Search[GumbelState], Narrowing):
         check_room(self, state.tree, budget)
         model = model.seen_by(self)
         left = per_game(budget, state.done.shape[0], jnp.int32)
+        widths = halvings(state.order.shape[1])
+        if not simulate.narrow(model):  # one loop: only what judges positions is there in each width
+            return self._extend_phases(model, params, key, state, left, 0, widths[0])[0]
         # one loop for each width of the halving, so that late phases do not pay for the lanes of the first
-        width = state.order.shape[1]
-        while True:
-            narrower = max(2, width // 2) if width > 2 else 0
+        for width, narrower in zip(widths, [*widths[1:], 0], strict=True):
             state, left = self._extend_phases(model, params, key, state, left, narrower, width)
-            if narrower == 0:
-                return state
-            width = narrower
+        return state
 
     def result(self, key: Array, state: GumbelState, temperature: Temperature = 0.0) -> SearchResult:
         edges = root_edges(state.tree)

@@ -110,7 +110,7 @@ def muzero_policy(
         score = node.transformed(qtransform) + explore[:, None] * chance / (node.children_visits + 1)
         if ordered:
             return below.best(score, explore * below.untried_prior, solver=False)
-        return _best(score, None if invalid is None else invalid[spot.game] & (spot.depth == 0))
+        return _best(score, None if invalid is None else invalid[spot.game] & (spot.node == ROOT)[:, None])
 
     tree = trees.plant(_leaves(root._replace(prior_logits=logits)), num_simulations + 1, frontier=ordered)
     tree = _search(params, search_key, tree, recurrent_fn, None, choose, max_depth, loop_fn)
@@ -151,7 +151,7 @@ def gumbel_muzero_policy(
     turns = jnp.asarray(considered_visits(most, num_simulations))[jnp.broadcast_to(jnp.minimum(most, valid), games)]
 
     def at_root(tree: trees.Tree) -> Node:
-        return node_at(Spot(tree, jnp.arange(games, dtype=jnp.int32), jnp.zeros(games, jnp.int32), jnp.int32(0)))
+        return node_at(Spot(tree, jnp.arange(games, dtype=jnp.int32), jnp.zeros(games, jnp.int32)))
 
     def best(node: Node, completed: Array, turn: Array) -> Int32[Array, " B"]:
         score = gumbel + logits - logits.max(axis=-1, keepdims=True) + completed

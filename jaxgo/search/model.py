@@ -32,6 +32,14 @@ def masked(logits: Float32[Array, "... A"], legal: Bool[Array, "... A"]) -> Floa
     return jnp.where(legal, jnp.maximum(logits - best, ILLEGAL / 2), ILLEGAL)
 
 
+def halvings(width: int) -> list[int]:
+    """How many moves the phases of a halving visit, from this many to two."""
+    widths = [width]
+    while widths[-1] > 2:
+        widths.append(max(2, widths[-1] // 2))
+    return widths
+
+
 class Leaves(NamedTuple):
     """New positions with what is known of them. Values are for seat 0, so that a path of a tree shares one number."""
 
@@ -130,13 +138,43 @@ class Model:
         states: States,
         legal: Bool[Array, "B A"],
         wanted: Bool[Array, " B"] | None = None,
+        abreast: int = 1,
     ) -> Evaluation:
-        """Judges live positions, or the `wanted` ones of them, with logits masked to `legal`."""
+        """Judges live positions, or the `wanted` ones of them, with logits masked to `legal`.
+
+        So many lanes `abreast` are those of one game; of these the first ones are wanted before the others.
+        """
+        judge = self.evaluator.on(self.platform)
         if wanted is None:
-            logits, value = self.evaluator.on(self.platform)(self.game, params, key, states)
+            logits, value = judge(self.game, params, key, states)
+        elif abreast <= 2 or judge.lucky:
+            logits, value = judge.evaluate_wanted(self.game, params, key, states, wanted)
         else:
-            logits, value = self.evaluator.on(self.platform).evaluate_wanted(self.game, params, key, states, wanted)
+            logits, value = self._evaluate_first(params, key, states, wanted, abreast)
         return Evaluation(masked(logits.astype(jnp.float32), legal), value.astype(jnp.float32))
+
+    def _evaluate_first(
+        self, params: Params, key: Array, states: States, wanted: Bool[Array, " B"], abreast: int
+    ) -> Evaluation:
+        """Judges as few lanes of each game as there is a width for, from the first to the last one that is wanted."""
+        judge, widths = self.evaluator.on(self.platform), halvings(abreast)
+
+        def judged(width: int, states: States, wanted: Bool[Array, " B"]) -> Evaluation:
+            def first(x: Array) -> Array:
+                return x.reshape(-1, abreast, *x.shape[1:])[:, :width].reshape(-1, *x.shape[1:])
+
+            def back(x: Array) -> Float32[Array, "B ..."]:
+                parted = x.astype(jnp.float32).reshape(-1, width, *x.shape[1:])
+                room = [(0, 0), (0, abreast - width), *[(0, 0)] * (x.ndim - 1)]
+                return jnp.pad(parted, room).reshape(-1, *x.shape[1:])
+
+            some = judge.evaluate_wanted(self.game, params, key, jax.tree.map(first, states), first(wanted))
+            return Evaluation(*map(back, some))
+
+        place = jnp.arange(wanted.shape[0], dtype=jnp.int32) % abreast
+        last = jnp.where(wanted, place + 1, 0).max()
+        halved = sum((last <= width).astype(jnp.int32) for width in widths[1:])
+        return jax.lax.switch(halved, [functools.partial(judged, width) for width in widths], states, wanted)
 
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
         """What is known of the positions that games stand at, with their exact legal actions."""
@@ -156,9 +194,15 @@ class Model:
         return leaves._replace(logits=logits, value=jnp.where(won, _for_first(leaves.seat), leaves.value))
 
     def expand(
-        self, params: Params, key: Array, states: States, action: Int32[Array, " B"], wanted: Bool[Array, " B"]
+        self,
+        params: Params,
+        key: Array,
+        states: States,
+        action: Int32[Array, " B"],
+        wanted: Bool[Array, " B"],
+        abreast: int = 1,
     ) -> Leaves:
-        """Moves nodes of a tree and judges where they came to, as far as that is `wanted`."""
+        """Moves nodes of a tree and judges where they came to, as far as that is `wanted`; as `evaluate` does it."""
         moved = jax.vmap(functools.partial(play.advance, self.game))(states, action).state
         legal = jax.vmap(self.game.legal)(moved)
         over = jax.vmap(self.game.over)(moved)
@@ -167,7 +211,7 @@ class Model:
             won, _ = self.narrowing.wins(self.game, moved, legal, live)
             over, live = over | won, live & ~won
             result = jnp.where(won, _for_first(moved.to_play), result)
-        return self._leaves(params, key, moved, legal, over, result, live)
+        return self._leaves(params, key, moved, legal, over, result, live, abreast)
 
     def judge_moves(
         self, params: Params, states: States, actions: Int32[Array, "B K"]
@@ -187,9 +231,10 @@ class Model:
         over: Bool[Array, " B"],
         result: Float32[Array, " B"],
         wanted: Bool[Array, " B"] | None = None,
+        abreast: int = 1,
     ) -> Leaves:
         legal = self.narrowing.count(self.game, states, legal)
-        logits, value = self.evaluate(params, key, states, legal, wanted)
+        logits, value = self.evaluate(params, key, states, legal, wanted, abreast)
         finite = jnp.isfinite(value) & ~jnp.isnan(logits).any(-1)
         # a broken number must not spread through the tree before it is reported
         value = jnp.where(finite, value, 0.0)

@@ -18,7 +18,7 @@ from jaxgo.search.bandit import Bandit, BanditState, Salt
 from jaxgo.search.base import Budget, SearchResult, Temperature, by_visits, conclude, playable
 from jaxgo.search.edges import Children, Edges, read_children, root_edges
 from jaxgo.search.model import ILLEGAL, Model
-from jaxgo.search.tree import Spot
+from jaxgo.search.tree import ROOT, Spot
 
 Fpu = Literal["worst", "even", "parent"]
 
@@ -73,9 +73,9 @@ class Puct(Bandit):
         return True
 
     def choose(self, at: Spot, salt: Salt) -> Int32[Array, " L"]:
-        return self.prefer(read_children(at), at.depth)
+        return self.prefer(read_children(at), at.node == ROOT)
 
-    def prefer(self, below: Children, depth: Int32[Array, ""]) -> Int32[Array, " L"]:
+    def prefer(self, below: Children, root: Bool[Array, " L"]) -> Int32[Array, " L"]:
         """The move that the formula takes."""
         explore = self._exploration(below.node_visits)
         seen = below.there & (below.visits > 0)
@@ -84,7 +84,7 @@ class Puct(Bandit):
         if self.forced > 0.0:
             visits = jnp.where(seen, below.visits, 0)
             due = seen & (visits < self._forced_visits(visits, below.prior))
-            score = jnp.where(due & (depth == 0), jnp.inf, score)
+            score = jnp.where(due & root[:, None], jnp.inf, score)
         return below.best(score, unseen + explore * below.untried_prior, self.solver)
 
     def _exploration(self, node_visits: Int32[Array, " L"]) -> Float32[Array, " L"]:

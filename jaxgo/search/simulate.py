@@ -15,6 +15,11 @@ def depth_limit(model: Model, tree: Tree) -> int:
     return min(tree.visits.shape[1], model.game.max_plies) + 1
 
 
+def narrow(model: Model) -> bool:
+    """Whether the program is for a device on which fewer lanes take less time."""
+    return model.platform == "cpu"
+
+
 def side_by_side(
     model: Model,
     params: Params,
@@ -29,10 +34,11 @@ def side_by_side(
 
     Lanes of one game must part at the root: `first` differs among them.
     """
-    descent = trees.descend(tree, choose, active, first, depth_limit(model, tree), model.platform == "cpu")
+    descent = trees.descend(tree, choose, active, first, depth_limit(model, tree), narrow(model))
     fresh = active & (descent.leaf < 0)
     tree, descent = trees.reserve(tree, descent, active)
-    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver)
+    abreast = 1 if narrow(model) else active.shape[0] // tree.visits.shape[0]
+    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver, abreast)
     return trees.advance(tree, descent, fresh), results
 
 
@@ -55,12 +61,11 @@ def one_by_one(
     known = tree.visits, tree.value
 
     def walk(tree: Tree, go: Bool[Array, " B"]) -> tuple[Tree, tuple[Descent, Array]]:
-        descent = trees.descend(tree, choose, go, None, limit, model.platform == "cpu")
+        descent = trees.descend(tree, choose, go, None, limit, narrow(model))
         fresh = go & (descent.leaf < 0)
         tree, descent = trees.reserve(tree, descent, go)
-        tree = trees.backup(
-            trees.advance(tree, descent, fresh), descent, jnp.zeros(fresh.shape, jnp.float32), virtual_loss
-        )
+        even = jnp.zeros(fresh.shape, jnp.float32)
+        tree = trees.backup(trees.advance(tree, descent, fresh), descent, even, virtual_loss, narrow(model))
         return tree, (descent, fresh)
 
     games = tree.visits.shape[0]
@@ -81,9 +86,10 @@ def _finish(
     active: Bool[Array, " L"],
     fresh: Bool[Array, " L"],
     solver: bool,
+    abreast: int = 1,
 ) -> tuple[Tree, Float32[Array, " L"]]:
     action = jnp.maximum(descent.action, 0)
-    leaves = model.expand(params, key, trees.parents_of(tree, descent), action, fresh)
+    leaves = model.expand(params, key, trees.parents_of(tree, descent, narrow(model)), action, fresh, abreast)
     words = None if tree.key is None else model.keys(leaves.states)
     if words is not None:
         leaves = trees.recall(tree, leaves, words)
@@ -91,5 +97,5 @@ def _finish(
     leaf = jnp.where(active, descent.leaf, 0)
     # after `fill` every leaf knows its value: fresh ones their judge's, proven ones the exact one
     results = tree.value[trees.games_of(tree, leaf.shape[0]), leaf]
-    tree = trees.backup(tree, descent, results)
+    tree = trees.backup(tree, descent, results, narrow=narrow(model))
     return trees.prove(tree, leaf, fresh, model.best) if solver else tree, results

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float32, Int, Int8, Int32, UInt32
+from jaxtyping import Array, Bool, Float32, Int, Int8, Int32, Shaped, UInt32
 
 from jaxgo.search import frontier as frontiers
 from jaxgo.search.frontier import Frontier
@@ -24,6 +24,8 @@ from jaxgo.search.model import ILLEGAL, Leaves
 ROOT, NOWHERE = 0, -1
 BLOCK = 16  # levels of a path that one scatter covers
 NARROW = 32  # fewer lanes than this are not worth parting
+STRIDE = 16  # levels of a walk by a map from one look at who still walks to the next; not above BLOCK
+MAPPED = 2**24  # edges of all trees, up to which a map of the moves at all nodes is made
 
 
 class Tree(NamedTuple):
@@ -51,7 +53,18 @@ class Spot(NamedTuple):
     tree: Tree
     game: Int32[Array, " L"]
     node: Int32[Array, " L"]
-    depth: Int32[Array, ""]  # the same for all: walks go in step
+    everywhere: bool = False  # one lane stands at each node of each tree, in their order
+
+    def here(self, column: Shaped[Array, "B N ..."]) -> Shaped[Array, "L ..."]:
+        """What a column says of the nodes where lanes stand."""
+        return column.reshape(-1, *column.shape[2:]) if self.everywhere else column[self.game, self.node]
+
+    def around(self, column: Shaped[Array, "B N"]) -> Shaped[Array, "L N"]:
+        """What a column says of all nodes of each lane's tree."""
+        if not self.everywhere:
+            return column[self.game]
+        games, nodes = column.shape
+        return jnp.broadcast_to(column[:, None], (games, nodes, nodes)).reshape(-1, nodes)
 
 
 class Descent(NamedTuple):
@@ -132,7 +145,8 @@ def descend(
 
     `first` fixes the action at the root; without it the root is a node like others. No path may be longer than
     `depth_limit`. Most lanes arrive early, so the walk goes on with fewer and fewer lanes; not so where it shall not
-    `narrow`: an accelerator takes as long for a few lanes as for all, and another loop and a sort cost it more.
+    `narrow`: an accelerator takes as long for a few lanes as for all, and another loop and a sort cost it more. What
+    costs it most are the many small steps of a choice, so where trees are small it chooses once, at all nodes.
     """
     lanes = active.shape[0]
     path = jnp.full((lanes, depth_limit + BLOCK), NOWHERE, jnp.int32)
@@ -144,7 +158,7 @@ def descend(
         path=path.at[:, 0].set(jnp.where(active, ROOT, NOWHERE)),
         length=jnp.zeros(lanes, jnp.int32),
     )
-    walk = _fewer_and_fewer if narrow else _all_lanes
+    walk = _fewer_and_fewer if narrow else _by_map if tree.logits.size <= MAPPED else _all_lanes
     return walk(tree, choose, here, active, first, depth_limit)
 
 
@@ -171,8 +185,8 @@ def _fewer_and_fewer(
         return at, level + 1, lane, onward
 
     def step(carry: Carry) -> Carry:
-        at, level, lane, _ = carry
-        return move(*carry, choose(Spot(tree, games[lane], at.node[lane], level - 1)))
+        at, _, lane, _ = carry
+        return move(*carry, choose(Spot(tree, games[lane], at.node[lane])))
 
     carry = (here, jnp.int32(1), jnp.arange(lanes, dtype=jnp.int32), active)
     if first is not None:
@@ -214,13 +228,67 @@ def _all_lanes(
         return at, level + 1, onward
 
     def step(carry: Carry) -> Carry:
-        at, level, _ = carry
-        return move(*carry, choose(Spot(tree, game, at.node, level - 1)))
+        return move(*carry, choose(Spot(tree, game, carry[0].node)))
 
     carry = here, jnp.int32(1), active
     if first is not None:
         carry = move(*carry, first)
     return jax.lax.while_loop(lambda c: c[2].any() & (c[1] <= limit), step, carry)[0]
+
+
+def _by_map(
+    tree: Tree, choose: Choose, here: Descent, active: Bool[Array, " L"], first: Int32[Array, " L"] | None, limit: int
+) -> Descent:
+    """The walk by a map of the moves at all nodes, so that a level is one look-up.
+
+    Many levels go without a question whether anybody still walks: for the answer a device waits for its host.
+    """
+    (games, nodes), game = tree.visits.shape, games_of(tree, active.shape[0])
+    every = games_of(tree, games * nodes), jnp.tile(jnp.arange(nodes, dtype=jnp.int32), games)
+    moves = choose(Spot(tree, *every, everywhere=True))
+    signs = _signs(tree, *every, moves)
+    Carry = tuple[Descent, Array, Array]
+
+    def place(at: Descent) -> Array:
+        return game * nodes + at.node
+
+    def move(at: Descent, moving: Array, sign: Array, level: Array | int) -> tuple[Descent, Array]:
+        below, onward = sign >> 1, moving & (sign & 1 == 1)
+        at = at._replace(
+            node=jnp.where(onward, below, at.node),
+            leaf=jnp.where(moving, below, at.leaf),
+            length=jnp.where(moving, level, at.length),
+        )
+        return at, onward & (level < limit)
+
+    def stride(carry: Carry) -> Carry:
+        at, level, moving = carry
+        columns = []
+        for step in range(STRIDE):
+            sign = jnp.take(signs, place(at), mode="clip")
+            columns.append(jnp.where(moving, sign >> 1, NOWHERE))
+            at, moving = move(at, moving, sign, level + step)
+        path = jax.lax.dynamic_update_slice_in_dim(at.path, jnp.stack(columns, axis=1), level, axis=1)
+        return at._replace(path=path), level + STRIDE, moving
+
+    begun, level, moving = here, 1, active
+    if first is not None:
+        sign = _signs(tree, game, here.node, first)
+        begun, moving = move(here, active, sign, level)
+        begun = begun._replace(path=begun.path.at[:, level].set(jnp.where(active, sign >> 1, NOWHERE)))
+        level += 1
+    carry = stride((begun, jnp.int32(level), moving))
+    at = jax.lax.while_loop(lambda c: c[2].any(), stride, carry)[0]
+    action = jnp.take(moves, place(at), mode="clip")
+    if first is not None:
+        action = jnp.where(at.length == 1, first, action)
+    return at._replace(action=jnp.where(active, action, NOWHERE))
+
+
+def _signs(tree: Tree, game: Int32[Array, " L"], node: Int32[Array, " L"], action: Int32[Array, " L"]) -> Array:
+    """Where moves lead, twice, and one more where the walk goes on there."""
+    below = tree.child[game, node, action].astype(jnp.int32)
+    return 2 * below + ((below >= 0) & ~tree.proven[game, jnp.maximum(below, 0)])
 
 
 def remaining(tree: Tree, left: Int32[Array, " B"]) -> Int32[Array, " B"]:
@@ -229,13 +297,15 @@ def remaining(tree: Tree, left: Int32[Array, " B"]) -> Int32[Array, " B"]:
     return jnp.where(stop, 0, left)
 
 
-def parents_of(tree: Tree, descent: Descent) -> Any:
+def parents_of(tree: Tree, descent: Descent, narrow: bool = True) -> Any:
     """The states from which lanes move."""
     games = games_of(tree, descent.node.shape[0])
 
     def read(states: Any) -> Any:
         return jax.tree.map(lambda x: x[games, descent.node], states)
 
+    if not narrow:  # a host that must be asked for the branch costs an accelerator more than the copies
+        return jax.lax.optimization_barrier(read(tree.states))
     # XLA fuses a plain read into the later write and then copies the whole column, in every round; a branch stops it
     return jax.lax.cond(descent.length.max() >= 0, read, lambda s: jax.tree.map(jnp.zeros_like, read(s)), tree.states)
 
@@ -324,12 +394,17 @@ def fill(
     )
 
 
-def backup(tree: Tree, descent: Descent, result: Float32[Array, " L"], virtual_loss: float = 0.0) -> Tree:
+def backup(
+    tree: Tree, descent: Descent, result: Float32[Array, " L"], virtual_loss: float = 0.0, narrow: bool = True
+) -> Tree:
     """Adds one visit with `result`, a value of the leaf as the tree keeps it, to every node on the paths.
 
     Means stay means: `(mean * visits + result) / (visits + 1)`, in the very arithmetic of mctx. Lanes that share a
     node add up. With a `virtual_loss` the walks are still under way and count as even, less that for who moved there.
+    Where it shall not be `narrow` paths are added in one piece, to the end that the longest might have.
     """
+    if not narrow and tree.reward is None:
+        return _add_whole(tree, descent.path, result, virtual_loss)
     beyond = tree.visits.shape[1]
     game = games_of(tree, result.shape[0])[:, None]
 
@@ -348,6 +423,18 @@ def backup(tree: Tree, descent: Descent, result: Float32[Array, " L"], virtual_l
     # from the deepest levels to the root, because what a move pays adds up on the way
     deepest = descent.length.max() // BLOCK * BLOCK
     _, value, visits, _ = jax.lax.while_loop(lambda c: c[0] >= 0, block, (deepest, tree.value, tree.visits, result))
+    return tree._replace(value=value, visits=visits)
+
+
+def _add_whole(tree: Tree, path: Int32[Array, "L D"], result: Float32[Array, " L"], virtual_loss: float) -> Tree:
+    """The same arithmetic in one scatter, of two columns side by side: no column is longer than float32 counts."""
+    game = games_of(tree, result.shape[0])[:, None]
+    gain, _ = _gains(tree, game, path, result, virtual_loss)
+    sums = jnp.stack([tree.value * tree.visits, tree.visits.astype(jnp.float32)], axis=-1)
+    at = jnp.where(path >= 0, path, tree.visits.shape[1])
+    sums = sums.at[game, at].add(jnp.stack([gain, jnp.ones_like(gain)], axis=-1), mode="drop")
+    visits = sums[..., 1].astype(jnp.int32)
+    value = jnp.where(visits > tree.visits, sums[..., 0] / sums[..., 1], tree.value)
     return tree._replace(value=value, visits=visits)
 
 

@@ -10,6 +10,7 @@ from support import Host, codes, perft_json
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import state_bytes
 from jaxgo.games import GAMES, make
+from jaxgo.games.go.board import Grid, label_chains, numpy_set
 from jaxgo.games.go.rules import Go
 
 # -- positions ------------------------------------------------------------------------------------------------------
@@ -201,3 +202,20 @@ def test_heuristic_likes_the_side_with_more_room():
     assert values[0] > 0.9
     assert values[1] == -values[0]
     assert abs(float(game.heuristic(Host(game).state))) < 0.1
+
+
+def test_sets_of_accelerators_are_those_of_processors():
+    """On nine boards of random stones: what is connected with some of them, and whole chains of some of them."""
+    lines, random = Grid(9, 9), np.random.default_rng(3)
+    cells = random.random((9, lines.points)) < np.linspace(0.3, 0.9, 9)[:, None]
+    names = np.full((9, lines.bits), lines.nowhere, np.uint8)
+    seeds, whole = np.zeros_like(cells), np.zeros_like(cells)
+    for lane, stands in enumerate(cells):
+        chain, _ = label_chains(lines, stands)
+        names[lane, lines.bit[:-1]] = np.where(stands, lines.bit[chain], lines.nowhere)
+        seeds[lane] = stands & (random.random(lines.points) < 0.1)
+        whole[lane] = stands & np.isin(chain, chain[seeds[lane]])
+    some, area = (np.stack([numpy_set(lines, one) for one in many]) for many in (seeds, cells))
+    flooded = jax.vmap(lambda s, a, n: (lines._flood(s, a), lines._flood_in_strides(s, a), lines.chains_of(n, s)))
+    for found in jax.jit(flooded)(some, area, names):
+        np.testing.assert_array_equal(jax.vmap(lines.unpack)(found), whole)

@@ -135,6 +135,14 @@ def test_reference_of_big_boards(name):
     check_agreement(game, reference(game), random_games(game, 64), lanes=range(2))
 
 
+@pytest.mark.slow
+def test_programs_of_accelerators_keep_the_rules(monkeypatch):
+    """They flood many steps at a time, and know chains by their names."""
+    monkeypatch.setattr(jax.lax, "platform_dependent", lambda *operands, default, **_: default(*operands))
+    game = Go(5, suicide=True, komi=0.25, move_limit=120)  # not compiled for a processor by another test
+    assert check_agreement(game, reference(game), random_games(game, 64)) > 1000
+
+
 @functools.cache
 def _games_19x19():
     return random_games(GAMES["go19"], 256)

@@ -137,6 +137,19 @@ def test_leaves_side_by_side_change_nothing(leaves: int):
         assert one == two
 
 
+@pytest.mark.slow
+def test_the_program_of_an_accelerator_finds_the_same():
+    """There is one loop for all widths, and only the judge is there in each."""
+    root = fives()
+    result, q = searched(PLAIN, FIVE, root, 64)
+    same, other = searched(PLAIN, dataclasses.replace(FIVE, platform="gpu"), root, 64)
+    assert other.calls <= q.calls
+    logits = [np.where(tree.proven[..., None], 0.0, tree.logits) for tree in (q.tree, other.tree)]
+    np.testing.assert_allclose(*logits, atol=1e-6)  # where a game is over nobody asks for any
+    trees = [tree._replace(logits=None) for tree in (q.tree, other.tree)]
+    jax.tree.map(np.testing.assert_array_equal, (result, trees[0]), (same, trees[1]))
+
+
 def test_evaluator_calls():
     root = fives()
     wide = dataclasses.replace(PLAIN, max_considered=16)

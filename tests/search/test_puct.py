@@ -73,7 +73,7 @@ def scores(search: Puct, at: Node) -> np.ndarray:
 
 
 def chosen(search: Puct, at: Node, depth: int = 1) -> list[int]:
-    return search.prefer(at.below, jnp.int32(depth)).tolist()
+    return search.prefer(at.below, jnp.array([depth == 0])).tolist()
 
 
 def test_hand_tree():
@@ -184,6 +184,14 @@ def test_one_leaf_a_round_is_plain_search():
     wide, q = searched(Puct(100, solver=False, parallel_leaves=8), FIVE, root)
     assert q.calls == 13
     assert (wide.visits.sum(axis=-1) == 100).all()
+
+
+@pytest.mark.slow
+def test_the_program_of_an_accelerator_finds_the_same():
+    root = positions(FIVE.game, LANES, 22)
+    search = Puct(100, solver=False, parallel_leaves=8)
+    here, there = (searched(search, dataclasses.replace(FIVE, platform=name), root) for name in ("cpu", "gpu"))
+    jax.tree.map(np.testing.assert_array_equal, here, there)
 
 
 def test_dirichlet_noise():

@@ -198,7 +198,7 @@ def test_both_ways_to_read_a_tree_tell_the_same(monkeypatch):
 
         @jax.jit
         def read(node):
-            spot = Spot(tree, games, jnp.minimum(node, tree.used - 1), jnp.int32(1))
+            spot = Spot(tree, games, jnp.minimum(node, tree.used - 1))
             return edges.read_edges(spot), search.choose(spot, jnp.uint32(0))
 
         told[crowd] = [read(np.int32(node)) for node in (0, 1, 5, 9)]
@@ -207,21 +207,24 @@ def test_both_ways_to_read_a_tree_tell_the_same(monkeypatch):
 
 
 @pytest.mark.slow
-def test_walks_that_narrow_and_walks_that_do_not_come_to_the_same(monkeypatch):
-    """Processors go on with fewer and fewer lanes, accelerators with all."""
+def test_all_walks_come_to_the_same(monkeypatch):
+    """Processors go on with fewer and fewer lanes, accelerators with all, by a map where trees are small."""
     monkeypatch.setattr(trees, "NARROW", 2)
+    monkeypatch.setattr(trees, "STRIDE", 2)
     search = SEARCHES["puct"]
     _, q = searched(search, MODEL, positions(GAME, 16, 20))
     tree, active = jax.tree.map(jnp.asarray, q.tree), np.arange(16) % 5 > 0
 
-    @functools.partial(jax.jit, static_argnums=0)
-    def walk(narrow):
+    @functools.partial(jax.jit, static_argnums=(0, 1))
+    def walk(narrow, mapped):
+        monkeypatch.setattr(trees, "MAPPED", mapped)
         return trees.descend(
             tree, lambda spot: search.choose(spot, jnp.uint32(0)), jnp.asarray(active), None, 20, narrow
         )
 
-    parted, together = walk(True), walk(False)
+    parted, together, by_map = walk(True, 0), walk(False, 0), walk(False, tree.logits.size)
     jax.tree.map(np.testing.assert_array_equal, parted, together)
+    jax.tree.map(np.testing.assert_array_equal, parted, by_map)
     lengths = np.asarray(together.length)
     assert (lengths[~active] == 0).all()
     assert len({*lengths[active].tolist()}) > 2, "lanes that arrive at different levels"

@@ -18,6 +18,7 @@ from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
 
 Points = UInt32[Array, "*sets W"]
+STRIDE = 8  # steps of a flood in one turn of its loop, on accelerators
 
 
 class GoState(NamedTuple):
@@ -99,13 +100,50 @@ class Grid:
 
     def flood(self, seeds: Points, area: Points) -> Points:
         """The points of `area` connected with `seeds`, which lie in it. Costs nothing where there are no seeds."""
+        return jax.lax.platform_dependent(seeds, area, cpu=self._flood, default=self._flood_in_strides)
 
+    def _flood(self, seeds: Points, area: Points) -> Points:
         def spread(carry: tuple[Points, Points]) -> tuple[Points, Points]:
             reached, edge = carry
             edge = self.beside(edge) & area & ~reached
             return reached | edge, edge
 
         return jax.lax.while_loop(lambda carry: (carry[1] != 0).any(), spread, (seeds, seeds))[0]
+
+    def _flood_in_strides(self, seeds: Points, area: Points) -> Points:
+        """The same word by word, many steps in one kernel: before each turn of a loop a device waits for its host."""
+        within = [area[..., word] for word in range(self.words)]
+
+        def stride(carry: tuple[Points, Points]) -> tuple[Points, Points]:
+            reached = [carry[0][..., word] for word in range(self.words)]
+            for _ in range(STRIDE):
+                before = reached
+                moved = [self._shift_words(before, by) for by in (self.stride, -self.stride, 1, -1)]
+                spread = [functools.reduce(jnp.bitwise_or, words) for words in zip(*moved, strict=True)]
+                reached = [a | b & c for a, b, c in zip(before, spread, within, strict=True)]
+            fresh = [a & ~b for a, b in zip(reached, before, strict=True)]
+            return jnp.stack(reached, axis=-1), jnp.stack(fresh, axis=-1)
+
+        return jax.lax.while_loop(lambda carry: (carry[1] != 0).any(), stride, (seeds, seeds))[0]
+
+    def _shift_words(self, words: list[Array], by: int) -> list[Array]:
+        """`shift`, where the words of a set are arrays of their own."""
+        gap = jnp.zeros_like(words[0])
+        if by >= 0:
+            pairs = zip(words, [gap, *words[:-1]], strict=True)
+            return [(word << jnp.uint32(by)) | (below >> jnp.uint32(32 - by)) for word, below in pairs]
+        pairs = zip(words, [*words[1:], gap], strict=True)
+        return [(word >> jnp.uint32(-by)) | (above << jnp.uint32(32 + by)) for word, above in pairs]
+
+    def chains_of(self, chain: Integer[Array, " bits"], seeds: UInt32[Array, " W"]) -> UInt32[Array, " W"]:
+        """All stones of the chains that hold a seed, by their names: no flood, and so no loop."""
+        named = jnp.where(self.lanes(seeds), chain, chain.dtype.type(self.nowhere)).astype(jnp.int32)
+        word = jnp.arange(self.words, dtype=jnp.int32)[:, None]
+        bits = jnp.where(
+            named[None] >> 5 == word, jnp.uint32(1) << (named[None] & 31).astype(jnp.uint32), jnp.uint32(0)
+        )
+        names = jax.lax.reduce(bits, np.uint32(0), jax.lax.bitwise_or, (1,))
+        return self.pack(self.holds(names, chain.astype(jnp.int32)) & (chain != chain.dtype.type(self.nowhere)))
 
     def single(self, bit: Int[Array, ""]) -> UInt32[Array, " W"]:
         """The set of one point; nothing for nowhere."""

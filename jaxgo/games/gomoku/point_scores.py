@@ -17,7 +17,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float32, Int8, Int32, UInt8, UInt32
+from jaxtyping import Array, Bool, Float32, Int8, Int32, Shaped, UInt32
 
 # the original gives a five 1e15, which leaves nothing of the others in 32 bits
 WEIGHTS = {
@@ -29,6 +29,8 @@ REACH = 5
 # 0 empty, 1 black, 2 white); arms of each length have their own numbers.
 FIRST = np.array([0, 1, 4, 13, 40, 121])  # the first number of the arms of 0..5 cells
 ARMS = 364
+LINES = ARMS * ARMS
+NEAR = 2  # steps
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
@@ -113,6 +115,13 @@ def tables(weights: Sequence[float], exact: tuple[bool, bool]) -> np.ndarray:
     return np.stack([count @ worth for count in counts], axis=1)
 
 
+def worths(scores: Float32[np.ndarray, "lines 2"]) -> np.ndarray:
+    """`float32[3 * lines]`: what a line is worth through an empty point, to both colours together; through a black
+    stone, to Black; and through a white one, which is as much less to him."""
+    black, white = scores.T
+    return np.concatenate([black + white, black, -white])
+
+
 @functools.cache
 def count_tables(exact: tuple[bool, bool]) -> np.ndarray:
     """`float32[lines, 2 * names]`: how many threats of each name two arms give, for Black, then for White."""
@@ -122,14 +131,14 @@ def count_tables(exact: tuple[bool, bool]) -> np.ndarray:
 
 @functools.cache
 def _bases(n: int, width: int) -> np.ndarray:
-    """`int32[4, n * width]`: the number of two arms of empty cells; columns from n on are no points."""
+    """`uint32[4, n * width]`: the number of two arms of empty cells; columns from n on are no points."""
     row, column = np.divmod(np.arange(n * width), width)
     table = []
     for dr, dc in DIRECTIONS:
         ahead = _room(row, dr, n), _room(column, dc, n)
         behind = _room(row, -dr, n), _room(column, -dc, n)
         table.append(FIRST[np.minimum(*ahead)] * ARMS + FIRST[np.minimum(*behind)])
-    return np.where(column < n, np.stack(table), 0).astype(np.int32)
+    return np.where(column < n, np.stack(table), 0).astype(np.uint32)
 
 
 def _room(at: np.ndarray, step: int, n: int) -> np.ndarray:
@@ -140,10 +149,11 @@ def _room(at: np.ndarray, step: int, n: int) -> np.ndarray:
 
 class Board(NamedTuple):
     """What can be seen from every point, as one long row of cells: five empty columns part the rows of the board, so
-    that a step in any direction is a shift."""
+    that a step in any direction is a shift. An empty cell comes before them all, and is the first of the row."""
 
-    cells: UInt8[Array, " W"]  # 0 empty, 1 black, 2 white; columns from n on are no points
-    lines: Int32[Array, "4 W"]  # the two arms in every direction: ahead * ARMS + behind
+    # in every direction the two arms, behind what stands on the point: stone * LINES + ahead * ARMS + behind
+    lines: Int32[Array, "4 W"]  # stone: 0 empty, 1 black, 2 white
+    near: Bool[Array, " W"]  # a stone stands within two steps in some direction
 
 
 def looked_at(stones: UInt32[Array, "2 n"]) -> Board:
@@ -155,48 +165,84 @@ def looked_at(stones: UInt32[Array, "2 n"]) -> Board:
     black, white = (rows[:, :, None] >> columns & 1).astype(jnp.uint8).reshape(2, -1)
     cells = black + white * jnp.uint8(2)
     digits = jax.lax.optimization_barrier([cells * jnp.uint8(3**k) for k in range(REACH)])
+    first, size = above * width - 1, n * width + 1
 
-    def arm(dr: int, dc: int) -> Array:
-        steps = [above * width + (k + 1) * (dr * width + dc) for k in range(REACH)]
-        return functools.reduce(operator.add, (digits[k][at : at + n * width] for k, at in enumerate(steps)))
+    def seen(k: int, step: int) -> Array:
+        """The k-th digit of what stands k + 1 steps away."""
+        at = first + (k + 1) * step
+        return digits[k][at : at + size]
 
-    arms = jax.lax.optimization_barrier([(arm(dr, dc), arm(-dr, -dc)) for dr, dc in DIRECTIONS])
-    seen = [ahead.astype(jnp.int32) * ARMS + behind.astype(jnp.int32) for ahead, behind in arms]
-    return Board(digits[0][above * width : (above + n) * width], jnp.stack(seen) + _bases(n, width))
+    def arm(step: int) -> Array:
+        return functools.reduce(operator.add, [seen(k, step) for k in range(REACH)]).astype(jnp.uint32)
+
+    steps = [dr * width + dc for dr, dc in DIRECTIONS]
+    here = digits[0][first : first + size].astype(jnp.uint32) * LINES
+    bases = np.pad(_bases(n, width), ((0, 0), (1, 0)))
+    found = [arm(step) * ARMS + arm(-step) + (here + base) for step, base in zip(steps, bases, strict=True)]
+    near = functools.reduce(
+        operator.or_, [seen(k, sign * step) for k in range(NEAR) for step in steps for sign in (1, -1)]
+    )
+    # XLA writes a stack down, and so looks once, if what is done with it is more than to take it apart again: hence
+    # words that are made numbers here, and not before
+    board = jnp.stack([*found, near.astype(jnp.uint32)]).astype(jnp.int32)
+    return Board(board[:4], board[4] > 0)
+
+
+def _look_up(table: Array, at: Int32[Array, "*s"]) -> Array:
+    """All lines have a place in their table, so nobody need ask."""
+    return table.at[at].get(mode="promise_in_bounds", wrap_negative_indices=False)
+
+
+def _points(row: Shaped[Array, "W ..."], n: int) -> Shaped[Array, "cells ..."]:
+    """What a row says of the points of the board."""
+    return row[1:].reshape(n, n + REACH, *row.shape[1:])[:, :n].reshape(n * n, *row.shape[1:])
 
 
 def point_scores(stones: UInt32[Array, "2 n"], tables: Float32[Array, "lines k"]) -> Float32[Array, "k cells"]:
     """The score of every point by some tables of lines, which lie side by side, so that one look finds them all."""
-    n = stones.shape[1]
-    lines = looked_at(stones).lines
-    total = functools.reduce(operator.add, [tables[lines[d]] for d in range(len(DIRECTIONS))])
-    return total.reshape(n, -1, tables.shape[1])[:, :n].reshape(n * n, -1).T
+    lines = looked_at(stones).lines % LINES
+    return _points(functools.reduce(operator.add, [_look_up(tables, line) for line in lines]), stones.shape[1]).T
+
+
+class Judged(NamedTuple):
+    lead: Float32[Array, ""]  # the scores of all black stones less those of the white ones
+    scores: Float32[Array, " cells"]  # of a point for both colours together; 0 where a stone stands
+    near: Bool[Array, " cells"]  # within two steps of a stone
+
+
+def judged(stones: UInt32[Array, "2 n"], worth: Float32[Array, " lines"]) -> Judged:
+    """What a table of `worths` says of a board."""
+    n, board = stones.shape[1], looked_at(stones)
+    total, taken = _totals(board, worth)
+    scores = _points(jnp.where(taken, 0.0, total), n)
+    return Judged(jnp.where(taken, total, 0.0).sum(), scores, _points(board.near, n))
+
+
+def _totals(board: Board, worth: Float32[Array, " lines"]) -> tuple[Float32[Array, " W"], Bool[Array, " W"]]:
+    """The four lines of every point together, and where stones stand."""
+    return functools.reduce(operator.add, [_look_up(worth, line) for line in board.lines]), board.lines[0] >= LINES
 
 
 def leads(
-    stones: UInt32[Array, "2 n"], tables: Float32[Array, "lines 2"], points: Int32[Array, " K"], colour: Int8[Array, ""]
+    stones: UInt32[Array, "2 n"], worth: Float32[Array, " lines"], points: Int32[Array, " K"], colour: Int8[Array, ""]
 ) -> Float32[Array, " K"]:
     """The scores of all black stones less those of the white ones, after a stone of a colour on each of some empty
     points. A stone adds its own scores, and changes those of the stones in its four lines."""
-    n = stones.shape[1]
-    width, edge = n + REACH, REACH * (n + REACH + 1)
-    board, barrier = looked_at(stones), jax.lax.optimization_barrier
-    cells, lines = board.cells.astype(jnp.int32), barrier(board.lines)
-
-    def signed(both: Array, cell: Array) -> Array:
-        """What scores give to the stone on a cell, for Black; 0 where there is none."""
-        return jnp.where(cell == 1, both[..., 0], jnp.where(cell == 2, -both[..., 1], 0.0))
-
-    # barriers, because XLA would fuse a look-up with all its uses, and do it again for each of them
-    scores = barrier(functools.reduce(operator.add, [tables[lines[d]] for d in range(len(DIRECTIONS))]))
-    at, stone = points // n * width + points % n, colour.astype(jnp.int32) + 1
-    words = barrier(jnp.pad(lines * 4 + cells[None], ((0, 0), (edge, edge))))  # a line and a cell in one word
-    direction = np.repeat(np.arange(len(DIRECTIONS)), 2 * REACH)[None]
-    k = np.tile([*range(-REACH, 0), *range(1, REACH + 1)], len(DIRECTIONS))[None]
+    n, board = stones.shape[1], looked_at(stones)
+    width, last = n + REACH, board.near.size - 1
+    total, taken = _totals(board, worth)
+    stone = colour.astype(jnp.int32) + 1
+    k = np.tile(np.arange(-REACH, REACH + 1), len(DIRECTIONS))[:, None]
+    direction = np.repeat(np.arange(len(DIRECTIONS)), 2 * REACH + 1)[:, None]
     step = np.array([dr * width + dc for dr, dc in DIRECTIONS])[direction]
-    digit = 3 ** (np.abs(k) - 1) * np.where(k > 0, 1, ARMS)  # the new stone stands behind what is ahead of it
-    word = barrier(words[direction, at[:, None] + jnp.asarray(edge + k * step, jnp.int32)])
-    line, cell = word >> 2, word & 3
-    after = barrier(tables[line + stone * jnp.asarray(digit, jnp.int32)])
-    change = signed(after, cell) - signed(barrier(tables[line]), cell)
-    return signed(scores, cells).sum() + signed(scores[at], stone) + change.sum(axis=1)
+    # the new stone stands behind what is ahead of it, and on its own point
+    digit = np.where(k == 0, LINES, 3 ** np.maximum(np.abs(k) - 1, 0) * np.where(k > 0, 1, ARMS))
+    # what is off the board is one of the empty cells at both ends
+    at = 1 + points // n * width + points % n
+    there = jnp.clip(at[None] + jnp.asarray(k * step, jnp.int32), 0, last) + jnp.asarray(
+        direction * (last + 1), jnp.int32
+    )
+    before = _look_up(board.lines.reshape(-1), there)
+    after = _look_up(worth, before + stone * jnp.asarray(digit, jnp.int32))
+    change = jnp.where(before >= LINES, after - _look_up(worth, before), 0.0)
+    return jnp.where(taken, total, 0.0).sum() + jnp.where(k == 0, after, change).sum(axis=0)

@@ -334,19 +334,26 @@ class Gomoku(Game[GomokuState]):
         return jnp.moveaxis(found.reshape(2, -1, self.points), 1, 2).astype(jnp.int8)
 
     def knowledge(self) -> Any:
-        """The scores of lines for Black and for White."""
-        return point_scores.line_scores(self._exact)
+        """What lines are worth through an empty point, a black stone and a white one."""
+        return point_scores.worths(point_scores.line_scores(self._exact))
 
     def weights(self) -> dict[str, float]:
         """What each kind of threat is worth, by the names of `point_scores`."""
         return dict(point_scores.WEIGHTS)
 
     def knowledge_from(self, weights: Mapping[str, float]) -> Any:
-        return point_scores.tables([weights[name] for name in point_scores.WEIGHTS], self._exact)
+        known = point_scores.tables([weights[name] for name in point_scores.WEIGHTS], self._exact)
+        return point_scores.worths(known)
 
     def judge(self, state: GomokuState, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:
-        points = point_scores.point_scores(state.stones, knowledge)
-        return self._value(state, points), self._weights(state, points.sum(axis=0))
+        judged = point_scores.judged(state.stones, knowledge)
+        value = jnp.tanh(judged.lead / SCALE)
+        value = jnp.where(state.to_play == state.black, value, -value)
+        centre = jnp.arange(self.points) == self.size // 2 * self.size + self.size // 2
+        near = judged.near | (centre & ~judged.near.any())
+        weights = judged.scores + jnp.where(near, NEAR, FAR)
+        weights = jnp.pad(weights, (0, self.num_actions - self.points), constant_values=NEAR)
+        return jnp.where(state.phase == openings.PLAY, value, 0.0), weights
 
     @property
     def judges_moves(self) -> bool:
@@ -367,27 +374,11 @@ class Gomoku(Game[GomokuState]):
 
     def heuristic(self, state: GomokuState) -> Float32[Array, ""]:
         """Threat scores of all own stones less those of the other side, squeezed; 0 while colours are not chosen."""
-        return self._value(state, point_scores.point_scores(state.stones, jnp.asarray(self.knowledge())))
+        return self.judge(state, jnp.asarray(self.knowledge()))[0]
 
     def move_weights(self, state: GomokuState) -> Float32[Array, " A"]:
         """What the point is worth to Black and to White together: the enemy's key point is my key point."""
-        both = jnp.asarray(self.knowledge().sum(axis=1, keepdims=True))
-        return self._weights(state, point_scores.point_scores(state.stones, both)[0])
-
-    def _value(self, state: GomokuState, points: Float32[Array, "2 cells"]) -> Float32[Array, ""]:
-        # a product of matrices, because XLA makes its operands once; a sum it would fuse with the look-ups of all
-        # points, and do these again for whoever else reads the points
-        scores = jnp.dot(points, lines.unpack(state.stones).astype(jnp.float32).T, precision="highest")
-        value = jnp.tanh((scores[BLACK, BLACK] - scores[WHITE, WHITE]) / SCALE)
-        value = jnp.where(state.to_play == state.black, value, -value)
-        return jnp.where(state.phase == openings.PLAY, value, 0.0)
-
-    def _weights(self, state: GomokuState, points: Float32[Array, " cells"]) -> Float32[Array, " A"]:
-        near = lines.unpack(lines.around(state.stones[0] | state.stones[1], 2))
-        centre = jnp.arange(self.points) == self.size // 2 * self.size + self.size // 2
-        near |= centre & ~near.any()
-        weights = points + jnp.where(near, NEAR, FAR)
-        return jnp.pad(weights, (0, self.num_actions - self.points), constant_values=NEAR)
+        return self.judge(state, jnp.asarray(self.knowledge()))[1]
 
 
 def _count(stones: UInt32[Array, "2 n"]) -> Array:
