@@ -216,6 +216,8 @@ def test_sets_of_accelerators_are_those_of_processors():
         seeds[lane] = stands & (random.random(lines.points) < 0.1)
         whole[lane] = stands & np.isin(chain, chain[seeds[lane]])
     some, area = (np.stack([numpy_set(lines, one) for one in many]) for many in (seeds, cells))
-    flooded = jax.vmap(lambda s, a, n: (lines._flood(s, a), lines._flood_in_strides(s, a), lines.chains_of(n, s)))
+    flooded = jax.vmap(
+        lambda s, a, n: (lines._flood(s, a), lines._flood_in_strides(s, a), lines._chains_by_name(s, a, n))
+    )
     for found in jax.jit(flooded)(some, area, names):
         np.testing.assert_array_equal(jax.vmap(lines.unpack)(found), whole)

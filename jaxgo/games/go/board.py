@@ -135,15 +135,21 @@ class Grid:
         pairs = zip(words, [*words[1:], gap], strict=True)
         return [(word >> jnp.uint32(-by)) | (above << jnp.uint32(32 + by)) for word, above in pairs]
 
-    def chains_of(self, chain: Integer[Array, " bits"], seeds: UInt32[Array, " W"]) -> UInt32[Array, " W"]:
-        """All stones of the chains that hold a seed, by their names: no flood, and so no loop."""
-        named = jnp.where(self.lanes(seeds), chain, chain.dtype.type(self.nowhere)).astype(jnp.int32)
+    def chains_of(self, seeds: Points, area: Points, chain: Integer[Array, " bits"]) -> Points:
+        """The chains that hold a seed, of those that make up `area`; `chain` has their names."""
+        return jax.lax.platform_dependent(seeds, area, chain, cpu=self._chains_by_flood, default=self._chains_by_name)
+
+    def _chains_by_flood(self, seeds: Points, area: Points, chain: Integer[Array, " bits"]) -> Points:
+        return self._flood(seeds, area)
+
+    def _chains_by_name(self, seeds: Points, area: Points, chain: Integer[Array, " bits"]) -> Points:
+        """Costs as much without seeds, but no loop."""
+        nowhere = chain.dtype.type(self.nowhere)
+        name = jnp.where(self.lanes(seeds), chain, nowhere).astype(jnp.int32)[None]
         word = jnp.arange(self.words, dtype=jnp.int32)[:, None]
-        bits = jnp.where(
-            named[None] >> 5 == word, jnp.uint32(1) << (named[None] & 31).astype(jnp.uint32), jnp.uint32(0)
-        )
+        bits = jnp.where(name >> 5 == word, jnp.uint32(1) << (name & 31).astype(jnp.uint32), jnp.uint32(0))
         names = jax.lax.reduce(bits, np.uint32(0), jax.lax.bitwise_or, (1,))
-        return self.pack(self.holds(names, chain.astype(jnp.int32)) & (chain != chain.dtype.type(self.nowhere)))
+        return self.pack(self.holds(names, chain.astype(jnp.int32)) & (chain != nowhere))
 
     def single(self, bit: Int[Array, ""]) -> UInt32[Array, " W"]:
         """The set of one point; nothing for nowhere."""

@@ -178,11 +178,7 @@ class Go(Game[GoState]):
         # chains beside removed stones had one liberty elsewhere and get another; those pressed may be down to one
         atari = state.atari & ~(joined | taken)
         freed = lines.beside(taken) & atari & gainers
-        atari &= ~jax.lax.platform_dependent(
-            freed,
-            cpu=lambda freed: lines.flood(freed, atari & gainers),
-            default=lambda freed: lines.chains_of(state.chain, freed),
-        )
+        atari &= ~lines.chains_of(freed, atari & gainers, state.chain)
         tight = lines.count(lines.beside(contact.chains) & empty[None]) == 1
         atari |= _union(contact.chains, contact.pressed & tight) | jnp.where(breaths == 1, joined, jnp.uint32(0))
         chain, key = self._rename(state, contact, action, drowned)
