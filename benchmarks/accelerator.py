@@ -5,11 +5,12 @@ machine (convolutions are not tuned). Kernels, predicates and copies are counted
 turn of a loop takes, and a run on a processor how often loops turn. No time of a device is measured here.
 
 Questions: `ply` (one ply of self-play with a full search), `peer` (the same on pgx + mctx with the same net), `learn`
-(one step of the learner on several devices).
+(one step of the learner on several devices), `play` (how long the program of self-play takes to compile).
 """
 
 import dataclasses
 import functools
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,13 +27,14 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxgo.core.names import package
 from jaxgo.evaluators import Heuristic
 from jaxgo.nets.base import planes_shape
+from jaxgo.players import load_player
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.system import devices
 from jaxgo.training import machine
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.presets import preset
-from jaxgo.training.trainer import Trainer
+from jaxgo.training.trainer import Trainer, _play
 
 # what XLA must know of a device that it compiles for: NVIDIA's figures of an H100 with 80 GB
 H100 = """
@@ -55,9 +57,10 @@ GIB = 2**30
 class Options:
     """Which programs."""
 
-    only: str = "ply"  # questions, parted by commas: ply, peer, learn; empty: all
+    only: str = "ply"  # questions, parted by commas: ply, play, peer, learn; empty: all
     games: tuple[str, ...] = ("connect4", "go9")  # presets
     count: int = 0  # games side by side; 0: the preset's
+    search: str = ""  # of `ply`, such as puct:48,parallel_leaves=8; empty: the preset's
     counted: int = 64  # games side by side where turns of loops are counted
     plies: int = 30  # random ones before the ply that is counted
     devices: int = 8  # of `learn`
@@ -70,6 +73,7 @@ class Compiled:
 
     module: hlo.Module
     seconds: float
+    processor_seconds: float
     memory: Any
 
 
@@ -87,12 +91,17 @@ def laid(tree: Any, where: Mesh, spec: PartitionSpec = PartitionSpec()) -> Any: 
 
 def compiled(function: Callable[..., Any], *arguments: Any, keep: str = "", **settings: Any) -> Compiled:
     lowered = jax.jit(function, **settings).lower(*arguments)
-    began = time.monotonic()
+    began, busy = time.monotonic(), processor()
     made = lowered.compile()
-    seconds = time.monotonic() - began
+    seconds, busy = time.monotonic() - began, processor() - busy
     if keep:
         Path(keep).write_text(made.as_text())
-    return Compiled(hlo.Module(made.as_text()), seconds, made.memory_analysis())
+    return Compiled(hlo.Module(made.as_text()), seconds, busy, made.memory_analysis())
+
+
+def processor() -> float:
+    """Seconds that processors have worked for this process and those it has started."""
+    return sum(os.times()[:4])
 
 
 def full(config: TrainConfig, count: int) -> TrainConfig:
@@ -141,11 +150,15 @@ def tell(question: str, made: Compiled, simulations: int, found: dict[hlo.Site, 
         **more,
         simulations=simulations,
         compile_s=made.seconds,
+        compile_processor_s=made.processor_seconds,
         kernels=cost.kernels,
         predicates=cost.predicates,
         copies=cost.copies,
         kernels_a_simulation=cost.kernels / simulations,
         predicates_a_simulation=cost.predicates / simulations,
+        kernels_of_a_turn=most(made.module.loops),
+        turns={site: sum(found.get(site, [])) for site in made.module.loops},
+        kernels_of_a_branch=most(made.module.branches),
         loops_not_counted=made.module.unknown(found),
         convolutions=made.module.convolutions,
         collectives=made.module.collectives,
@@ -154,17 +167,45 @@ def tell(question: str, made: Compiled, simulations: int, found: dict[hlo.Site, 
     )
 
 
+def most(copies: dict[hlo.Site, list[hlo.Cost]]) -> dict[hlo.Site, float]:
+    """The kernels of the longest copy."""
+    return {site: max(cost.kernels for cost in costs) for site, costs in copies.items()}
+
+
 def ply(options: Options) -> None:
     """One ply of self-play with a full search."""
     where, key = mesh(), jax.random.key(0)
     for name in options.games:
         config = full(preset(name).config, options.count)
+        if options.search:
+            config = dataclasses.replace(
+                config, search=load_player(options.search, config.make_game(), noise=True).search
+            )
         trainer, count = Trainer(config, where), config.selfplay.games
         begin = functools.partial(trainer.selfplay.begin, games=count)
         shapes = jax.eval_shape(trainer.model.init, key), jax.eval_shape(begin, key), jax.eval_shape(lambda: key)
         made = compiled(trainer.selfplay.collect, *(laid(x, where) for x in shapes), keep=kept(options, name, "ply"))
         found = turns(config, options.counted, options.plies)
-        tell("ply", made, config.search.budget, found, game=name, games=count)
+        tell("ply", made, config.search.budget, found, game=name, games=count, search=options.search or "the preset's")
+
+
+def play(options: Options) -> None:
+    """The program of self-play as a run of training has it: all plies of an iteration, labels, restarts."""
+    where = mesh()
+    for name in options.games:
+        config = preset(name).config
+        here = Mesh(np.array(jax.devices()[:1]), (devices.AXIS,), axis_types=(AxisType.Auto,))
+        state = jax.eval_shape(Trainer(config, here).begin)
+        given = state.player, state.selfplay, state.window, state.key, state.iteration
+        program = functools.partial(_play.__wrapped__, Trainer(config, where))
+        made = compiled(program, *(laid(x, where) for x in given), None, keep=kept(options, name, "play"))
+        harness.report(
+            "play",
+            game=name,
+            compile_s=made.seconds,
+            compile_processor_s=made.processor_seconds,
+            temporary_gib=made.memory.temp_size_in_bytes / GIB,
+        )
 
 
 def peer(options: Options) -> None:
@@ -273,4 +314,4 @@ def learn(options: Options) -> None:
 
 if __name__ == "__main__":
     jax.config.update("jax_platforms", "cpu")
-    harness.ask(Options, {"ply": ply, "peer": peer, "learn": learn})
+    harness.ask(Options, {"ply": ply, "play": play, "peer": peer, "learn": learn})

@@ -47,6 +47,7 @@ class Module:
         self._bodies, self.entry = _computations(text)
         self._sites = _sites(text)
         self.loops: dict[Site, list[Cost]] = collections.defaultdict(list)  # one turn of each copy of a loop
+        self.branches: dict[Site, list[Cost]] = collections.defaultdict(list)  # the longest branch of each conditional
         self.whole = self._cost(self.entry)
 
     def executed(self, turns: dict[Site, list[int]]) -> Cost:
@@ -91,8 +92,9 @@ class Module:
             if kind == "while":
                 self._loop(line, cost)
             elif kind == "conditional":
-                branches = [self._cost(branch) for branch in _branches(line)]
-                cost.add(max(branches, key=lambda one: one.kernels))
+                longest = max(map(self._cost, _branches(line)), key=lambda one: one.kernels)
+                self.branches[self._site(line)].append(longest)
+                cost.add(longest)
                 cost.predicates += 1
             elif kind == "call":
                 cost.add(self._cost(_named(line, "to_apply")))
@@ -108,8 +110,11 @@ class Module:
         if known:
             cost.add(turn, int(known.group(1)))
             return
+        self.loops[self._site(line)].append(turn)
+
+    def _site(self, line: str) -> Site:
         frame = re.search(r"stack_frame_id=(\d+)", line)
-        self.loops[self._sites.get(int(frame.group(1)), "?") if frame else "?"].append(turn)
+        return self._sites.get(int(frame.group(1)), "?") if frame else "?"
 
 
 def _computations(text: str) -> tuple[dict[str, list[str]], str]:

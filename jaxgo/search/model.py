@@ -147,7 +147,7 @@ class Model:
         judge = self.evaluator.on(self.platform)
         if wanted is None:
             logits, value = judge(self.game, params, key, states)
-        elif abreast <= 2 or judge.lucky:
+        elif abreast <= 2:
             logits, value = judge.evaluate_wanted(self.game, params, key, states, wanted)
         else:
             logits, value = self._evaluate_first(params, key, states, wanted, abreast)
