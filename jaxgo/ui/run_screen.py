@@ -5,6 +5,7 @@ A screen hears the loop's `Report`s and shows the numbers that come; those that 
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ PHASES |= {"judge": "judging", "save": "saving", "end": "done", "stopped": "stop
 OVER = ("end", "stopped")
 BLOCKS = "▁▂▃▄▅▆▇█"
 LINE_EVERY = 15.0  # seconds between two plain lines
+GAMES_OVER = 30.0  # seconds that games are counted over
 
 
 class Rated(NamedTuple):
@@ -60,6 +62,7 @@ class Screen:
         self._now = now
         self._changed = self._heard = now()  # when this phase began, and when a report came
         self._spoke = -LINE_EVERY
+        self._ended: deque[tuple[float, int]] = deque()  # seconds of training, and games that had ended by then
         self._live: Live | None = None
         self._left = threading.Event()
         self._pulse: threading.Thread | None = None
@@ -89,6 +92,7 @@ class Screen:
         if changed:
             self._changed = self._heard
         self._last = report
+        self._count(report)
         self._seen = self._seen | {name: value for name, value in report.metrics.items() if name != "elo"}
         self._take_ratings(report)
         if self._live is not None:
@@ -105,6 +109,18 @@ class Screen:
         self._notes = [*self._notes[-2:], sentence]
         if self._live is None:
             self.console.print(escape(sentence), soft_wrap=True)
+
+    def _count(self, report: Report) -> None:
+        """Games of a fixed length end all at once, and in most iterations none: what a while brought tells more."""
+        if "games" in report.metrics:
+            self._ended.append((report.seconds, report.metrics["games"]))
+            while report.seconds - self._ended[0][0] > GAMES_OVER:
+                self._ended.popleft()
+
+    def _games_rate(self) -> float:
+        """Games that end in a second."""
+        (before, few), (now, many) = self._ended[0], self._ended[-1]
+        return float((many - few) / (now - before)) if now > before else float(self._seen["games_s"])
 
     def _take_ratings(self, report: Report) -> None:
         ratings = report.metrics.get("elo")
@@ -198,7 +214,8 @@ class Screen:
         seen, out = self._seen, []
         for name, words in (("games_s", "games/s"), ("moves_s", "moves/s"), ("simulations_s", "simulations/s")):
             if name in seen:
-                out.append((words, _short(seen[name])))
+                counted = name == "games_s" and self._ended
+                out.append((words, _short(self._games_rate() if counted else seen[name])))
         if self.limit and "play_moves_s" in seen:  # a root is an evaluation, too
             evaluations = seen["play_moves_s"] + seen["play_simulations_s"]
             out.append(("of the network's speed", f"{evaluations / self.limit:.0%}"))

@@ -54,6 +54,15 @@ def test_nothing_is_shown_that_was_not_heard(terminal):
         assert word not in said
 
 
+def test_games_are_counted_over_a_while():
+    """Games of one length end together, and nine iterations of ten see none of them."""
+    screen = Screen("connect4-cpu", CONFIG, Console(file=io.StringIO(), force_terminal=False, width=120))
+    for second in range(61):
+        ended = 40 * (second // 10)
+        screen(Report("play", second, float(second), PLAY | {"games": ended, "games_s": 0.0}))
+    assert "games/s 4 " in screen.line(Report("play", 61, 61.0, {}))
+
+
 def test_the_clock_goes_on_between_two_reports():
     """Compiling and judging take minutes in which no report comes."""
     time, out = [100.0], io.StringIO()
