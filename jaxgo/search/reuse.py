@@ -86,7 +86,8 @@ def reroot(tree: Tree, node: Int32[Array, " B"]) -> Tree:
 
     def move(column: Array, fill: int) -> Array:
         picked = column[game, source]
-        return jnp.where(live.reshape(games, nodes, *[1] * (column.ndim - 2)), picked, jnp.asarray(fill, column.dtype))
+        blank = jnp.full((), fill, column.dtype)  # keys of randomness in a state know no astype
+        return jnp.where(live.reshape(games, nodes, *[1] * (column.ndim - 2)), picked, blank)
 
     def relabel(index: Array) -> Array:
         old = jnp.maximum(index, 0).astype(jnp.int32)

@@ -21,6 +21,7 @@ class Row(NamedTuple):
     coins: Any
     low: Any
     high: Any
+    luck: Any  # a typed key, which nobody draws from: a state may have one
 
 
 def take(row, action):
@@ -45,14 +46,23 @@ MODEL = Model.from_functions(take, even, 2)
 
 def rows():
     games, length = COINS.shape
-    return MODEL.positions(Row(jnp.array(COINS), jnp.zeros(games, jnp.int32), jnp.full(games, length - 1, jnp.int32)))
+    return MODEL.positions(
+        Row(
+            jnp.array(COINS),
+            jnp.zeros(games, jnp.int32),
+            jnp.full(games, length - 1, jnp.int32),
+            jax.random.split(KEY, games),
+        )
+    )
 
 
 @pytest.mark.parametrize("search", [Puct(simulations=300, c_init=6.0), Uct(simulations=300, c=8.0, parallel_leaves=2)])
 def test_the_solver_finds_exact_values_where_moves_pay(search):
     short = COINS[:, :4]
     games = len(short)
-    row = Row(jnp.array(short), jnp.zeros(games, jnp.int32), jnp.full(games, 3, jnp.int32))
+    row = Row(
+        jnp.array(short), jnp.zeros(games, jnp.int32), jnp.full(games, 3, jnp.int32), jax.random.split(KEY, games)
+    )
     result = jax.jit(lambda position: search.run(MODEL, (), KEY, position))(MODEL.positions(row))
     sides = np.array([[c[0] - exact(c[1:].tolist()), c[-1] - exact(c[:-1].tolist())] for c in short])
     np.testing.assert_allclose(np.where(result.proven, 10 * result.q, sides), sides, atol=1e-4)
