@@ -72,7 +72,7 @@ class Analyse:
             return self._print_playouts(agent, root)
         thinker = begin(agent, root, self.seed)
         limit = Limit(seconds=self.seconds) if self.seconds else Limit(simulations=max(1, agent.search.budget))
-        thinker.warm(limit)
+        thinker.warm(limit, follows=False)
         if self.json or self.dagaz:
             self._print_lines(thinker, thinker.think(limit))
         else:

@@ -96,11 +96,7 @@ class Mind:
         thinker.begin(_batch(view.position))
         thinker.warm(None)
         thinker.think(Limit(simulations=2 * max(1, thinker.search.parallel_leaves)))
-        action = int(np.flatnonzero(view.legal)[0])
-        after = look(game, view.position, action)
-        if not after.over:
-            thinker.follow(np.array([action], np.int32), _batch(after.position))
-            thinker.warm(None)
+        look(game, view.position, int(np.flatnonzero(view.legal)[0]))
         self._board, self.ready = None, True
 
     def think(

@@ -99,6 +99,8 @@ class Thinker:
         chunk_seconds: float = CHUNK_SECONDS,
         most_bytes: int = MOST_BYTES,
     ) -> None:
+        if not 0.0 <= temperature < math.inf:
+            raise UsageError(f"a temperature is a number of at least 0, not {temperature}")
         self.search, self.model, self.params = search, model, params
         self.temperature = temperature
         self.chunk_seconds, self.most_bytes = chunk_seconds, most_bytes
@@ -124,13 +126,19 @@ class Thinker:
             self._root = root
             self._moves += 1
 
-    def warm(self, limit: Limit | None) -> None:
-        """Compiles whatever a thought of this limit needs, so that its clock counts nothing but searching."""
+    def warm(self, limit: Limit | None, follows: bool = True) -> None:
+        """Compiles whatever a thought of this limit needs, so that its clock counts nothing but searching.
+
+        The thoughts after a move as well, unless the game is not going to be followed.
+        """
         with _Alone(self._busy):
             self._prepare(limit)
             if self._chunked:
                 self._advance(0)
                 self._conclude()
+            if follows:
+                anew = jnp.full(len(jax.tree.leaves(self.root)[0]), -1, jnp.int32)
+                jax.block_until_ready(self._followed(0, anew, self.root, self._plan(limit)))
 
     # -- thinking ----------------------------------------------------------------------------------------------
     def think(self, limit: Limit) -> Snapshot:
@@ -193,19 +201,25 @@ class Thinker:
 
     def _prepare(self, limit: Limit | None) -> None:
         """The state of the search at the root, with room for what is to come."""
-        search, model, params, root = self.search, self.model, self.params, self.root
-        plan = jnp.int32(limit.simulations if limit and limit.simulations else search.budget)
+        plan = self._plan(limit)
         if self.state is None:
-            self.state = _begin(search, model, params, self._key_of(0), root, plan)
+            self.state = _begin(self.search, self.model, self.params, self._key_of(0), self.root, plan)
         for number, (action, led_to) in enumerate(self._played):
-            key = jax.random.fold_in(self._key_of(0), number)
-            self.state = _follow(search, model, params, key, self.state, action, led_to, plan)
+            self.state = self._followed(number, action, led_to, plan)
         self._played = []
         if limit and limit.simulations and not limit.seconds:
             self._make_room(limit.simulations, self.most_bytes)
         else:  # growing compiles, which takes time that a clock would count: the same room, whatever was kept
             ahead = max(MOST_AHEAD, 2 * (limit.simulations or 0) if limit else 0)
             self._make_room(ahead - self._used(), min(BYTES_AHEAD, self.most_bytes))
+
+    def _plan(self, limit: Limit | None) -> Array:
+        return jnp.int32(limit.simulations if limit and limit.simulations else self.search.budget)
+
+    def _followed(self, number: int, action: Array, led_to: Position, plan: Array) -> SearchState:
+        """The state behind a move; `number` of those since the last thought."""
+        key = jax.random.fold_in(self._key_of(0), number)
+        return _follow(self.search, self.model, self.params, key, self.state, action, led_to, plan)
 
     def _done(self) -> np.ndarray:
         """Simulations of each game since the state was made."""

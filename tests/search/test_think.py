@@ -81,6 +81,24 @@ def test_both_limits_the_first_one_counts():
     assert made.think(Limit(simulations=10, seconds=100.0)).simulations.tolist() == [10]
 
 
+def test_what_was_warmed_up_compiles_nothing_more_behind_a_move():
+    made = thinker()
+    made.warm(Limit(simulations=10))
+    played = made.think(Limit(simulations=10)).result.action
+    position = jax.jit(lambda position, action: MODEL.play(position, action)[0])(roots(1), jnp.asarray(played))
+    programs = (think._begin, think._extend, think._result, think._follow)
+    before = [program._cache_size() for program in programs]
+    made.follow(played, position)
+    assert made.think(Limit(simulations=10)).simulations.tolist() == [10]
+    assert [program._cache_size() for program in programs] == before
+
+
+@pytest.mark.parametrize("temperature", [-1.0, float("nan"), float("inf")])
+def test_a_temperature_that_is_none_is_refused(temperature: float):
+    with pytest.raises(UsageError, match="a temperature is a number of at least 0"):
+        thinker(temperature=temperature)
+
+
 @pytest.mark.parametrize("limit", [{}, {"simulations": 0}, {"simulations": 0, "seconds": 0.0}])
 def test_no_limit_at_all_is_a_mistake(limit):
     with pytest.raises(UsageError, match="simulations or seconds above 0"):
