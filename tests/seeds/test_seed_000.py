@@ -55,8 +55,8 @@ ITEMS = {
         "frontends/test_session.py::test_the_tree_is_kept_while_the_game_goes_on_and_not_after_undo",
     ),
     "0.18 a network that learns Gobang": (
-        "partial: the loop and presets are there; no weights for Gomoku are shipped",
-        "training/test_presets.py::test_every_game_has_a_preset_and_the_named_ones_exist",
+        "system/test_shipped.py::test_shipped_weights_are_the_player_of_their_note",
+        "system/test_shipped.py::test_the_network_of_gomoku_beats_the_weights_that_people_set_for_its_threats",
     ),
 }
 

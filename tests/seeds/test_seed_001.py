@@ -62,8 +62,8 @@ ITEMS = {
         f"{THREATS}::test_weights_are_data_and_not_constants",
     ),
     "1.20 a network": (
-        "partial: the loop learns, but no network for Gomoku was measured against the heuristic",
         "training/test_learns.py::test_tic_tac_toe_is_learnt_from_nothing",
+        "system/test_shipped.py::test_the_network_of_gomoku_beats_the_weights_that_people_set_for_its_threats",
     ),
     "1.21 games without end, saved": (
         "records/test_game_files.py::test_zero_plus_reads_and_writes_the_size_and_then_column_and_row",

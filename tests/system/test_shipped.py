@@ -63,6 +63,15 @@ def test_shipped_policies_play_better_than_chance(name):
     assert score.mean - 2 * score.error > 0.5
 
 
+@pytest.mark.slow
+def test_the_network_of_gomoku_beats_the_weights_that_people_set_for_its_threats():
+    game = find("gomoku9")
+    network, weights_of_threats = load_player("@gomoku9-cpu", game), load_player("greedy", game)
+    begin = random_openings(game).positions(range(32))
+    score = play_match(network, weights_of_threats, jax.random.key(0), begin)
+    assert score.mean - 2 * score.error > 0.5
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run that has come to its end."""
