@@ -308,7 +308,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
 
         # what is below: the moves to try, if any, and what the node is worth if it is not searched
         mask, stands = self._moves_below(model, leaves.states, leaves.logits > ILLEGAL, left)
-        leaf = leaves.over | ~mask.any(axis=-1)
+        leaf = leaves.over | (mask.sum(axis=-1, dtype=jnp.int32) == 0)
         words = model.keys(leaves.states)
         entry = table.look_up(state.table, words) if self.table else None
         hit = jnp.zeros_like(leaf)
@@ -400,20 +400,21 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         """The moves to try, their order, and whether they are all that count. `first` never adds a move."""
         actions = logits.shape[1]
         width = min(self.breadth, actions) or actions
-        likely = mask & (logits >= CANDIDATE)
-        tried = jnp.where(likely.any(axis=-1, keepdims=True), likely, mask)
-        score = jnp.where(tried, jnp.maximum(logits, CANDIDATE), -jnp.inf)
+        count = mask.sum(axis=-1, dtype=jnp.int32)
+        score = jnp.where(mask, logits, -jnp.inf)
         if width < actions:
             # held together: a slice taken of the best alone would make XLA sort all of them; and with something beside
             # them: a barrier of top_k alone ends the process where the program is for several devices
-            score, moves, mask = jax.lax.optimization_barrier((*jax.lax.top_k(score, width), mask))
+            score, moves, count = jax.lax.optimization_barrier((*jax.lax.top_k(score, width), count))
         else:
             moves = jnp.broadcast_to(jnp.arange(actions, dtype=jnp.int32)[None], score.shape)
-        there = score > -jnp.inf
+        # candidates alone, wherever there is one: asked of the best, which are few
+        there = (score > -jnp.inf) & ((score >= CANDIDATE) | (score.max(axis=-1, keepdims=True) < CANDIDATE))
+        score = jnp.maximum(score, CANDIDATE)
         if self.ordering:
-            bonus = 0.5 * jnp.log1p(jnp.take_along_axis(history, moves, axis=1))
+            bonus = 0.5 * jnp.log(1.0 + jnp.take_along_axis(history, moves, axis=1))
             score += bonus + jnp.where(moves == first[:, None], FIRST, 0.0)
         else:
             score = -moves.astype(jnp.float32)
         score = jnp.where(there, score, -jnp.inf)
-        return moves, score, there.sum(axis=-1) >= mask.sum(axis=-1)
+        return moves, score, there.sum(axis=-1, dtype=jnp.int32) >= count

@@ -240,7 +240,7 @@ class Model:
         value = jnp.where(finite, value, 0.0)
         if not self.pays:  # no game gives more, and below -1 a tree has what is proven to be lost
             value = jnp.clip(value, -1.0, 1.0)
-        logits = jnp.where(finite[:, None], logits, masked(jnp.zeros_like(logits), legal))
+        logits = jnp.where(finite[:, None] | (logits == ILLEGAL), logits, 0.0)
         value = jnp.where(over, result, jnp.where(states.to_play == 0, value, -value))
         if self.narrowing.breadth or self.narrowing.prune:
             among = self.narrowing.candidates(self.game, states, legal, logits)
