@@ -17,7 +17,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float32, Int8, Int32, Shaped, UInt32
+from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
 # the original gives a five 1e15, which leaves nothing of the others in 32 bits
 WEIGHTS = {
@@ -130,15 +130,29 @@ def count_tables(exact: tuple[bool, bool]) -> np.ndarray:
 
 
 @functools.cache
-def _bases(n: int, width: int) -> np.ndarray:
-    """`uint32[4, n * width]`: the number of two arms of empty cells; columns from n on are no points."""
-    row, column = np.divmod(np.arange(n * width), width)
+def _bases(n: int) -> np.ndarray:
+    """`uint32[4, cells]`: the number of two arms of empty cells."""
+    row, column = np.divmod(np.arange(n * n), n)
     table = []
     for dr, dc in DIRECTIONS:
         ahead = _room(row, dr, n), _room(column, dc, n)
         behind = _room(row, -dr, n), _room(column, -dc, n)
         table.append(FIRST[np.minimum(*ahead)] * ARMS + FIRST[np.minimum(*behind)])
-    return np.where(column < n, np.stack(table), 0).astype(np.uint32)
+    return np.stack(table).astype(np.uint32)
+
+
+@functools.cache
+def _around(n: int) -> np.ndarray:
+    """`int32[4, 11, cells]`: the cells of the four lines through a cell, up to five steps away, as places in four lists
+    of cells; the cell itself for what is off the board."""
+    row, column = np.divmod(np.arange(n * n), n)
+    k = np.arange(-REACH, REACH + 1)[:, None]
+    table = []
+    for number, (dr, dc) in enumerate(DIRECTIONS):
+        r, c = row + k * dr, column + k * dc
+        inside = (r >= 0) & (r < n) & (c >= 0) & (c < n)
+        table.append(np.where(inside, r * n + c, np.arange(n * n)) + number * n * n)
+    return np.stack(table).astype(np.int32)
 
 
 def _room(at: np.ndarray, step: int, n: int) -> np.ndarray:
@@ -148,40 +162,39 @@ def _room(at: np.ndarray, step: int, n: int) -> np.ndarray:
 
 
 class Board(NamedTuple):
-    """What can be seen from every point, as one long row of cells: five empty columns part the rows of the board, so
-    that a step in any direction is a shift. An empty cell comes before them all, and is the first of the row."""
+    """What can be seen from every point."""
 
     # in every direction the two arms, behind what stands on the point: stone * LINES + ahead * ARMS + behind
-    lines: Int32[Array, "4 W"]  # stone: 0 empty, 1 black, 2 white
-    near: Bool[Array, " W"]  # a stone stands within two steps in some direction
+    lines: Int32[Array, "4 cells"]  # stone: 0 empty, 1 black, 2 white
+    near: Bool[Array, " cells"]  # a stone stands within two steps in some direction
 
 
 def looked_at(stones: UInt32[Array, "2 n"]) -> Board:
     """`stones` are the sets of `lines`."""
-    n = stones.shape[1]
-    width, above = n + REACH, REACH + 1
+    n, above = stones.shape[1], REACH + 1
     rows = jnp.pad(stones, ((0, 0), (above, above)))
-    columns = jnp.arange(width, dtype=jnp.uint32)[None, None]
+    columns = jnp.arange(n, dtype=jnp.uint32)[None, None]
+    # one long row of cells: a step in any direction is a shift
     black, white = (rows[:, :, None] >> columns & 1).astype(jnp.uint8).reshape(2, -1)
     cells = black + white * jnp.uint8(2)
     digits = jax.lax.optimization_barrier([cells * jnp.uint8(3**k) for k in range(REACH)])
-    first, size = above * width - 1, n * width + 1
+    first, size, column = above * n, n * n, np.arange(n * n) % n
 
-    def seen(k: int, step: int) -> Array:
-        """The k-th digit of what stands k + 1 steps away."""
-        at = first + (k + 1) * step
-        return digits[k][at : at + size]
+    def seen(k: int, dr: int, dc: int) -> Array:
+        """The k-th digit of what stands k + 1 steps away; 0 off the board, where a shift sees another row."""
+        at, there = first + (k + 1) * (dr * n + dc), column + (k + 1) * dc
+        inside = np.where((there >= 0) & (there < n), 255, 0).astype(np.uint8)
+        return digits[k][at : at + size] & jnp.asarray(inside) if dc else digits[k][at : at + size]
 
-    def arm(step: int) -> Array:
-        return functools.reduce(operator.add, [seen(k, step) for k in range(REACH)]).astype(jnp.uint32)
+    def arm(dr: int, dc: int) -> Array:
+        return functools.reduce(operator.add, [seen(k, dr, dc) for k in range(REACH)]).astype(jnp.uint32)
 
-    steps = [dr * width + dc for dr, dc in DIRECTIONS]
     here = digits[0][first : first + size].astype(jnp.uint32) * LINES
-    bases = np.pad(_bases(n, width), ((0, 0), (1, 0)))
-    found = [arm(step) * ARMS + arm(-step) + (here + base) for step, base in zip(steps, bases, strict=True)]
-    near = functools.reduce(
-        operator.or_, [seen(k, sign * step) for k in range(NEAR) for step in steps for sign in (1, -1)]
-    )
+    found = [
+        arm(dr, dc) * ARMS + arm(-dr, -dc) + (here + base) for (dr, dc), base in zip(DIRECTIONS, _bases(n), strict=True)
+    ]
+    ways = [*DIRECTIONS, *((-dr, -dc) for dr, dc in DIRECTIONS)]
+    near = functools.reduce(operator.or_, [seen(k, *way) for k in range(NEAR) for way in ways])
     # XLA writes a stack down, and so looks once, if what is done with it is more than to take it apart again: hence
     # words that are made numbers here, and not before
     board = jnp.stack([*found, near.astype(jnp.uint32)]).astype(jnp.int32)
@@ -193,15 +206,10 @@ def _look_up(table: Array, at: Int32[Array, "*s"]) -> Array:
     return table.at[at].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
-def _points(row: Shaped[Array, "W ..."], n: int) -> Shaped[Array, "cells ..."]:
-    """What a row says of the points of the board."""
-    return row[1:].reshape(n, n + REACH, *row.shape[1:])[:, :n].reshape(n * n, *row.shape[1:])
-
-
 def point_scores(stones: UInt32[Array, "2 n"], tables: Float32[Array, "lines k"]) -> Float32[Array, "k cells"]:
     """The score of every point by some tables of lines, which lie side by side, so that one look finds them all."""
     lines = looked_at(stones).lines % LINES
-    return _points(functools.reduce(operator.add, [_look_up(tables, line) for line in lines]), stones.shape[1]).T
+    return functools.reduce(operator.add, [_look_up(tables, line) for line in lines]).T
 
 
 class Judged(NamedTuple):
@@ -212,13 +220,12 @@ class Judged(NamedTuple):
 
 def judged(stones: UInt32[Array, "2 n"], worth: Float32[Array, " lines"]) -> Judged:
     """What a table of `worths` says of a board."""
-    n, board = stones.shape[1], looked_at(stones)
+    board = looked_at(stones)
     total, taken = _totals(board, worth)
-    scores = _points(jnp.where(taken, 0.0, total), n)
-    return Judged(jnp.where(taken, total, 0.0).sum(), scores, _points(board.near, n))
+    return Judged(jnp.where(taken, total, 0.0).sum(), jnp.where(taken, 0.0, total), board.near)
 
 
-def _totals(board: Board, worth: Float32[Array, " lines"]) -> tuple[Float32[Array, " W"], Bool[Array, " W"]]:
+def _totals(board: Board, worth: Float32[Array, " lines"]) -> tuple[Float32[Array, " cells"], Bool[Array, " cells"]]:
     """The four lines of every point together, and where stones stand."""
     return functools.reduce(operator.add, [_look_up(worth, line) for line in board.lines]), board.lines[0] >= LINES
 
@@ -228,20 +235,14 @@ def leads(
 ) -> Float32[Array, " K"]:
     """The scores of all black stones less those of the white ones, after a stone of a colour on each of some empty
     points. A stone adds its own scores, and changes those of the stones in its four lines."""
-    n, board = stones.shape[1], looked_at(stones)
-    width, last = n + REACH, board.near.size - 1
+    board = looked_at(stones)
     total, taken = _totals(board, worth)
     stone = colour.astype(jnp.int32) + 1
     k = np.tile(np.arange(-REACH, REACH + 1), len(DIRECTIONS))[:, None]
-    direction = np.repeat(np.arange(len(DIRECTIONS)), 2 * REACH + 1)[:, None]
-    step = np.array([dr * width + dc for dr, dc in DIRECTIONS])[direction]
     # the new stone stands behind what is ahead of it, and on its own point
     digit = np.where(k == 0, LINES, 3 ** np.maximum(np.abs(k) - 1, 0) * np.where(k > 0, 1, ARMS))
-    # what is off the board is one of the empty cells at both ends
-    at = 1 + points // n * width + points % n
-    there = jnp.clip(at[None] + jnp.asarray(k * step, jnp.int32), 0, last) + jnp.asarray(
-        direction * (last + 1), jnp.int32
-    )
+    around = jnp.asarray(_around(stones.shape[1]).reshape(len(k), -1))
+    there = around.at[:, points].get(mode="promise_in_bounds", wrap_negative_indices=False)
     before = _look_up(board.lines.reshape(-1), there)
     after = _look_up(worth, before + stone * jnp.asarray(digit, jnp.int32))
     change = jnp.where(before >= LINES, after - _look_up(worth, before), 0.0)
