@@ -235,7 +235,9 @@ def test_shapes_are_what_the_scores_are_made_of():
     assert (np.abs(near) <= NEAR + 1e-6 * scores.sum(axis=1)).all()
 
 
-@pytest.mark.parametrize("rules", ["freestyle", pytest.param("caro5", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "rules", ["freestyle", *(pytest.param(rules, marks=pytest.mark.slow) for rules in ("standard", "caro", "caro5"))]
+)
 def test_moves_are_judged_as_if_they_were_played(rules):
     """Every free point of random boards, one of them all but full: the value and the end, bit for bit."""
     game, boards = Gomoku(9, rules), random_boards(8, 9, seed=6)

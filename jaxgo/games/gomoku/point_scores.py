@@ -14,10 +14,11 @@ import operator
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
+
+from jaxgo.games.gomoku.lines import EXACT, Rule
 
 # the original gives a five 1e15, which leaves nothing of the others in 32 bits
 WEIGHTS = {
@@ -123,6 +124,22 @@ def worths(scores: Float32[np.ndarray, "lines 2"]) -> np.ndarray:
 
 
 @functools.cache
+def fives(rule: Rule) -> np.ndarray:
+    """`bool[2 * lines]`: the lines that a stone of Black, a stone of White on an empty point wins by."""
+    arm = np.arange(ARMS)
+    length = np.searchsorted(FIRST, arm, side="right") - 1
+    digits = (arm - FIRST[length])[:, None] // 3 ** np.arange(REACH + 1) % 3  # beyond the edge 0, which is no enemy
+    found = []
+    for own in (1, 2):
+        run = np.cumprod(digits == own, axis=1).sum(axis=1)
+        stopped = np.take_along_axis(digits, run[:, None], axis=1)[:, 0] == 3 - own
+        stones, between = 1 + run[:, None] + run[None], stopped[:, None] & stopped[None]
+        five = stones == 5 if rule in EXACT else stones >= 5
+        found.append(five & ~(between & (stones == 5)) if rule.startswith("caro") else five)
+    return np.stack(found).reshape(-1)
+
+
+@functools.cache
 def count_tables(exact: tuple[bool, bool]) -> np.ndarray:
     """`float32[lines, 2 * names]`: how many threats of each name two arms give, for Black, then for White."""
     counts = [line_counts(colour + 1, exact[colour]).reshape(-1, len(WEIGHTS)) for colour in (0, 1)]
@@ -177,24 +194,24 @@ def looked_at(stones: UInt32[Array, "2 n"]) -> Board:
     # one long row of cells: a step in any direction is a shift
     black, white = (rows[:, :, None] >> columns & 1).astype(jnp.uint8).reshape(2, -1)
     cells = black + white * jnp.uint8(2)
-    digits = jax.lax.optimization_barrier([cells * jnp.uint8(3**k) for k in range(REACH)])
     first, size, column = above * n, n * n, np.arange(n * n) % n
 
     def seen(k: int, dr: int, dc: int) -> Array:
-        """The k-th digit of what stands k + 1 steps away; 0 off the board, where a shift sees another row."""
-        at, there = first + (k + 1) * (dr * n + dc), column + (k + 1) * dc
-        inside = np.where((there >= 0) & (there < n), 255, 0).astype(np.uint8)
-        return digits[k][at : at + size] & jnp.asarray(inside) if dc else digits[k][at : at + size]
+        """What stands k steps away; nothing off the board, where a shift sees another row."""
+        at, there = first + k * (dr * n + dc), column + k * dc
+        inside = np.where((there >= 0) & (there < n), 3, 0).astype(np.uint8)
+        return cells[at : at + size] & jnp.asarray(inside) if dc else cells[at : at + size]
 
     def arm(dr: int, dc: int) -> Array:
-        return functools.reduce(operator.add, [seen(k, dr, dc) for k in range(REACH)]).astype(jnp.uint32)
+        ahead = [seen(k, dr, dc) for k in range(REACH, 0, -1)]
+        return functools.reduce(lambda number, cell: number * jnp.uint8(3) + cell, ahead).astype(jnp.uint32)
 
-    here = digits[0][first : first + size].astype(jnp.uint32) * LINES
+    here = cells[first : first + size].astype(jnp.uint32) * LINES
     found = [
         arm(dr, dc) * ARMS + arm(-dr, -dc) + (here + base) for (dr, dc), base in zip(DIRECTIONS, _bases(n), strict=True)
     ]
     ways = [*DIRECTIONS, *((-dr, -dc) for dr, dc in DIRECTIONS)]
-    near = functools.reduce(operator.or_, [seen(k, *way) for k in range(NEAR) for way in ways])
+    near = functools.reduce(operator.or_, [seen(k, *way) for k in range(1, NEAR + 1) for way in ways])
     # XLA writes a stack down, and so looks once, if what is done with it is more than to take it apart again: hence
     # words that are made numbers here, and not before
     board = jnp.stack([*found, near.astype(jnp.uint32)]).astype(jnp.int32)
@@ -230,11 +247,20 @@ def _totals(board: Board, worth: Float32[Array, " lines"]) -> tuple[Float32[Arra
     return functools.reduce(operator.add, [_look_up(worth, line) for line in board.lines]), board.lines[0] >= LINES
 
 
-def leads(
-    stones: UInt32[Array, "2 n"], worth: Float32[Array, " lines"], points: Int32[Array, " K"], colour: Int8[Array, ""]
-) -> Float32[Array, " K"]:
-    """The scores of all black stones less those of the white ones, after a stone of a colour on each of some empty
-    points. A stone adds its own scores, and changes those of the stones in its four lines."""
+class Tried(NamedTuple):
+    lead: Float32[Array, " K"]  # the scores of all black stones less those of the white ones, after each move
+    won: Bool[Array, " K"]
+
+
+def tried(
+    stones: UInt32[Array, "2 n"],
+    worth: Float32[Array, " lines"],
+    rule: Rule,
+    points: Int32[Array, " K"],
+    colour: Int8[Array, ""],
+) -> Tried:
+    """What a stone of a colour leads to on each of some empty points, where this wins for both colours. It adds its own
+    scores, and changes those of the stones in its four lines."""
     board = looked_at(stones)
     total, taken = _totals(board, worth)
     stone = colour.astype(jnp.int32) + 1
@@ -243,7 +269,9 @@ def leads(
     digit = np.where(k == 0, LINES, 3 ** np.maximum(np.abs(k) - 1, 0) * np.where(k > 0, 1, ARMS))
     around = jnp.asarray(_around(stones.shape[1]).reshape(len(k), -1))
     there = around.at[:, points].get(mode="promise_in_bounds", wrap_negative_indices=False)
-    before = _look_up(board.lines.reshape(-1), there)
-    after = _look_up(worth, before + stone * jnp.asarray(digit, jnp.int32))
-    change = jnp.where(before >= LINES, after - _look_up(worth, before), 0.0)
-    return jnp.where(taken, total, 0.0).sum() + jnp.where(k == 0, after, change).sum(axis=0)
+    line = _look_up(board.lines.reshape(-1), there)
+    after = _look_up(worth, line + stone * jnp.asarray(digit, jnp.int32))
+    change = jnp.where(line >= LINES, after - _look_up(worth, line), 0.0)
+    lead = jnp.where(taken, total, 0.0).sum() + jnp.where(k == 0, after, change).sum(axis=0)
+    own = line[np.flatnonzero(k == 0)] + colour.astype(jnp.int32) * LINES
+    return Tried(lead, _look_up(jnp.asarray(fives(rule)), own).any(axis=0))

@@ -366,9 +366,9 @@ class Gomoku(Game[GomokuState]):
         if not self.judges_moves:
             return super().judge_moves(state, knowledge, actions)
         colour = self._colour(state)
-        lead = point_scores.leads(state.stones, knowledge, actions, colour)
-        five = _fives(state.stones[colour], state.stones[1 - colour], WINS[self.rules][BLACK])
-        won, full = lines.unpack(five)[actions], _count(state.stones) + 1 == self.points
+        rule = WINS[self.rules][BLACK]
+        lead, won = point_scores.tried(state.stones, knowledge, rule, actions, colour)
+        full = _count(state.stones) + 1 == self.points
         result = jnp.where(won, 1.0, 0.0)
         return jnp.where(won | full, result, jnp.tanh(jnp.where(colour == BLACK, lead, -lead) / SCALE)), won | full
 
