@@ -2,6 +2,7 @@
 
 uv run benchmarks/solvers.py                         # everything
 uv run --extra benchmark benchmarks/solvers.py --only connect4      # against bitbully
+uv run --extra benchmark benchmarks/solvers.py --only connect4 --first-ply 8 --no-every-move
 """
 
 import statistics
@@ -41,8 +42,12 @@ class Solvers:
     """Of the 15-puzzle."""
     positions: int = 1000
     """Of Connect Four."""
+    part: int = 250
+    """Positions of Connect Four that are solved together; a line is printed after each part."""
     first_ply: int = 14
     """No position of Connect Four comes earlier."""
+    every_move: bool = True
+    """Judge every move in these positions, not only the positions."""
     seed: int = 0
     """Of these positions."""
 
@@ -203,14 +208,9 @@ def ask_optimal(options: Solvers) -> None:
             )
 
 
-def ask_connect4(options: Solvers) -> None:
-    """Random positions, all their moves, and the same by bitbully."""
-    try:
-        from bitbully import BitBully, Board
-    except ImportError:
-        raise UsageError("bitbully is missing; run: uv sync --extra benchmark") from None
-    game, rng = make("connect4"), np.random.default_rng(options.seed)
-    step, over = jax.jit(game.step), jax.jit(game.over)
+def drawn_games(options: Solvers, game: Game[Any]) -> tuple[list[list[int]], list[Any]]:
+    """Random games that are still open where they stop, and where they stop."""
+    step, over, rng = jax.jit(game.step), jax.jit(game.over), np.random.default_rng(options.seed)
     lines, states = [], []
     while len(lines) < options.positions:
         state, moves = game.init(jax.random.key(0)), []
@@ -222,28 +222,48 @@ def ask_connect4(options: Solvers) -> None:
         else:
             lines.append(moves)
             states.append(jax.tree.map(np.asarray, state))
-    batch = jax.tree.map(lambda *x: jnp.asarray(np.stack(x)), *states)
-    Solver(game).moves(batch)  # compiles
-    solver = Solver(game)
-    began = time.perf_counter()
-    ours = solver.moves(batch)
-    seconds = time.perf_counter() - began
-    theirs, began = BitBully(), time.perf_counter()
-    scores = [theirs.score_all_moves(Board(moves)) for moves in lines]
-    other = time.perf_counter() - began
-    wrong = sum(
-        {c: int(np.sign(score)) for c, score in scored.items()} != {c: int(v) for c, v in enumerate(row) if v > -2}
-        for scored, row in zip(scores, ours, strict=True)
-    )
-    harness.report(
-        "solvers/connect4",
-        positions=len(lines),
-        wrong=wrong,
-        seconds=seconds,
-        bitbully_seconds=other,
-        nodes=solver.nodes,
-        nodes_s=solver.nodes / seconds,
-    )
+    return lines, states
+
+
+def ask_connect4(options: Solvers) -> None:
+    """Random positions, or all their moves, and the same by bitbully; each line tells of all parts up to it."""
+    try:
+        from bitbully import BitBully, Board
+    except ImportError:
+        raise UsageError("bitbully is missing; run: uv sync --extra benchmark") from None
+    game = make("connect4")
+    lines, states = drawn_games(options, game)
+    solver, theirs = Solver(game), BitBully()
+    ask = "moves" if options.every_move else "values"
+    latest = states[int(np.argmax([len(moves) for moves in lines]))]
+    getattr(Solver(game), ask)(jax.tree.map(lambda x: jnp.asarray(np.stack([x] * options.part)), latest))  # compiles
+    wrong, seconds, other = 0, 0.0, 0.0
+    for begin in range(0, len(lines), options.part):
+        part = lines[begin : begin + options.part]
+        # the last part is as large as the others, with copies
+        chosen = np.minimum(np.arange(begin, begin + options.part), len(lines) - 1)
+        batch = jax.tree.map(lambda *x: jnp.asarray(np.stack(x)), *[states[i] for i in chosen])
+        began = time.perf_counter()
+        ours = getattr(solver, ask)(batch)[: len(part)]
+        seconds, began = seconds + time.perf_counter() - began, time.perf_counter()
+        boards = [Board(moves) for moves in part]
+        if options.every_move:
+            scores = [theirs.score_all_moves(board) for board in boards]
+            truth = [[np.sign(scored.get(c, np.nan)) for c in range(game.num_actions)] for scored in scores]
+            same = [np.array_equal(row, np.nan_to_num(found, nan=-2)) for row, found in zip(ours, truth, strict=True)]
+        else:
+            same = [np.sign(theirs.mtdf(board)) == value for board, value in zip(boards, ours, strict=True)]
+        other += time.perf_counter() - began
+        wrong += len(part) - sum(bool(agrees) for agrees in same)
+        harness.report(
+            "solvers/connect4",
+            positions=begin + len(part),
+            wrong=wrong,
+            seconds=seconds,
+            bitbully_seconds=other,
+            nodes=solver.nodes,
+            nodes_s=solver.nodes / seconds,
+        )
 
 
 ASK = {"breadth": ask_breadth, "optimal": ask_optimal, "connect4": ask_connect4}
