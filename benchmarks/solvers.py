@@ -210,19 +210,24 @@ def ask_optimal(options: Solvers) -> None:
 
 def drawn_games(options: Solvers, game: Game[Any]) -> tuple[list[list[int]], list[Any]]:
     """Random games that are still open where they stop, and where they stop."""
-    step, over, rng = jax.jit(game.step), jax.jit(game.over), np.random.default_rng(options.seed)
-    lines, states = [], []
+    rng, count = np.random.default_rng(options.seed), 4 * options.positions
+    step, legal, over = (jax.jit(jax.vmap(rule)) for rule in (game.step, game.legal, game.over))
+    start = jax.device_get(jax.vmap(game.init)(jax.random.split(jax.random.key(0), count)))
+    lines: list[list[int]] = []
+    states: list[Any] = []
     while len(lines) < options.positions:
-        state, moves = game.init(jax.random.key(0)), []
-        for _ in range(int(rng.integers(options.first_ply, 41))):
-            moves.append(int(rng.choice(np.flatnonzero(np.asarray(game.legal(state))))))
-            state = step(state, jnp.int32(moves[-1]))
-            if bool(over(state)):
-                break
-        else:
-            lines.append(moves)
-            states.append(jax.tree.map(np.asarray, state))
-    return lines, states
+        plies, state = rng.integers(options.first_ply, 41, count), start
+        moves = np.zeros((count, plies.max()), np.int32)
+        for ply in range(moves.shape[1]):
+            moves[:, ply] = (rng.random((count, game.num_actions)) * np.asarray(legal(state))).argmax(axis=1)
+            after, on = jax.device_get(step(state, moves[:, ply])), ply < plies
+            state = jax.tree.map(
+                lambda new, old, on=on: np.where(on.reshape(-1, *[1] * (new.ndim - 1)), new, old), after, state
+            )
+        for number in np.flatnonzero(~np.asarray(over(state))):
+            lines.append(moves[number, : plies[number]].tolist())
+            states.append(jax.tree.map(lambda x, number=number: x[number], state))
+    return lines[: options.positions], states[: options.positions]
 
 
 def ask_connect4(options: Solvers) -> None:

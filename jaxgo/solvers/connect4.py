@@ -302,7 +302,8 @@ def _enter(proof: Proof, board: Board) -> Proof:
     # a loop, because XLA merges the seven looks into what reads them, and then looks again for every reader
     answer, promise = jax.lax.map(look, jax.tree.map(jnp.asarray, board.columns[0]))
     good, left = (answer == NO).any(axis=0), (answer == OPEN).any(axis=0)
-    here = jnp.where(good, np.uint32(YES), jnp.where(lost | ~left, np.uint32(NO), np.uint32(OPEN)))
+    here = jnp.where(good, np.uint32(YES), jnp.where(left, np.uint32(OPEN), np.uint32(NO)))
+    here = jnp.where(lost, np.uint32(NO), here)  # below such a node, which only a root can be, the looks do not hold
     known = _known(proof.table, lanes.own, lanes.mask, lanes.question, board)
     here = jnp.where(here == OPEN, known, here)
     word = _word(jnp.where(answer == OPEN, promise, np.uint32(0)), lanes)
