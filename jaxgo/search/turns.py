@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int32
 
 S = TypeVar("S")
-WIDTH = 32  # games side by side on a processor: enough to make the fixed costs of a step small
+WIDTH = 48  # games side by side on a processor: enough to make the fixed costs of a step small
 IDLE = 4  # so many may wait before others take their places
 
 
