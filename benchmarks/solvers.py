@@ -220,7 +220,7 @@ def drawn_games(options: Solvers, game: Game[Any]) -> tuple[list[list[int]], lis
         moves = np.zeros((count, plies.max()), np.int32)
         for ply in range(moves.shape[1]):
             moves[:, ply] = (rng.random((count, game.num_actions)) * np.asarray(legal(state))).argmax(axis=1)
-            after, on = jax.device_get(step(state, moves[:, ply])), ply < plies
+            after, on = jax.device_get(step(state, moves[:, ply])), (ply < plies) & ~np.asarray(over(state))
             state = jax.tree.map(
                 lambda new, old, on=on: np.where(on.reshape(-1, *[1] * (new.ndim - 1)), new, old), after, state
             )
