@@ -213,10 +213,10 @@ const does = {
   resign: () => send({ do: "resign" }),
   go: () => send({ do: "go" }),
   copy: async () => {
-    await navigator.clipboard?.writeText(link()).catch(() => {});
+    const copied = await navigator.clipboard?.writeText(link()).then(() => true, () => false); // not every page may
     history.replaceState(null, "", link());
     remember();
-    say("the link is copied, and in the address bar");
+    say(copied ? "the link is copied, and in the address bar" : "the link is in the address bar");
   },
   "options-open": () => {
     const form = find("options");
