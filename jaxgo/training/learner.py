@@ -17,6 +17,7 @@ from jaxgo.training.config import LearnerConfig
 from jaxgo.training.targets import Sample
 
 NEVER = -1e9  # the logit of an illegal move
+TARGETS = "targets"  # the entropy of what the policy is to learn, among the numbers of a step
 
 
 class Batch(NamedTuple):
@@ -113,7 +114,10 @@ class Learner:
         )
 
     def loss(self, params: Params, batch: Batch) -> tuple[Float32[Array, ""], dict[str, Array]]:
-        """The loss, and its parts by head; the weights of a whole batch are `shares`."""
+        """The loss, its parts by head, and `targets`: the entropy of the policies to learn, which remains.
+
+        The weights of a whole batch are `shares`. The policy's part and `targets` are its cross-entropy together.
+        """
         said: Any = self.module.apply(params, batch.planes, method="learn")  # `Outputs`
         logits = jnp.where(batch.legal, said.logits, NEVER)
         policy = batch.policy / jnp.maximum(batch.policy.sum(axis=-1, keepdims=True), 1e-6)
@@ -127,12 +131,13 @@ class Learner:
             parts[head.name] = (one * batch.head_weights[head.name]).sum()
         weights = {"policy": 1.0, "value": self.config.value_weight}
         total = sum(part * weights.get(name, self.config.head_weight) for name, part in parts.items())
-        return jnp.asarray(total), parts
+        return jnp.asarray(total), parts | {TARGETS: (entropy * batch.policy_weight).sum()}
 
     def nothing(self) -> dict[str, Array]:
         """What an update tells, where there was none."""
         names = ("policy", "value", *(head.name for head in self.heads))
-        return dict.fromkeys(("loss", *(f"loss_{name}" for name in names), "gradient", "rate"), jnp.float32(jnp.nan))
+        told = ("loss", *(f"loss_{name}" for name in names), TARGETS, "gradient", "rate")
+        return dict.fromkeys(told, jnp.float32(jnp.nan))
 
     def update(self, state: LearnerState, batch: Batch, axis: str = "") -> tuple[LearnerState, dict[str, Array]]:
         """One step; where a number is not finite the step is left out and counted.
@@ -151,7 +156,7 @@ class Learner:
         taken = LearnerState(params, average, slopes, state.step + 1, state.skipped, jnp.int32(0))
         left = state._replace(skipped=state.skipped + 1, broken=state.broken + 1)
         after = jax.tree.map(lambda a, b: jnp.where(sound, a, b), taken, left)
-        metrics = {f"loss_{name}": part for name, part in parts.items()}
+        metrics = {name if name == TARGETS else f"loss_{name}": part for name, part in parts.items()}
         return after, {"loss": loss, **metrics, "gradient": norm, "rate": schedule(self.config, state.step)}
 
 

@@ -387,4 +387,5 @@ def _losses(learnt: dict[str, float]) -> dict[str, Any]:
     if np.isnan(learnt["rate"]):
         return told
     parts = {name.removeprefix("loss_"): value for name, value in learnt.items() if name.startswith("loss_")}
-    return told | {"loss": {"total": learnt["loss"], **parts}, "gradient": learnt["gradient"], "rate": learnt["rate"]}
+    more = {name: learnt[name] for name in ("targets", "gradient", "rate")}
+    return told | {"loss": {"total": learnt["loss"], **parts}} | more

@@ -114,6 +114,8 @@ def test_learning_lowers_every_part_of_the_loss_and_the_average_follows(learner,
     for name in ("loss_policy", "loss_value", "loss_short", "loss_reply", "loss_area", "loss_lead"):
         assert last[name] < 0.5 * first[name], name
         assert last[name] >= -1e-5, "0 is perfect"
+    free = np.asarray(batch.legal).sum(axis=1)  # the policies of these samples are even
+    np.testing.assert_allclose([first["targets"], last["targets"]], np.log(free).mean(), rtol=1e-3)
     assert int(state.step) == 61
     far, near = (
         max(
