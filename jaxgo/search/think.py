@@ -229,8 +229,8 @@ class Thinker:
     def _next(self, chunk: int, limit: Limit | None, done: int, began: float) -> int:
         """How many simulations the next chunk has: fewer towards the end of the limit."""
         leaves = max(1, self.search.parallel_leaves)  # a round that is cut searches otherwise than a whole one
-        if limit and limit.seconds and self._rate:
-            chunk = min(chunk, int(self._rate * (limit.seconds - (time.monotonic() - began))))
+        if limit and limit.seconds and self._rate:  # half of what is left: a machine that gets busy makes chunks longer
+            chunk = min(chunk, int(self._rate * (limit.seconds - (time.monotonic() - began)) / 2))
         chunk = max(leaves, chunk // leaves * leaves)
         return min(chunk, limit.simulations - done) if limit and limit.simulations else chunk
 

@@ -75,6 +75,15 @@ def test_a_limit_of_time_is_kept_within_one_chunk():
     assert snapshot.simulations.min() > 100
 
 
+def test_chunks_get_shorter_towards_the_end_of_the_time():
+    """A machine that gets busy makes a chunk longer than was thought: none may be planned for all the time left."""
+    made = thinker()
+    made._rate = 1000.0
+    for left, most in ((0.8, 400), (0.2, 100), (0.001, 1)):
+        began = time.monotonic() - (1.0 - left)
+        assert made._next(2000, Limit(seconds=1.0), 0, began) <= most
+
+
 def test_both_limits_the_first_one_counts():
     made = thinker()
     made.warm(Limit(simulations=10))
