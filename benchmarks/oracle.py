@@ -57,7 +57,7 @@ class Oracle:
     positions: int = 1000
     """Positions, at most; small games have fewer. 0: every position that play can reach, of a small game."""
     first_ply: int = 14
-    """No position comes earlier; in connect4 the truth of earlier ones takes minutes."""
+    """No position comes earlier; in connect4 the truth of earlier ones takes longer."""
     policy: str = ""
     """Whose policy draws positions; empty: that of the first player."""
     table: Path | None = None
