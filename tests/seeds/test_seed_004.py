@@ -54,7 +54,6 @@ TOGETHER = {
     ),
     "C4 one law of signs": ("search/test_signs.py::test_means_through_double_moves",),
     "C5 a ladder of bots": (
-        "partial: the ladder is a question of the benchmark, and figures of all its rungs are not kept",
         "benchmarks/classical.py::ladder",
         "benchmarks/classical.py::duels",
         "search/test_simple.py::test_every_registered_search_plays_a_legal_move",
