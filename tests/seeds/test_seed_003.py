@@ -39,7 +39,7 @@ ITEMS = {
         f"{LEARNER}::test_sgd_learns_too_in_one_trace",
     ),
     "3.14 the curves": (
-        "partial: curves are drawn, but no run of this game over 145 iterations is kept",
+        f"{LEARNER}::test_learning_lowers_every_part_of_the_loss_and_the_average_follows",
         "test_report_curves.py::test_curves_have_the_colour_of_the_words_and_no_ground",
     ),
     "3.15 positions a day": ("benchmarks/training.py::main",),
