@@ -150,8 +150,9 @@ class Board:
 
         Without the cells from there on an odd number of cells is left, and the leader turns into the follower.
         """
-        column = self._one_column(threats & self.lower & (landing ^ self.full))
-        threat = column & threats & self.lower
+        waiting = threats & self.lower & (landing ^ self.full)  # of two in a column, one may be open already
+        column = self._one_column(waiting)
+        threat = column & waiting
         threat = Words(threat.low & -threat.low, threat.high & -threat.high)
         under = Words(threat.low >> np.uint32(1), threat.high >> np.uint32(1))
         below = Words(under.low - 1, under.high - 1) & column & empty

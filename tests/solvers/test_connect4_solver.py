@@ -17,6 +17,8 @@ from jaxgo.solvers.connect4 import Board, Solver, Words
 
 # after these moves some others leave two ways to win at once, which no reply meets
 TWO_WAYS_TO_WIN = [3, 0, 3, 5, 1, 5, 0, 6, 5, 4, 5, 6, 2, 6, 6, 3, 1, 2, 0, 4]
+# after the 3 a column has two cells that win, of which one is open: only the other one is worth waiting for
+ONE_IS_OPEN = [3, 4, 1, 5, 6, 6, 0, 2, 2, 6, 4, 3, 0, 5, 3, 2, 2, 2, 4, 4, 4, 4, 2, 6, 6, 1, 0, 0, 0, 0, 6]
 
 
 def after(game, lines):
@@ -68,10 +70,12 @@ def line_through(cells, column, level) -> bool:
 def test_published_positions_move_by_move():
     game = make("connect4")
     known = perft_json()["connect_four"]["connect4_6x7"]["midgame_values"]
-    states = after(game, [*(position["moves"] for position in known), TWO_WAYS_TO_WIN])
+    states = after(game, [*(position["moves"] for position in known), TWO_WAYS_TO_WIN, ONE_IS_OPEN])
     values = Solver(game, places=1 << 20, lanes=64).moves(states)
-    assert values[-1].tolist() == [1, 1, -1, 1, 1, 1, -1]  # as bitbully has it
-    for position, row in zip(known, values[:-1], strict=True):
+    # as bitbully has it
+    assert values[-2].tolist() == [1, 1, -1, 1, 1, 1, -1]
+    assert values[-1].tolist() == [-2, 0, -2, 1, -2, 0, -2]
+    for position, row in zip(known, values[:-2], strict=True):
         assert {int(c): v for c, v in position["value_per_column"].items()} == {
             c: v for c, v in enumerate(row.tolist()) if v > -2
         }
