@@ -65,8 +65,9 @@ class Board:
 
     def __init__(self, game: ConnectFour) -> None:
         columns = game.columns
-        if game.k != LINE or columns.words > 2 or game.width > 7 or 3 * (columns.bits + 1) > self.low_bits(game):
-            raise UsageError("the solver of Connect Four knows four in a row on at most 7 columns of 6 cells")
+        fits = 3 * (columns.bits + 1) <= self.low_bits(game) <= SIDE_BITS
+        if game.k != LINE or columns.words > 2 or game.width > 7 or not fits:
+            raise UsageError("the solver of Connect Four knows four in a row on at most 7 columns of 4 to 6 cells")
         self.width, self.height, self.bits, self.split = game.width, game.height, columns.bits, self.low_bits(game)
         self.in_low = min(columns.per_word, game.width)
         self.bottom = self._of([(column, 0) for column in range(self.width)])

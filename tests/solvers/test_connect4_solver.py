@@ -82,14 +82,15 @@ def test_published_positions_move_by_move():
 
 
 @pytest.mark.slow
-def test_a_small_board_position_by_position():
-    game, plain = ConnectFour(4, 4), Plain(4, 4, 4)
+@pytest.mark.parametrize("height", [4, 5])  # who has to move in the end differs
+def test_a_small_board_position_by_position(height: int):
+    game, plain = ConnectFour(4, height), Plain(4, height, 4)
     truth = solve(plain, plain.initial())
     lines, rng = [], np.random.default_rng(0)
     step = functools.partial(plain.step)
     for _ in range(200):
         state, moves = plain.initial(), []
-        for _ in range(rng.integers(0, 16)):
+        for _ in range(rng.integers(0, 4 * height)):
             moves.append(int(rng.choice(plain.legal(state))))
             state = step(state, moves[-1])
             if plain.result(state) is not None:
@@ -105,3 +106,5 @@ def test_a_small_board_position_by_position():
 def test_boards_that_do_not_fit_are_refused():
     with pytest.raises(UsageError, match="four in a row on at most 7 columns"):
         Solver(ConnectFour(8, 7))
+    with pytest.raises(UsageError, match="columns of 4 to 6 cells"):
+        Solver(ConnectFour(5, 3))
