@@ -87,10 +87,13 @@ class Board:
         number = sum(1 << (column * self.bits + level) for column, level in cells)
         return Words(np.uint32(number & ((1 << self.split) - 1)), np.uint32(number >> self.split))
 
+    def _column(self, column: int) -> Words:
+        return self._of([(column, level) for level in range(self.height)])
+
     @property
     def columns(self) -> tuple[Words, Words]:
         """The cells of every column, and its lowest one."""
-        cells = [self._of([(c, level) for level in range(self.height)]) for c in range(self.width)]
+        cells = [self._column(c) for c in range(self.width)]
         lowest = [self._of([(c, 0)]) for c in range(self.width)]
         return tuple(Words(*(np.array(words) for words in zip(*each, strict=True))) for each in (cells, lowest))  # type: ignore[return-value]
 
@@ -123,6 +126,10 @@ class Board:
             found |= (pair & self.down(pair, 2 * step)).any()
         return found
 
+    def leads(self, mask: Words) -> Array:
+        """Whether the leader is to move: who moves whenever the number of empty cells is even."""
+        return (np.uint32(self.cells) - mask.size()) & np.uint32(1) == 0
+
     def moves(self, mask: Words, threats: Words) -> tuple[Words, Array]:
         """The moves that do not lose at once to a threat of the other side, and whether none of them can help."""
         landing = self.landing(mask)
@@ -131,7 +138,7 @@ class Board:
         return moves, forced.several() | (~moves.any() & landing.any())
 
     def bounds(self, leader: Words, mask: Words, threats: Words) -> tuple[Array, Array]:
-        """The least and the most that the leader can get: who moves whenever the number of empty cells is even.
+        """The least and the most that the leader can get.
 
         The follower can answer each move in the lower cell of a pair with the upper one, and each in a landing cell
         without a partner with another such cell, as there is an even number of them. So the leader gets lower cells
@@ -165,7 +172,7 @@ class Board:
         """The cells of one of the columns that hold some of these; nothing, if there are none."""
         low = high = jnp.zeros_like(cells.low)
         for c in self.order:
-            column = self._of([(c, level) for level in range(self.height)])
+            column = self._column(c)
             if column.low:
                 low = jnp.where((low == 0) & (cells.low & column.low != 0), column.low, low)
             else:
@@ -321,7 +328,7 @@ def _judge(waiting: Words, mask: Words, threats: Words, question: Word, board: B
     """
     made = board.winning(waiting, mask)
     _, lost = board.moves(mask, made)
-    leads = ((np.uint32(board.cells) - mask.size()) & np.uint32(1)) == 0
+    leads = board.leads(mask)
     leader = _where(leads, waiting ^ mask, waiting)
     least, most = board.bounds(leader, mask, _where(leads, threats & (mask ^ board.full), made))
     least, most = jnp.where(leads, least, -most), jnp.where(leads, most, -least)
@@ -339,8 +346,7 @@ def _known(table: Array, own: Words, mask: Words, question: Word, board: Board) 
 
 def _promise(made: Words, mask: Words, board: Board) -> Word:
     """How promising a move is: by the winning cells it makes, and how many of them last."""
-    leads = ((np.uint32(board.cells) - mask.size()) & np.uint32(1)) == 1  # who has moved
-    lasting = made & _where(leads, board.lower, board.upper)
+    lasting = made & _where(board.leads(mask), board.upper, board.lower)  # of the follower, who has moved then
     return jnp.minimum(np.uint32(1) + 2 * made.size() + lasting.size(), np.uint32(14))
 
 
