@@ -92,8 +92,8 @@ class Screen:
         if changed:
             self._changed = self._heard
         self._last = report
-        self._count(report)
-        self._seen = self._seen | {name: value for name, value in report.metrics.items() if name != "elo"}
+        told = {name: value for name, value in report.metrics.items() if name != "elo"}
+        self._seen = self._seen | told | self._games_rate(report)
         self._take_ratings(report)
         if self._live is not None:
             self._live.refresh()
@@ -110,17 +110,15 @@ class Screen:
         if self._live is None:
             self.console.print(escape(sentence), soft_wrap=True)
 
-    def _count(self, report: Report) -> None:
+    def _games_rate(self, report: Report) -> dict[str, float]:
         """Games of a fixed length end all at once, and in most iterations none: what a while brought tells more."""
-        if "games" in report.metrics:
-            self._ended.append((report.seconds, report.metrics["games"]))
-            while report.seconds - self._ended[0][0] > GAMES_OVER:
-                self._ended.popleft()
-
-    def _games_rate(self) -> float:
-        """Games that end in a second."""
+        if "games" not in report.metrics:
+            return {}
+        self._ended.append((report.seconds, report.metrics["games"]))
+        while report.seconds - self._ended[0][0] > GAMES_OVER:
+            self._ended.popleft()
         (before, few), (now, many) = self._ended[0], self._ended[-1]
-        return float((many - few) / (now - before)) if now > before else float(self._seen["games_s"])
+        return {"games_s": (many - few) / (now - before)} if now > before else {}
 
     def _take_ratings(self, report: Report) -> None:
         ratings = report.metrics.get("elo")
@@ -214,8 +212,7 @@ class Screen:
         seen, out = self._seen, []
         for name, words in (("games_s", "games/s"), ("moves_s", "moves/s"), ("simulations_s", "simulations/s")):
             if name in seen:
-                counted = name == "games_s" and self._ended
-                out.append((words, _short(self._games_rate() if counted else seen[name])))
+                out.append((words, _short(seen[name])))
         if self.limit and "play_moves_s" in seen:  # a root is an evaluation, too
             evaluations = seen["play_moves_s"] + seen["play_simulations_s"]
             out.append(("of the network's speed", f"{evaluations / self.limit:.0%}"))
