@@ -141,8 +141,16 @@ class Setting:
         """How a tournament begins on every host; the first one adds where its record is."""
         from jaxgo.arena.tournament import Tournament
 
-        begin = functools.partial(Tournament, contest, schedule, openings, slots=self.slots, limits=self.limits())
-        return functools.partial(begin, hosts=hosts, chunk=chunk)
+        return functools.partial(
+            Tournament,
+            contest,
+            schedule,
+            openings,
+            slots=self.slots,
+            limits=self.limits(),
+            hosts=hosts,
+            chunk=chunk,
+        )
 
     def contest(self, name: str, agents: Sequence[str]) -> "Contest":
         from jaxgo.arena.contest import Contest, seat
