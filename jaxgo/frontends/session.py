@@ -235,11 +235,11 @@ class Session:
         return self._ask(limit, seat, on_snapshot, detail, own_budget=True)
 
     def genmove(self, limit: Limit | None = None, on_snapshot: OnSnapshot | None = None) -> Thinking:
-        """The same, and plays the move, unless the position is another by then."""
+        """The same, and plays the move, unless the position is another by then or the search was dropped."""
 
-        def play(thought: Thought) -> None:
+        def play(thinking: Thinking, thought: Thought) -> None:
             with self._lock:
-                if thought.number == self._number:
+                if thought.number == self._number and not thinking.dropped:
                     self.play(thought.action)
 
         return self._ask(limit, None, on_snapshot, True, own_budget=True, after=play)
@@ -322,7 +322,7 @@ class Session:
         on_snapshot: OnSnapshot | None,
         detail: bool,
         own_budget: bool,
-        after: Callable[[Thought], None] | None = None,
+        after: Callable[[Thinking, Thought], None] | None = None,
     ) -> Thinking:
         with self._lock:
             board, number = self._now
@@ -339,7 +339,7 @@ class Session:
             self._state = "thinking"
             thought = mind.think(thinking, board, limit, on_snapshot, detail)
             if after is not None:
-                after(thought)
+                after(thinking, thought)
             return thought
 
         self._submit(thinking, work)
@@ -347,16 +347,18 @@ class Session:
 
     def _submit(self, thinking: Thinking, work: Callable[[], Any]) -> None:
         def job() -> None:
+            answer, fault = None, None
             try:
                 answer = work()
             except BaseException as error:  # whoever waits for the answer gets it
-                thinking.future.set_exception(error)
+                fault = error
+            with self._lock:  # before the answer: who has it must not see a search that is over
+                self._open.remove(thinking)
+                self._state = "idle"
+            if fault is not None:
+                thinking.future.set_exception(fault)
             else:
                 thinking.future.set_result(answer)
-            finally:
-                with self._lock:
-                    self._open.remove(thinking)
-                    self._state = "idle"
 
         with self._lock:
             if self._closed:

@@ -61,11 +61,17 @@ class Thinking:
     def __init__(self, number: int) -> None:
         self.number = number  # of the position
         self.stopped = threading.Event()
+        self.dropped = False  # nobody wants its answer any more
         self.future: Future[Any] = Future()
 
     def stop(self) -> None:
         """Ends the search soon; it answers with what it has found."""
         self.stopped.set()
+
+    def drop(self) -> None:
+        """Ends the search soon; nothing is played, as its position or its player is another one by now."""
+        self.dropped = True
+        self.stop()
 
     def done(self) -> bool:
         return self.future.done()

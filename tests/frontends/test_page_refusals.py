@@ -163,6 +163,51 @@ def test_nobody_moves_for_the_machine(client):
         assert len(page.hear("position", lambda message: message["moves"])["moves"]) == 1, "it moves when it is stopped"
 
 
+def test_nothing_but_stop_makes_a_machine_move_before_it_has_thought():
+    """What it has found so far is not played: its seat may be a human's by now."""
+    long, begun = "uct:150000,solver=no,evaluator=uniform", threading.Event()
+    sat = table.Table(
+        Shared(Offers({}, ("random",))), lambda told: begun.set() if told["tell"] == "thought" else None, "tictactoe"
+    )
+
+    def ask(do, **fields):
+        sat.handle(protocol.read(json.dumps({"do": do, **fields})))
+
+    try:
+        for asks, players in (
+            ([{"do": "go"}, {"do": "go"}], [long, ""]),  # a button that is clicked twice
+            ([{"do": "analyse", "on": True}], [long, ""]),
+            ([{"do": "seats", "players": [long, "random"]}], [long, "random"]),
+            ([{"do": "swap"}], ["", long]),
+            ([{"do": "seats", "players": ["", ""]}], ["", ""]),
+        ):
+            ask("seats", players=[long, ""])
+            begun.clear()
+            assert begun.wait(WAIT)
+            thinking = sat.session._open[-1]
+            for fields in asks:
+                ask(**fields)
+            thinking.future.result(WAIT)
+            assert sat.session.moves == [], asks
+            assert sat._players() == players
+    finally:
+        sat.close()
+
+
+def test_a_visit_that_is_cancelled_leaves_no_search_behind(monkeypatch):
+    closed, whole = [], table.Table.close
+
+    def close(sat):
+        whole(sat)
+        closed.append(sat)
+
+    monkeypatch.setattr(table.Table, "close", close)
+    with TestClient(server.create(Shared(Offers({}, ("random",))), "tictactoe"), base_url=HOME) as client:
+        with visit(client):  # the client cancels it while it says goodbye
+            pass
+        assert len(closed) == 1
+
+
 def test_a_search_that_waits_for_another_is_stopped_as_well():
     app = server.create(Shared(Offers({}, ("random",)), most_searches=1), "tictactoe")
     with TestClient(app, base_url=HOME) as client, visit(client) as busy, visit(client) as page:

@@ -193,6 +193,16 @@ def test_stop_ends_a_search_soon(session):
     assert time.monotonic() - start < 10.0  # 0.2 s on a machine of its own
 
 
+def test_a_search_whose_answer_is_there_is_over(session):
+    began, seen = threading.Event(), []
+    thinking = session.analyse(None, lambda _: began.set())
+    thinking.future.add_done_callback(lambda _: seen.append((session.state, session._open)))
+    assert began.wait(WAIT)
+    thinking.stop()
+    thinking.result(WAIT)
+    assert seen == [("idle", [])]
+
+
 def test_searches_wait_for_each_other(session):
     thoughts = [session.think(Limit(simulations=20)) for _ in range(5)]
     assert [thinking.result(WAIT).simulations for thinking in thoughts] == [20] * 5

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from jaxgo.frontends.thinking import Thinking
 
 SLICE = 8.0  # seconds that a search may go on while others wait
+Ending = Callable[[Thinking], None]
 Begin = Callable[[], Thinking | None]  # None: it is not wanted any more
 
 
@@ -20,7 +21,7 @@ class Searches:
         self._lock = threading.Lock()
         self._waiting: OrderedDict[Hashable, Begin] = OrderedDict()
         self._running: dict[Hashable, tuple[Thinking | None, float]] = {}  # None: it is about to begin
-        self._unwanted: set[Hashable] = set()  # those that were forgotten while they were about to begin
+        self._endings: dict[Hashable, Ending] = {}  # of those that were ended while they were about to begin
 
     def ask(self, who: Hashable, begin: Begin) -> None:
         """Begins a search as soon as there is room. Another one that this visitor waits for is forgotten."""
@@ -29,14 +30,23 @@ class Searches:
         self._advance()
 
     def forget(self, who: Hashable) -> None:
-        """Ends what a visitor waits for or runs."""
+        """Ends what a visitor waits for or runs; nothing is played."""
         with self._lock:
             self._waiting.pop(who, None)
-            running = self._running.get(who)
-            if running is not None and running[0] is not None:
-                running[0].stop()
-            elif running is not None:
-                self._unwanted.add(who)
+            self._end(who, Thinking.drop)
+
+    def stop(self, who: Hashable) -> None:
+        """Ends what a visitor runs; it answers with what it has found."""
+        with self._lock:
+            self._end(who, Thinking.stop)
+
+    def _end(self, who: Hashable, ending: Ending) -> None:
+        if who in self._running:
+            thinking, _ = self._running[who]
+            if thinking is None:
+                self._endings[who] = ending
+            else:
+                ending(thinking)
 
     def waits(self, who: Hashable) -> bool:
         """Whether a visitor's search has to wait for another one."""
@@ -60,7 +70,7 @@ class Searches:
                 who = free[0]
                 begin = self._waiting.pop(who)
                 self._running[who] = None, time.monotonic()
-                self._unwanted.discard(who)
+                self._endings.pop(who, None)
             try:
                 thinking = begin()  # without the lock: it may have to wait for the visitor's session
             except BaseException:
@@ -72,8 +82,8 @@ class Searches:
                     del self._running[who]
                     continue
                 self._running[who] = thinking, time.monotonic()
-                if who in self._unwanted:
-                    thinking.stop()
+                if (ending := self._endings.pop(who, None)) is not None:
+                    ending(thinking)
             thinking.future.add_done_callback(lambda _, who=who: self._ended(who))  # type: ignore[misc]
 
     def _ended(self, who: Hashable) -> None:

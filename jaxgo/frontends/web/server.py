@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -133,13 +134,15 @@ class Visit:
             await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
             for job in jobs:
                 job.cancel()
-            for fault in await asyncio.gather(*jobs, return_exceptions=True):
-                if isinstance(fault, Exception):
+            await asyncio.wait(jobs)
+            for job in jobs:
+                if not job.cancelled() and (fault := job.exception()) is not None:
                     LOG.error("a visit ended by an error of jaxgo itself", exc_info=fault)
         finally:
             writing.cancel()
             if self.table is not None:
-                await run_in_threadpool(self.table.close)
+                with anyio.CancelScope(shield=True):  # a visit that is cancelled must not leave its search behind
+                    await run_in_threadpool(self.table.close)
 
     async def _read(self) -> None:
         while True:

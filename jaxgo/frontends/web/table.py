@@ -49,7 +49,7 @@ class Table:
         self._kept: list[dict[str, Any]] = []
         self._pause: threading.Timer | None = None
         self._said = ""
-        self._looked: tuple[str, int, bool] | None = None
+        self._looked: tuple[Any, ...] | None = None
         self._closed = False
         self._warm = False  # whether lines of moves are compiled for this game
 
@@ -109,7 +109,8 @@ class Table:
 
     def tick(self) -> None:
         """Looks whether the state of the search has another name by now."""
-        now = (self.session.state, self.session.number, self.shared.searches.waits(self))
+        waits = self.shared.searches.waits(self)
+        now = (self.session.state, self.session.number, waits, self._paused, self._machine())
         if now != self._looked:  # nothing here may wait for a lock: the server's loop calls it
             self._looked, said = now, self._status()
             if said != self._said:
@@ -277,13 +278,14 @@ class Table:
 
     def _do_analyse(self, request: protocol.Analyse) -> None:
         self._analysing = request.on
-        self._quiet()
         self._changed()
 
     def _do_stop(self, request: protocol.Stop) -> None:
         if self.session.state == "idle" or self.shared.searches.waits(self):  # nothing runs that could answer
             self._paused, self._loop, self._analysing = True, False, False
-        self._quiet()
+            self._quiet()
+        else:
+            self.shared.searches.stop(self)
         self._tell_position()
 
     def _quiet(self) -> None:
