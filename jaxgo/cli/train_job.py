@@ -20,9 +20,9 @@ from jaxgo.players import load_player
 from jaxgo.system import aside, devices
 from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
-from jaxgo.system.rundir import RunDir, shared_store
+from jaxgo.system.rundir import CONFIG, RunDir, read_config, shared_store
 from jaxgo.system.stop import STOPPED, Stop
-from jaxgo.training import inherit, judge, machine
+from jaxgo.training import inherit, judge, machine, sizes
 from jaxgo.training.config import TrainConfig, to_json
 from jaxgo.training.judge import MATCHES, anchor
 from jaxgo.training.loop import Report, about, train
@@ -68,7 +68,24 @@ def read(program: str, words: Sequence[str]) -> Command:
         return ListPresets()
     devices.use_cores(MOST_CORES)
     devices.join_hosts()
-    return Train(parse(words))
+    return Train(fitted(parse(words)))
+
+
+def fitted(job: Job) -> Job:
+    """The job with its open sizes: those of the run that it goes on with, or what suits the devices that are there."""
+    if not job.open:
+        return job
+    mesh, found = devices.make_mesh(), job.config
+    if (Path(job.run) / CONFIG).exists():
+        known = sizes.read(read_config(job.run))
+    else:
+        if devices.platform(mesh) != "cpu":
+            count = mesh.devices.size
+            found = sizes.fitted(found, count, devices.memory(mesh) // count or sizes.USUAL)
+        known = sizes.read(to_json(found))
+    said = devices.from_first_host(list(known.values()))  # others may see another folder, or have other devices
+    chosen = {name: int(size) for name, size in zip(known, said, strict=True) if name in job.open}
+    return dataclasses.replace(job, config=sizes.put(job.config, chosen))
 
 
 class Recorder:

@@ -19,6 +19,7 @@ from jaxgo.core.words import read_value, split_setting
 from jaxgo.nets import Net, Outside, ResNet
 from jaxgo.training import presets
 from jaxgo.training.config import TrainConfig
+from jaxgo.training.sizes import SETTINGS
 
 ABOUT = """Train a player by self-play: `jaxgo train` for what suits this machine, `jaxgo train PRESET`, or a preset
 with other settings: `jaxgo train go9 --search.simulations 64`. Ctrl-C saves; the same command goes on.
@@ -59,6 +60,7 @@ class Job:
     plain: bool = False  # lines instead of a live page
     preset: tyro.conf.Suppress[str] = ""
     words: tyro.conf.Suppress[tuple[str, ...]] = ()  # behind the preset, as they were typed
+    open: tyro.conf.Suppress[tuple[str, ...]] = ()  # sizes that the devices decide, since nobody has typed them
 
     @property
     def again(self) -> str:
@@ -79,9 +81,17 @@ def parse(argv: Sequence[str]) -> Job:
     words = list(argv)
     preset = words.pop(0) if words and not words[0].startswith("-") else presets.default_preset()
     typed = tuple(words)
-    config, words = _replaced(presets.preset(preset).config, words)
+    found = presets.preset(preset)
+    open_ = tuple(name for name in SETTINGS if not any(word.partition("=")[0] == f"--{name}" for word in typed))
+    config, words = _replaced(found.config, words)
     kind = OwnNet if isinstance(config.net, Outside) else Settings
-    job = Job(kind(**_fields(config)), run=f"runs/{preset.rpartition(':')[2]}", preset=preset, words=typed)
+    job = Job(
+        kind(**_fields(config)),
+        run=f"runs/{preset.rpartition(':')[2]}",
+        preset=preset,
+        words=typed,
+        open=open_ if found.by_device else (),
+    )
     job, unknown = _tyro(job, words)
     if unknown:
         raise _unknown(unknown[0], job)

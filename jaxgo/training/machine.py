@@ -13,6 +13,7 @@ from jax.extend.core import Literal
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import state_bytes
 from jaxgo.evaluators.network import Network
+from jaxgo.nets import ResNet
 from jaxgo.nets.base import planes_shape
 from jaxgo.search.model import Model
 from jaxgo.system import devices
@@ -23,6 +24,10 @@ from jaxgo.training.trainer import Trainer
 GIB = 2**30
 PRODUCTS = ("conv_general_dilated", "dot_general")
 BESIDE = 5  # of the weights, with their average, a gradient and what an optimiser keeps
+# activations of a layer that programs of a residual net hold at a time where XLA compiles them for a GPU: of a position
+# that is judged, and of a sample that is learnt from, there for each block
+JUDGING, LEARNING = 3, 6
+LANES = 16  # positions of a game that a search asks about at once, at most
 
 
 class Needs(NamedTuple):
@@ -31,27 +36,46 @@ class Needs(NamedTuple):
     samples: int  # the ring
     waiting: int  # plies that wait for the end of their game
     trees: int
+    judging: int  # what a residual net makes of positions
     batches: int  # that are drawn for an iteration
 
-    @property
-    def at_once(self) -> int:
-        """The most of it that is there at a time, samples apart: labels are made on a copy, when no tree is needed."""
-        return self.waiting + max(self.waiting, self.trees) + self.batches
+    def at_once(self, step: int) -> int:
+        """The most that is there at a time, samples apart, with a step of the learner of so many bytes.
+
+        One program plays, and labels are made on a copy when no tree is needed any more; then another one learns.
+        """
+        return self.waiting + max(self.waiting, self.trees + self.judging, self.batches + step)
 
 
-def needs(trainer: Trainer) -> Needs:
+def needs(config: TrainConfig) -> Needs:
     """What a run takes at least; the `network` and what it computes come on top."""
-    config, game = trainer.config, trainer.game
+    game = config.make_game()
     state, actions = state_bytes(game), game.num_actions
-    heads = {head.name: 2 * math.prod(head.shape(game)) for head in trainer.heads}
+    heads = {head.name: 2 * math.prod(head.shape(game)) for head in config.heads}
     sample = state + 2 * actions + 12 + sum(size + 2 for size in heads.values())
     ply = state + 2 * actions + 21 + sum(heads.get(target.name, 0) for target in game.aux_targets())
     return Needs(
         samples=config.replay.capacity * sample,
         waiting=config.selfplay.games * config.horizon * ply,
         trees=config.selfplay.games * (config.search.budget + 1) * (state + 8 * actions),
+        judging=config.selfplay.games * min(LANES, actions) * JUDGING * _layer(config),
         batches=config.updates * config.learner.batch * sample,
     )
+
+
+def _layer(config: TrainConfig) -> int:
+    """Bytes of what one layer of a residual net makes of a position."""
+    net = config.network
+    if not isinstance(net, ResNet):
+        return 0
+    return math.prod(config.make_game().shape) * net.channels * jnp.dtype(net.precision).itemsize
+
+
+def takes(config: TrainConfig) -> int:
+    """Bytes that a run takes on accelerators, told by its sizes alone; `check` looks at the learner more closely."""
+    needed, net = needs(config), config.network
+    learning = config.learner.batch * LEARNING * _layer(config) * net.blocks if isinstance(net, ResNet) else 0
+    return needed.samples + needed.at_once(learning)
 
 
 def network(trainer: Trainer) -> tuple[int, int]:
@@ -123,7 +147,7 @@ def _size(tree: Any) -> int:
 
 def check(trainer: Trainer) -> None:
     """A UsageError where there is less memory than a run takes; nothing is compiled for it."""
-    needed = needs(trainer)
+    needed = needs(trainer.config)
     weights, step = network(trainer)
     apart = trainer.replay.home != trainer.mesh
     parts = {
@@ -132,8 +156,9 @@ def check(trainer: Trainer) -> None:
         "trees": needed.trees,
         "weights": weights,
         "a step of the learner": step,
+        "positions that are judged": needed.judging,
     }
-    here = needed.at_once + weights + step + (0 if apart else needed.samples)
+    here = needed.at_once(step) + weights + (0 if apart else needed.samples)
     _compare(parts, "the device has", here, devices.memory(trainer.mesh), not apart)
     if apart:
         _compare(parts, "the host has", needed.samples, devices.host_memory() * jax.process_count(), False)

@@ -1,8 +1,9 @@
 """Presets as runnable notes: the command is `train.py NAME`, and each says for which machine and how long it is.
 
 A preset that was not trained to its end says so by an empty `reached`; figures come from docs/results.md only. Every
-registered game has one under its own name, sized by its board, for an accelerator; a game at `package.module:Object`
-has one for the machine that asks. They are made when they are asked for, so a game may be registered at any time.
+registered game has one under its own name, sized by its board, for accelerators: its config is for one with 16 GB, and
+`sizes.fitted` makes it that of others. A game at `package.module:Object` has one for the machine that asks. They are
+made when they are asked for, so a game may be registered at any time.
 """
 
 import dataclasses
@@ -19,8 +20,8 @@ from jaxgo.games import GAMES, find
 from jaxgo.nets import Mlp, Net, ResNet
 from jaxgo.search import Gumbel
 from jaxgo.selfplay import SelfplayConfig
+from jaxgo.training import sizes
 from jaxgo.training.config import (
-    HORIZON,
     Budget,
     JudgeConfig,
     LearnerConfig,
@@ -30,13 +31,9 @@ from jaxgo.training.config import (
 )
 
 CPU = "2 CPU cores, 4 GB"
-GPU = "one GPU with 16 GB"
+ACCELERATORS = "GPUs or TPUs, 16 GB each"
 GIB = 2**30
-# what programs of a residual net in bfloat16 take for each cell and channel, as XLA compiles them for a GPU: bytes of a
-# position that is thought about, and of a sample that is learnt from, there for each block
-THINKING, LEARNING = 7, 12
 LONG = 30.0  # minutes of a run that looks at itself on its way
-LANES = 16  # positions of a game that a search asks about at once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,9 +42,14 @@ class Preset:
 
     config: TrainConfig
     hardware: str
-    memory: int  # GB of it
+    memory: int  # GB of it, or of each device
     minutes: float  # that it trains; compiling and the last judgement come on top
     reached: str = ""  # what was measured at its end; empty: nobody has measured it yet
+
+    @property
+    def by_device(self) -> bool:
+        """Whether its sizes are those of one device, and grow with the devices that a run begins on."""
+        return self.hardware == ACCELERATORS
 
     def __post_init__(self) -> None:
         limited = dataclasses.replace(self.config, budget=Budget(seconds=60 * self.minutes))
@@ -96,16 +98,6 @@ CONNECT4 = Preset(
 )
 
 
-def working(config: TrainConfig) -> int:
-    """Bytes that the programs of a residual net take while they run: one plays, then one learns."""
-    game, net = config.make_game(), config.network
-    if not isinstance(net, ResNet):
-        return 0
-    layer = game.shape[0] * game.shape[1] * net.channels
-    thinking = config.selfplay.games * LANES * (layer * THINKING + 40 * game.num_actions)
-    return max(thinking, config.learner.batch * layer * net.blocks * LEARNING)
-
-
 def _halved(count: int, size: int, most: int) -> int:
     """As many things of this size, or half as many and so on, as fit into so many bytes."""
     while count * size > most:
@@ -119,31 +111,23 @@ def _sample_size(game: Game[Any]) -> int:
 
 
 def _sized(name: str, minutes: float = 60.0) -> Preset:
-    """What a game needs by the size of its board and the number of its moves, for an accelerator."""
+    """What a game needs by the size of its board, for accelerators."""
     game = find(name)
     cells = game.shape[0] * game.shape[1]
-    # most cells, channels, blocks, simulations, games, samples remembered
-    sizes = ((16, 32, 2, 16, 2048, 2**18), (64, 64, 4, 32, 2048, 2**20), (121, 96, 6, 48, 1024, 2**20))
-    rows = [row[1:] for row in sizes if cells <= row[0]]
-    channels, blocks, simulations, games, capacity = rows[0] if rows else (128, 8, 64, 512, 2**19)
-    sample = _sample_size(game)
-    games = _halved(games, sample * min(game.max_plies, HORIZON), GIB)
-    return Preset(
-        TrainConfig(
-            game=name,
-            net=ResNet(channels=channels, blocks=blocks, precision="bfloat16"),
-            search=Gumbel(simulations=simulations),
-            selfplay=SelfplayConfig(games=games, steps=16, fast_simulations=max(8, simulations // 4), full_share=0.25),
-            targets=TargetsConfig(heads=_heads(name)),
-            replay=ReplayConfig(capacity=_halved(capacity, sample, 3 * GIB), start=2**15),
-            learner=LearnerConfig(batch=_halved(2048, cells * channels * blocks * LEARNING, 3 * GIB // 2)),
-            judge=JudgeConfig(every=600.0, pairs=128, final_pairs=256),
-            save_every=600.0,
-        ),
-        hardware=GPU,
-        memory=16,
-        minutes=minutes,
+    # most cells, channels, blocks, simulations
+    boards = ((16, 32, 2, 16), (64, 64, 4, 32), (121, 96, 6, 48))
+    rows = [row[1:] for row in boards if cells <= row[0]]
+    channels, blocks, simulations = rows[0] if rows else (128, 8, 64)
+    config = TrainConfig(
+        game=name,
+        net=ResNet(channels=channels, blocks=blocks, precision="bfloat16"),
+        search=Gumbel(simulations=simulations),
+        selfplay=SelfplayConfig(steps=16, fast_simulations=max(8, simulations // 4), full_share=0.25),
+        targets=TargetsConfig(heads=_heads(name)),
+        judge=JudgeConfig(every=600.0, pairs=128, final_pairs=256),
+        save_every=600.0,
     )
+    return Preset(sizes.fitted(config), hardware=ACCELERATORS, memory=16, minutes=minutes)
 
 
 @dataclasses.dataclass(frozen=True)

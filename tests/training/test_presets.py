@@ -17,7 +17,7 @@ from jaxgo.search import Greedy
 from jaxgo.system import devices
 from jaxgo.training import machine, presets
 from jaxgo.training.config import from_json, to_json
-from jaxgo.training.presets import LEARNING, default_preset, preset, working
+from jaxgo.training.presets import default_preset, preset
 from jaxgo.training.trainer import Trainer
 
 NAMED = {"tictactoe-cpu", "connect4-cpu", "gomoku9-cpu", "go5-cpu", "connect3d", "gomoku15", "go9", "go19"}
@@ -50,9 +50,8 @@ def test_a_preset_could_run(name):
 @pytest.mark.parametrize("name", sorted(presets.names()))
 def test_a_preset_fits_the_machine_that_it_names(name):
     found = preset(name)
-    needed = machine.needs(Trainer(found.config, devices.make_mesh()))
     # JAX takes three quarters of a GPU unless it is told otherwise
-    assert needed.samples + needed.at_once + working(found.config) < 0.75e9 * found.memory
+    assert machine.takes(found.config) <= 0.75 * found.memory * 2**30
     assert f"{found.memory} GB" in found.hardware
 
 
@@ -62,7 +61,7 @@ def test_memory_is_told_to_the_byte():
     targets = dataclasses.replace(config.targets, heads=("short", "reply", "ownership", "score"))
     config = dataclasses.replace(config, net=Mlp(width=8, blocks=1), search=Greedy(), targets=targets)
     trainer = Trainer(config, devices.make_mesh())
-    state, needed = jax.eval_shape(trainer.begin), machine.needs(trainer)
+    state, needed = jax.eval_shape(trainer.begin), machine.needs(config)
     assert _nbytes(state.replay.ring.samples) == needed.samples
     assert _nbytes(state.window) == needed.waiting
 
@@ -82,8 +81,8 @@ def test_what_a_step_keeps_on_an_accelerator_is_what_xla_takes():
     assert 1.05 / 1.3 < counted(config, "gpu") / presets.GIB < 1.05 * 1.3
     for name in ("go9", "connect4", "go19"):
         config = preset(name).config
-        layer = math.prod(config.make_game().shape) * config.net.channels
-        sized = config.learner.batch * layer * config.net.blocks * LEARNING
+        layer = 2 * math.prod(config.make_game().shape) * config.net.channels
+        sized = config.learner.batch * layer * config.net.blocks * machine.LEARNING
         assert 0.7 < counted(config, "gpu") / sized < 1.4, name
 
 
@@ -99,8 +98,8 @@ def test_what_a_step_keeps_on_a_processor_is_what_xla_takes():
 
 def test_a_run_that_does_not_fit_is_refused_in_one_sentence(monkeypatch):
     trainer = Trainer(preset("go5-cpu").config, devices.make_mesh())
-    needed = machine.needs(trainer)
-    whole = needed.samples + needed.at_once + sum(machine.network(trainer))
+    needed, (weights, step) = machine.needs(trainer.config), machine.network(trainer)
+    whole = needed.samples + needed.at_once(step) + weights
     monkeypatch.setattr(devices, "memory", lambda mesh: whole)
     machine.check(trainer)
     monkeypatch.setattr(devices, "memory", lambda mesh: whole - 1)

@@ -1,0 +1,55 @@
+"""How large a run on accelerators is: so many games on each device, and what follows from them.
+
+To begin a step of a search takes an accelerator as long for a hundred games as for thousands. So each device has games
+of its own, however many devices there are, and all else goes with the games: a device does the same in each iteration
+alone or among others, each sample is learnt from as often, and as long after it was made.
+"""
+
+import dataclasses
+from typing import Any
+
+from jaxgo.training import machine
+from jaxgo.training.config import TrainConfig
+
+SETTINGS = ("selfplay.games", "replay.capacity", "replay.start", "learner.batch")
+MOST = ((64, 16384), (121, 4096))  # games of a device on boards of at most so many cells: enough to hide the launches
+MOST_ELSE, LEAST = 1024, 8
+REMEMBERED = 1024  # samples for each game: those of 64 iterations of 16 plies
+FIRST = 2  # iterations before learning begins
+USUAL = 12 * 2**30  # bytes of a device for programs: a GPU with 16 GB, of which JAX takes three quarters
+
+
+def of_games(config: TrainConfig, games: int) -> TrainConfig:
+    """The config with so many games, and all that goes with them."""
+    selfplay = dataclasses.replace(config.selfplay, games=games)
+    start = FIRST * games * selfplay.steps
+    return dataclasses.replace(
+        config,
+        selfplay=selfplay,
+        replay=dataclasses.replace(config.replay, capacity=REMEMBERED * games, start=start),
+        learner=dataclasses.replace(config.learner, batch=games // 2),
+    )
+
+
+def fitted(config: TrainConfig, devices: int = 1, memory: int = USUAL) -> TrainConfig:
+    """The config with as many games as so many accelerators want, if each has so many bytes for programs."""
+    game = config.make_game()
+    cells = game.shape[0] * game.shape[1]
+    games = next((most for largest, most in MOST if cells <= largest), MOST_ELSE)
+    while games > LEAST and machine.takes(of_games(config, games)) > memory:
+        games //= 2
+    return of_games(config, games * devices)
+
+
+def read(parts: dict[str, Any]) -> dict[str, int]:
+    """The sizes that a config has as plain data."""
+    return {name: parts[part][field] for name in SETTINGS for part, field in [name.split(".")]}
+
+
+def put(config: TrainConfig, values: dict[str, int]) -> TrainConfig:
+    """The config with these sizes instead of its own."""
+    parts: dict[str, Any] = {}
+    for name, value in values.items():
+        part, field = name.split(".")
+        parts[part] = dataclasses.replace(parts.get(part, getattr(config, part)), **{field: value})
+    return dataclasses.replace(config, **parts)

@@ -1,0 +1,100 @@
+"""Sizes of a run on accelerators: the same for each device, in the memory of it, and those of a run that goes on."""
+
+import dataclasses
+import json
+
+import pytest
+
+from jaxgo.cli.train_job import FREE, fitted
+from jaxgo.cli.train_words import parse
+from jaxgo.nets import ResNet
+from jaxgo.system import devices
+from jaxgo.system.rundir import RunDir
+from jaxgo.training import machine, presets, sizes
+from jaxgo.training.config import TrainConfig, to_json
+from jaxgo.training.presets import preset
+
+BY_DEVICE = [name for name in presets.names() if preset(name).by_device]
+GIB = 2**30
+MEMORIES = [gb * GIB * 3 // 4 for gb in (16, 24, 40, 80)]  # what JAX takes of a GPU
+
+
+def of(config: TrainConfig) -> tuple[int, ...]:
+    return tuple(sizes.read(to_json(config)).values())
+
+
+def test_presets_of_a_processor_have_no_sizes_to_choose():
+    assert {name for name in presets.names() if name.endswith("-cpu")} == set(presets.NAMED)
+    assert not any(preset(name).by_device for name in presets.NAMED)
+    assert len(BY_DEVICE) == len(presets.names()) - len(presets.NAMED)
+
+
+def test_each_of_eight_devices_does_what_one_would_do():
+    """Also in how many steps it learns, how much each ring holds, and when learning begins."""
+    for name in BY_DEVICE:
+        one, eight = (sizes.fitted(preset(name).config, count) for count in (1, 8))
+        assert one == preset(name).config
+        assert of(eight) == tuple(8 * size for size in of(one))
+        assert eight.updates == one.updates
+        assert dataclasses.replace(eight, selfplay=one.selfplay, replay=one.replay, learner=one.learner) == one
+
+
+def test_games_of_a_device_are_enough_to_hide_its_launches_where_memory_allows():
+    assert [sizes.fitted(preset("go9").config, 1, memory).selfplay.games for memory in MEMORIES] == [4096] * 4
+    for name in BY_DEVICE:
+        config = preset(name).config
+        found = [sizes.fitted(config, 1, memory) for memory in MEMORIES]
+        games = [one.selfplay.games for one in found]
+        assert games == sorted(games)
+        for one, memory in zip(found, MEMORIES, strict=True):
+            assert machine.takes(one) <= memory
+            more = sizes.of_games(one, 2 * one.selfplay.games)
+            assert one.selfplay.games in (1024, 4096, 16384) or machine.takes(more) > memory, "it could have more"
+
+
+def test_a_larger_net_has_fewer_games_where_memory_is_short():
+    config = dataclasses.replace(preset("go9").config, net=ResNet(channels=384, blocks=20, precision="bfloat16"))
+    small, large = (sizes.fitted(config, 1, memory).selfplay.games for memory in (MEMORIES[0], MEMORIES[-1]))
+    assert small < large == 4096
+
+
+@pytest.fixture
+def eight_accelerators(monkeypatch):
+    """The two devices of the tests are said to be of a machine with eight."""
+
+    class Mesh:
+        class devices:  # noqa: N801
+            size = 8
+
+    monkeypatch.setattr(devices, "make_mesh", Mesh)
+    monkeypatch.setattr(devices, "platform", lambda mesh: "gpu")
+    monkeypatch.setattr(devices, "memory", lambda mesh: 8 * MEMORIES[-1])
+
+
+@pytest.mark.usefixtures("eight_accelerators")
+def test_a_run_begins_with_sizes_for_its_devices_but_those_that_were_typed(tmp_path):
+    words = ["maharajah", "--run", str(tmp_path / "new")]
+    whole = fitted(parse(words)).config
+    assert of(whole) == tuple(8 * size for size in of(sizes.fitted(whole, 1, MEMORIES[-1])))
+    assert whole.selfplay.games > 8 * preset("maharajah").config.selfplay.games, "there is more memory than usual"
+    some = fitted(parse([*words, "--learner.batch=512", "--selfplay.games", "1024"])).config
+    assert of(some) == (1024, whole.replay.capacity, whole.replay.start, 512)
+    assert fitted(parse(["go9-cpu"])).config == preset("go9-cpu").config
+
+
+def test_a_run_goes_on_with_its_sizes_on_any_number_of_devices(tmp_path, monkeypatch, request):
+    """It was begun on eight devices, and goes on on the two of this machine, and on eight again."""
+    run = tmp_path / "run"
+    begun = sizes.fitted(preset("go9").config, 8, MEMORIES[-1])
+    with RunDir(run, to_json(begun)):
+        pass
+    words = ["go9", "--run", str(run)]
+    here = fitted(parse(words)).config
+    assert to_json(here) == to_json(begun)
+    request.getfixturevalue("eight_accelerators")
+    assert to_json(fitted(parse(words)).config) == to_json(begun)
+    with RunDir(run, to_json(here), free=FREE) as folder:
+        assert folder.resumed
+    (run / "config.json").write_text(json.dumps({"format": 1, **to_json(sizes.of_games(begun, 640))}))
+    assert fitted(parse(words)).config.selfplay.games == 640, "whatever it was begun with"
+    assert fitted(parse([*words, "--selfplay.games", "1280"])).config.selfplay.games == 1280, "which is refused later"
