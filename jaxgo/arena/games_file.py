@@ -35,7 +35,7 @@ def save(
         path = folder / f"{_stem(pair, side)}.{ending}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            path.write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
         written.append(path)
@@ -52,7 +52,7 @@ def load(folder: Path, game: Game[Any], pair: PairResult, side: int) -> list[int
         path = folder / (_stem(pair, side) + ending)
         try:
             if path.is_file():
-                return read(game, path.read_text())
+                return read(game, path.read_text(encoding="utf-8"))
         except (OSError, ValueError, IndexError) as error:  # whatever a torn file may lack
             raise UsageError(f"{path} is no saved game: {error}") from None
     return None

@@ -55,6 +55,6 @@ def save(path: Path, record: GameRecord) -> None:
     """Writes the game in the format that the name of the file ends in."""
     text = write(record, path.suffix.lower().removeprefix("."))
     try:
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8", errors="replace")  # files of others may hold half a character
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None

@@ -37,6 +37,8 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         raise UsageError(f"line {error.lineno}: this is no JSON: {error.msg}") from None
     except RecursionError:
         raise UsageError("line 1: this JSON is nested too deep") from None
+    except ValueError:  # Python reads no number of thousands of digits
+        raise UsageError("line 1: this JSON has a number that is too long") from None
     if not isinstance(told, dict) or told.get("jaxgo") != FORMAT:
         raise UsageError(f'line 1: this JSON is no game of jaxgo: it has no "jaxgo": {FORMAT}')
     if unknown := sorted(told.keys() - KNOWN):
@@ -52,6 +54,8 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         except UsageError as error:
             raise UsageError(f"move {number}: {error}") from None
     returns = _list_of(told, "returns", (int, float))
+    if not all(-1 <= value <= 1 for value in returns):
+        raise UsageError('"returns" are numbers from -1 (lost) to 1 (won)')
     if returns and len(returns) != found.players:
         raise UsageError(f'"returns" has {len(returns)} numbers, and {found.players} play this game')
     return GameRecord(
@@ -95,6 +99,6 @@ def _text(told: dict[str, Any], name: str) -> str:
 
 def _comments(told: dict[str, Any]) -> dict[int, str]:
     found = told.get("comments", {})
-    if not isinstance(found, dict) or not all(key.isdigit() and isinstance(text, str) for key, text in found.items()):
+    if not isinstance(found, dict) or not all(key.isdecimal() and isinstance(text, str) for key, text in found.items()):
         raise UsageError('"comments" are texts by the number of moves before them')
     return {int(key): text for key, text in found.items()}

@@ -299,7 +299,7 @@ def _games(samples: Sequence[Sample]) -> str:
         names = ", ".join(sample.game.action_name(action) for action in sample.actions)
         moves = f"<details><summary>{len(sample.actions)}</summary><code>{escape(names)}</code></details>"
         lines.append(f"<tr>{show}{_cells('', *words, moves)}</tr>")
-    script = Path(__file__).with_suffix(".js").read_text()
+    script = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
     return "\n".join(
         [
             f"<h2>Games</h2><p>{len(samples)} of those that were saved: both games of the first openings of each match."

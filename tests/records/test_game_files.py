@@ -193,6 +193,11 @@ BAD = {
     '{"jaxgo": 1, "game": "go9", "moves": ["A1", "Z9"]}': "move 2: ",
     '{"jaxgo": 1, "game": "go9", "moves": "A1"}': '"moves" is no list of texts',
     '{"jaxgo": 1, "game": "go9", "returns": [1.0]}': '"returns" has 1 numbers, and 2 play this game',
+    '{"jaxgo": 1, "game": "go9", "returns": [1, 2]}': '"returns" are numbers from -1',
+    '{"jaxgo": 1, "game": "go9", "returns": [1, NaN]}': '"returns" are numbers from -1',
+    f'{{"jaxgo": 1, "game": "go9", "returns": [1, 1{"0" * 400}]}}': '"returns" are numbers from -1',
+    f'{{"jaxgo": 1{"0" * 5000}}}': "line 1: this JSON has a number that is too long",
+    '{"jaxgo": 1, "game": "go9", "comments": {"²": ""}}': '"comments" are texts by the number',
     '{"jaxgo": 1, "game": "go9", "pony": 1}': "a game has no 'pony'",
     "[" * 100_000: "line 1: this is no SGF",
     '{"a":' * 100_000: "line 1: ",
@@ -232,6 +237,13 @@ def test_a_file_of_another_game_is_refused():
 def test_a_line_break_after_a_backslash_is_none(end):
     record = sgf.read(f"(;GM[1]SZ[9]PB[one\\{end}name]PW[a\\\\b\\]];B[aa])")
     assert record.players == ("onename", "a\\b]")
+
+
+def test_files_are_utf_8_whatever_names_hold(tmp_path):
+    """JSON can name half a character, which no file can hold."""
+    told = '{"jaxgo": 1, "game": "tictactoe", "moves": [], "players": ["Zoë", "\\ud800"]}'
+    formats.save(tmp_path / "game.json", formats.read(told))
+    assert formats.load(tmp_path / "game.json").players == ("Zoë", "?")
 
 
 def test_bytes_that_are_no_utf_8_are_read():
