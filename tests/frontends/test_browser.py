@@ -278,6 +278,22 @@ def test_a_phone_sees_it_without_scrolling_sideways(browser, address):
         phone.close()
 
 
+def test_both_seats_chosen_faster_than_the_server_answers(browser, address):
+    page, faults = opened(browser, address, 1200, 900)
+    expect(page.locator("#seat1 b")).to_have_text("random")
+    page.evaluate(
+        """() => ["random", ""].forEach((spec, seat) => {
+            const list = document.getElementById(`player${seat}`);
+            list.value = spec;
+            list.dispatchEvent(new Event("change"));
+        })"""
+    )
+    expect(page.locator("#seat1 b")).to_have_text("you")
+    expect(page.locator("#seat0 b")).to_have_text("random")
+    page.close()
+    assert not faults
+
+
 def test_long_names_fit_a_phone(browser, address):
     page, faults = opened(browser, address, 360, 740)
     expect(moves(page)).to_have_count(0)

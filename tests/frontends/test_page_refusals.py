@@ -56,6 +56,8 @@ REFUSED = [
     '{"do": "seats", "players": ["", "gtp:\\"rm -rf x\\""]}',
     '{"do": "seats", "players": ["", "uct:999999999999999"]}',
     '{"do": "seats", "players": ["", 5]}',
+    '{"do": "seats", "players": [null]}',
+    '{"do": "setup", "text": "", "players": ["", null]}',
     '{"do": "budget", "seconds": 1e9}',
     '{"do": "budget", "simulations": -4}',
     '{"do": "loop", "on": 1}',

@@ -40,6 +40,14 @@ def test_a_machine_answers_and_tells_what_it_thinks(client):
         assert undone["moves"] == [], "both moves are taken back, so that the human is to move"
 
 
+def test_seats_that_are_chosen_one_by_one_without_waiting(client):
+    with visit(client, ("random", QUICK)) as page:
+        page.ask("seats", players=["", None])
+        page.ask("seats", players=[None, ""])
+        page.hear("position", lambda message: message["players"] == ["", ""])
+        assert page.answer("seats", players=[None, "random"])["players"] == ["", "random"]
+
+
 def test_a_hint_is_told_and_nothing_is_played(client):
     with visit(client) as page:
         page.answer("seats", players=["", QUICK])

@@ -7,6 +7,7 @@ name of a file. Whatever is wrong is a `UsageError`, which the page shows.
 import dataclasses
 import json
 import math
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from jaxgo.core.errors import UsageError, unknown_name
@@ -45,9 +46,9 @@ class Redo:
 
 @dataclasses.dataclass(frozen=True)
 class Seats:
-    """Who plays each seat: a spec, or "" for a human."""
+    """Who plays each seat: a spec, "" for a human, or null for whoever sits there."""
 
-    players: list[str]
+    players: list[str | None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,6 +203,10 @@ def _no_number(word: str) -> Any:
 
 def _value(where: str, name: str, value: Any, hint: Any) -> Any:
     """The value if it is of its kind and within its bounds."""
+    if isinstance(hint, UnionType):  # of a kind and None
+        if value is None:
+            return None
+        hint = get_args(hint)[0]
     kind = get_origin(hint) or hint
     if kind is float and type(value) is int and abs(value) < 2**53:
         value = float(value)

@@ -221,7 +221,12 @@ class Table:
 
     # -- who plays ---------------------------------------------------------------------------------------------
     def _do_seats(self, request: protocol.Seats) -> None:
-        self._sit(self._load_all(request.players, self.session.game, self.name, self.options))
+        wanted = self._load_all([spec or "" for spec in request.players], self.session.game, self.name, self.options)
+        change = zip(request.players, self.session.seats, wanted, strict=True)
+        self._reseat([here if spec is None else player for spec, here, player in change])
+
+    def _reseat(self, players: Sequence[Player | None]) -> None:
+        self._sit(players)
         self._paused = False
         self._changed()
 
@@ -247,12 +252,11 @@ class Table:
                 self.session.set_player(seat, player, warm=warm)
 
     def _do_swap(self, request: protocol.Swap) -> None:
-        self._do_seats(protocol.Seats(self._players()[::-1]))
+        self._reseat(self.session.seats[::-1])
 
     def _do_draw(self, request: protocol.Draw) -> None:
-        players = self._players()
-        random.shuffle(players)
-        self._do_seats(protocol.Seats(players))
+        players = self.session.seats
+        self._reseat(random.sample(players, len(players)))
 
     def _do_budget(self, request: protocol.Budget) -> None:
         given = request.seconds > 0 or request.simulations > 0
@@ -371,10 +375,7 @@ class Table:
         with self._lock:
             if self._closed or not self._loop:
                 return
-            if self.session.game.players == 2:
-                first, second = self.session.seats
-                self.session.set_player(0, second)
-                self.session.set_player(1, first)
+            self._sit(self.session.seats[::-1])
             self.session.new_game()
             self._fresh()
 

@@ -49,9 +49,10 @@ export class Panel {
     } else this.choose(seat, spec);
   }
 
+  // The other seat stays as the server has it: who chooses both at once must not take the first choice back.
   choose(seat, spec) {
-    this.send({ do: "seats", players: this.players.map((old, i) => (i === seat ? spec : old)) });
-    this.players = [];
+    this.send({ do: "seats", players: this.choosers.map((_, i) => (i === seat ? spec : null)) });
+    this.players = []; // until the server has answered, the lists show what it may refuse
   }
 
   // -- the position -------------------------------------------------------------------------------------------
