@@ -88,6 +88,7 @@ def parse(argv: Sequence[str]) -> Job:
     job = Job(
         kind(**_fields(config)),
         run=f"runs/{preset.rpartition(':')[2]}",
+        init_from=found.init_from,
         preset=preset,
         words=typed,
         open=open_ if found.by_device else (),

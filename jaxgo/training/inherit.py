@@ -52,7 +52,9 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
             if about.get("game") != config.game_name or about.get("options") != dict(config.options)
             else "the planes or the moves of the game have changed"
         )
-        raise UsageError(f"--init-from: the weights of {place} do not fit, as {reason}")
+        raise UsageError(
+            f"--init-from: the weights of {place} do not fit, as {reason}; for new ones say --init-from ''"
+        )
     return Start(words, params)
 
 

@@ -45,6 +45,7 @@ class Preset:
     memory: int  # GB of it, or of each device
     minutes: float  # that it trains; compiling and the last judgement come on top
     reached: str = ""  # what was measured at its end; empty: nobody has measured it yet
+    init_from: str = ""  # weights that it begins with, in the words of --init-from
 
     @property
     def by_device(self) -> bool:
@@ -140,6 +141,7 @@ class OnCpu:
     games: int
     reached: str = ""
     threats: bool = False
+    init_from: str = ""
 
     def preset(self, name: str) -> Preset:
         game, heads = find(name), _heads(name)
@@ -168,6 +170,7 @@ class OnCpu:
             memory=4,
             minutes=self.minutes,
             reached=self.reached,
+            init_from=self.init_from,
         )
 
 
@@ -194,6 +197,9 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "every game of 64 against uct:400 won at 64 simulations; zeroplus:200 takes 53 ± 7 % from it",
             threats=True,  # a win is taken and a loss is stopped before anything is weighed
         ),
+        "gomoku15": OnCpu(
+            60.0, ResNet(channels=32, blocks=2), 32, 64, threats=True, init_from="gomoku9-cpu"
+        ),  # shapes are the same on a larger board
         "connect3d": OnCpu(
             5.0, Mlp(width=160, blocks=3), 32, 256, "+1122 ± 1084 Elo at 64 simulations, where uct:400 has +377 ± 1071"
         ),

@@ -8,14 +8,14 @@ from typing import Any
 import jax
 import pytest
 
-from jaxgo.cli.train_words import settings
+from jaxgo.cli.train_words import parse, settings
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
 from jaxgo.nets import NETS, Mlp
 from jaxgo.nets.base import on_platform
 from jaxgo.search import Greedy
 from jaxgo.system import devices
-from jaxgo.training import machine, presets
+from jaxgo.training import inherit, machine, presets
 from jaxgo.training.config import from_json, to_json
 from jaxgo.training.presets import default_preset, preset
 from jaxgo.training.trainer import Trainer
@@ -117,6 +117,16 @@ def test_every_setting_is_explained():
     for config in configs:
         missing = [name for name in settings(config) if f"`{name}`" not in page]
         assert missing == [], "docs/training.md does not explain them"
+
+
+def test_weights_that_presets_begin_with_fit(tmp_path):
+    begun = {name: preset(name).init_from for name in presets.names() if preset(name).init_from}
+    assert begun == {"gomoku15-cpu": "gomoku9-cpu"}
+    for name, words in begun.items():
+        job = parse([name])
+        assert job.init_from == words
+        assert inherit.find(Trainer(job.config, devices.make_mesh()), words, tmp_path) is not None
+        assert not parse([name, "--init-from", ""]).init_from
 
 
 def test_a_game_that_is_registered_late_has_a_preset(monkeypatch):
