@@ -57,6 +57,22 @@ def test_every_lane_ends_where_it_would_alone(width):
     assert found.calls * width < 41 * 115 / (2 if width == 6 else 0.9)  # far from the longest for everyone
 
 
+def test_the_last_lanes_go_on_without_the_places_of_the_others():
+    """One lane needs a hundred times as many steps as the rest: they pay for few places, not for the whole width."""
+
+    class Countdown(NamedTuple):
+        left: Any
+        places: Any  # that steps paid for
+
+    def step(state, lanes):
+        return Countdown(jnp.maximum(state.left - 1, 0), state.places + lanes.size)
+
+    first = Countdown(jnp.full(20, 3, jnp.int32).at[13].set(300), jnp.int32(0))
+    found = jax.jit(lambda state: turns.go_on(step, lambda s, lanes: s.left > 0, state, 8))(first)
+    assert found.left.tolist() == [0] * 20
+    assert found.places < 300 * 8 / 2
+
+
 def test_only_a_processor_takes_turns():
     assert turns.width_on("gpu", 1000) == 1000
     assert turns.width_on("cpu", 1000) == turns.WIDTH
