@@ -64,16 +64,17 @@ def empty_window(plies: Trajectory, length: int) -> Window:
 
 
 def make_samples(
-    config: TargetsConfig, heads: tuple[Head, ...], window: Window, fresh: Trajectory
+    config: TargetsConfig, heads: tuple[Head, ...], window: Window, fresh: Trajectory, at_once: int = 1
 ) -> tuple[Window, Sample, Bool[Array, " M"]]:
     """Moves the window on by the fresh plies; the samples that are ready, and which rows of them hold one.
 
-    At most twice as many as there are fresh plies come at a time, the oldest first; the others wait.
+    At most twice as many as there are fresh plies come at a time, the oldest first; the others wait. So many plies are
+    labelled in one turn of a loop, `at_once`.
     """
     steps, games = fresh.value.shape
     plies = jax.tree.map(lambda old, new: jnp.concatenate([old, new]), window.plies, fresh)
     waiting = jnp.concatenate([window.waiting, jnp.ones((steps, games), bool)])
-    labels, known = _label(config, heads, plies)
+    labels, known = _label(config, heads, plies, at_once)
     leaving = (jnp.arange(waiting.shape[0]) < steps)[:, None]
     ready = (waiting & (known | leaving)).reshape(-1)
     rows = jnp.nonzero(ready, size=2 * steps * games, fill_value=ready.shape[0])[0]
@@ -86,7 +87,9 @@ def make_samples(
     return kept, flat, found
 
 
-def _label(config: TargetsConfig, heads: tuple[Head, ...], plies: Trajectory) -> tuple[Sample, Bool[Array, "W B"]]:
+def _label(
+    config: TargetsConfig, heads: tuple[Head, ...], plies: Trajectory, at_once: int
+) -> tuple[Sample, Bool[Array, "W B"]]:
     """A sample for every ply, and whether its labels are final."""
     blank = jax.tree.map(lambda x: jnp.zeros(x.shape[1:], x.dtype), plies)
     no = jnp.zeros(blank.value.shape, bool)
@@ -100,7 +103,9 @@ def _label(config: TargetsConfig, heads: tuple[Head, ...], plies: Trajectory) ->
         reply = (later.policy, replied) if REPLY in config.heads else ()
         return now, (now.target, now.short, now.known, now.settled, reply, (now.aux_targets, now.ruled))
 
-    _, (target, short, known, settled, reply, (aux_targets, ruled)) = jax.lax.scan(step, last, plies, reverse=True)
+    _, (target, short, known, settled, reply, (aux_targets, ruled)) = jax.lax.scan(
+        step, last, plies, reverse=True, unroll=at_once
+    )
     sign = jnp.where(plies.state.to_play == 0, 1.0, -1.0).astype(jnp.float16)
     values: dict[str, Array] = {}
     weights: dict[str, Array] = {}

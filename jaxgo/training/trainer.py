@@ -34,6 +34,7 @@ from jaxgo.training.targets import Sample, Window
 
 DRAWN_BOOK = "balanced"  # openings as eval.py draws them
 MOST_DRAWN = 256
+AT_ONCE = 8  # plies that an accelerator labels in one turn of a loop; it takes longer to launch than to label
 PER_DEVICE = (".replay.ring.seen", ".replay.ring.cursor")  # what of a `TrainState` has a number for each device
 
 
@@ -249,7 +250,8 @@ def _play(
     ) -> tuple[SelfplayState, Window, NewSamples, Tally]:
         place = jax.lax.axis_index(devices.AXIS)
         state, plies, tally = trainer.selfplay.collect(params, state, key, place, book)
-        window, samples, present = targets.make_samples(trainer.config.targets, trainer.heads, window, plies)
+        at_once = 1 if trainer.model.platform == "cpu" else AT_ONCE
+        window, samples, present = targets.make_samples(trainer.config.targets, trainer.heads, window, plies, at_once)
         return state, window, NewSamples(samples, present), jax.tree.map(lambda x: x[None], tally)
 
     spread = jax.shard_map(

@@ -19,7 +19,7 @@ from jaxgo.training.config import TargetsConfig
 
 SHORT, REPLY, OWN = Head("short", "values", 2), Head("reply", "policy"), Head("ownership", "cells")
 PLAIN = TargetsConfig(td_lambda=1.0, surprise=0.0, heads=("short", "reply"), horizons=(1.0, 4.0))
-make_samples = jax.jit(targets.make_samples, static_argnums=(0, 1))
+make_samples = jax.jit(targets.make_samples, static_argnums=(0, 1, 4))
 
 
 def plies(rows, games=1):
@@ -46,10 +46,10 @@ def plies(rows, games=1):
     )
 
 
-def labels(config, rows, heads=(SHORT, REPLY, OWN), horizon=0):
+def labels(config, rows, heads=(SHORT, REPLY, OWN), horizon=0, at_once=1):
     """The samples of one window that holds exactly these plies, oldest first."""
     fresh = plies(rows)
-    window, samples, present = make_samples(config, heads, targets.empty_window(fresh, horizon), fresh)
+    window, samples, present = make_samples(config, heads, targets.empty_window(fresh, horizon), fresh, at_once)
     return window, jax.tree.map(lambda x: np.asarray(x)[np.asarray(present)], samples)
 
 
@@ -131,6 +131,17 @@ def test_fast_searches_teach_no_policy_and_surprises_come_more_often():
     _, found = labels(TargetsConfig(surprise=0.5, fast_weight=0.25, heads=()), rows, ())
     np.testing.assert_array_equal(found.policy_weight, [1.0, 1.0, 0.0, 1.0])
     np.testing.assert_allclose(found.weight, [0.5 + 0.5 * 9 / 4, 0.5 + 0.5 * 3 / 4, 0.25, 0.5], rtol=1e-6)
+
+
+def test_plies_that_are_labelled_in_one_turn_of_the_loop_have_the_same_labels():
+    """Of seven plies, with the end of a game and the beginning of the next among them."""
+    config = TargetsConfig(td_lambda=0.5, heads=("short", "reply"))
+    rows = [{"seat": number % 2, "value": 0.1 * number, "own": [number, 0.5, 0.0]} for number in range(7)]
+    rows[4] |= {"reward": 1.0, "discount": 0.0, "ruled": True}
+    rows[2] |= {"random_move": True}
+    (_, one), (_, several) = (labels(config, rows, at_once=count) for count in (1, 3))
+    assert len(one.value) == 7
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6), several, one)
 
 
 def test_plies_wait_for_the_end_of_their_game_and_come_once():
