@@ -12,9 +12,9 @@ from jaxgo.training import machine
 from jaxgo.training.config import TrainConfig
 
 SETTINGS = ("selfplay.games", "replay.capacity", "replay.start", "learner.batch")
-MOST = ((64, 16384), (121, 4096))  # games of a device on boards of at most so many cells: enough to hide the launches
+MOST = ((64, 16384), (121, 8192))  # games of a device on boards of at most so many cells: enough to hide the launches
 MOST_ELSE, LEAST = 1024, 8
-REMEMBERED = 1024  # samples for each game: those of 64 iterations of 16 plies
+REMEMBERED = 512  # samples for each game: those of 32 iterations of 16 plies
 FIRST = 2  # iterations before learning begins
 USUAL = 12 * 2**30  # bytes of a device for programs: a GPU with 16 GB, of which JAX takes three quarters
 

@@ -40,7 +40,7 @@ def test_each_of_eight_devices_does_what_one_would_do():
 
 
 def test_games_of_a_device_are_enough_to_hide_its_launches_where_memory_allows():
-    assert [sizes.fitted(preset("go9").config, 1, memory).selfplay.games for memory in MEMORIES] == [4096] * 4
+    assert [sizes.fitted(preset("go9").config, 1, memory).selfplay.games for memory in MEMORIES] == [8192] * 4
     for name in BY_DEVICE:
         config = preset(name).config
         found = [sizes.fitted(config, 1, memory) for memory in MEMORIES]
@@ -49,13 +49,13 @@ def test_games_of_a_device_are_enough_to_hide_its_launches_where_memory_allows()
         for one, memory in zip(found, MEMORIES, strict=True):
             assert machine.takes(one) <= memory
             more = sizes.of_games(one, 2 * one.selfplay.games)
-            assert one.selfplay.games in (1024, 4096, 16384) or machine.takes(more) > memory, "it could have more"
+            assert one.selfplay.games in (1024, 8192, 16384) or machine.takes(more) > memory, "it could have more"
 
 
 def test_a_larger_net_has_fewer_games_where_memory_is_short():
     config = dataclasses.replace(preset("go9").config, net=ResNet(channels=384, blocks=20, precision="bfloat16"))
     small, large = (sizes.fitted(config, 1, memory).selfplay.games for memory in (MEMORIES[0], MEMORIES[-1]))
-    assert small < large == 4096
+    assert small < large == 8192
 
 
 @pytest.fixture
