@@ -19,6 +19,8 @@ import numpy as np
 
 FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "partition-id", "replica-id"}
 FREE |= {"opt-barrier"}
+IN_PLACE = ("scatter", "dynamic_update_slice", "dynamic-update-slice")  # kernels that write a part of their result
+JUDGES = ("model.py:Model._evaluate_first",)  # what these branches move is the network's, and reckoned with it
 COLLECTIVES = ("all-reduce", "all-gather", "all-to-all", "collective-permute", "reduce-scatter")
 BYTES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s16": 2, "u16": 2, "f32": 4, "s32": 4, "u32": 4, "f64": 8}
 
@@ -32,11 +34,13 @@ class Cost:
     kernels: float = 0.0
     predicates: float = 0.0
     copies: float = 0.0
+    moved: float = 0.0  # bytes: results of kernels that write all of them, twice, as one reads about what it writes
 
     def add(self, other: "Cost", times: float = 1.0) -> None:
         self.kernels += other.kernels * times
         self.predicates += other.predicates * times
         self.copies += other.copies * times
+        self.moved += other.moved * times
 
 
 class Module:
@@ -78,8 +82,8 @@ class Module:
         for kind in COLLECTIVES:
             for shapes in re.findall(rf"= (.*?) {kind}(?:-start)?\(", self.text):
                 sizes = collections.Counter[str]()
-                for dtype, axes in re.findall(r"(\w+)\[([\d,]*)\]", shapes):
-                    sizes[dtype] += BYTES.get(dtype, 4) * int(np.prod([int(n) for n in axes.split(",") if n] or [1]))
+                for dtype, size in _arrays(shapes):
+                    sizes[dtype] += size
                 found += [(kind, dtype, size) for dtype, size in sizes.items()]
         return found
 
@@ -94,13 +98,15 @@ class Module:
             elif kind == "conditional":
                 longest = max(map(self._cost, _branches(line)), key=lambda one: one.kernels)
                 self.branches[self._site(line)].append(longest)
-                cost.add(longest)
+                judges = self._site(line) in JUDGES
+                cost.add(dataclasses.replace(longest, moved=0.0) if judges else longest)
                 cost.predicates += 1
             elif kind == "call":
                 cost.add(self._cost(_named(line, "to_apply")))
             else:
                 cost.kernels += 1
                 cost.copies += kind.startswith("copy")
+                cost.moved += 2 * _result(line) if _writes_all(line, kind) else 0
         return cost
 
     def _loop(self, line: str, cost: Cost) -> None:
@@ -168,6 +174,27 @@ def _kind(line: str) -> str | None:
         rest = rest.partition(" ")[2]
     found = re.match(r"([\w\-]+)\(", rest)
     return found.group(1) if found else None
+
+
+def _writes_all(line: str, kind: str) -> bool:
+    """Whether a kernel writes its whole result, as a convolution, which is limited by its products, and others do."""
+    name = line.partition(" = ")[0]
+    return kind != "custom-call" and not any(word in name or word == kind for word in IN_PLACE)
+
+
+def _result(line: str) -> int:
+    """Bytes of what an instruction makes."""
+    rest = line.partition(" = ")[2]
+    end = rest.find(")") if rest.startswith("(") else rest.find(" ")
+    return sum(size for _, size in _arrays(rest[:end]))
+
+
+def _arrays(shapes: str) -> list[tuple[str, int]]:
+    """The type of number of each array of such shapes, and its bytes."""
+    found = re.findall(r"(\w+)\[([\d,]*)\]", shapes)
+    return [
+        (kind, BYTES.get(kind, 4) * int(np.prod([int(n) for n in axes.split(",") if n] or [1]))) for kind, axes in found
+    ]
 
 
 def _named(line: str, part: str) -> str:
