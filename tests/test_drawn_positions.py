@@ -6,6 +6,7 @@ import pytest
 
 from jaxgo.core import position_text
 from jaxgo.core.board import in_a_row
+from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 
 FIVE, SIX = ".XXXXX...", "XXXXXX..."
@@ -46,6 +47,19 @@ def test_a_line_that_is_drawn_has_won(name, options, rows, seat, result):
     assert bool(game.over(state)) == (result is not None)
     if result is not None:
         assert np.asarray(game.returns(state)).tolist() == list(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cell"),
+    [
+        ("minerace", "@...-....-....IIIII 1", "'I' cannot be cell 15 of row 1"),  # the road has another mine
+        ("minerace", "*...-....-....-IIII 0", "cell 1 of row 1"),  # the token on a mine, where none is
+        ("scorefour", "/".join(["...._...._...._...."] * 3 + ["....X...._...._...."]) + " 0", "'X' cannot be cell 5 of"),
+    ],
+)
+def test_a_drawing_that_a_game_cannot_keep_is_refused(name, text, cell):
+    with pytest.raises(UsageError, match=cell):
+        position_text.read(make(name), text)
 
 
 def test_lines_are_found_in_every_direction():

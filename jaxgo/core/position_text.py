@@ -68,13 +68,25 @@ def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]
         return play.start(game, jax.random.key(seed)), words[1:]
     if len(words) < 2 or words[1] not in [str(seat) for seat in range(game.players)]:
         raise UsageError(f"{text[:60]!r} does not say which seat moves; write it as in {example(game)!r}")
-    return play.resume(game, game.place(_codes(game, words[0]), int(words[1]))), words[2:]
+    return play.resume(game, _placed(game, words[0], int(words[1]))), words[2:]
 
 
 @functools.cache
 def example(game: Game[Any]) -> str:
     """The start of a game as text."""
     return drawing(game, play.start(game, jax.random.key(0)).state)
+
+
+def _placed(game: Game[Any], rows: str, seat: int) -> Any:
+    """The position with these rows. What a game cannot keep of a drawing, such as stones off its board, is refused."""
+    codes = _codes(game, rows)
+    state = game.place(codes, seat)
+    wrong = np.flatnonzero(np.asarray(game.cells(state)) != codes)
+    if len(wrong):
+        row, column = (int(number) + 1 for number in divmod(wrong[0], game.picture[1]))
+        sign = symbols(game)[codes[wrong[0]]]
+        raise UsageError(f"{sign!r} cannot be cell {column} of row {row} there; leave that cell as this game draws it")
+    return state
 
 
 def _codes(game: Game[Any], rows: str) -> np.ndarray:
