@@ -3,9 +3,10 @@
 import abc
 from typing import Any, ClassVar, NamedTuple
 
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
-from jaxgo.core.errors import check_finite, check_whole
+from jaxgo.core.errors import UsageError, check_finite, check_whole
 from jaxgo.core.game import Game
 
 Params = Any  # whatever an evaluator learns; () where it learns nothing
@@ -18,6 +19,20 @@ class Evaluation(NamedTuple):
 
     logits: Float32[Array, "B A"]
     value: Float32[Array, " B"]
+
+
+def as_evaluation(who: str, found: Any, games: int, actions: int) -> Evaluation:
+    """What code of others said of so many positions; a UsageError where it does not fit, for arrays would be stretched
+    until they do: a value `[B, 1]` and a mean over the batch are easily written."""
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        raise UsageError(f"{who} must give two things: logits over the actions and values")
+    logits, value = (jnp.asarray(x, jnp.float32) for x in found)
+    if logits.shape != (games, actions) or value.shape != (games,):
+        raise UsageError(
+            f"{who} gave logits of shape {logits.shape} and values of shape {value.shape} for {games} positions; "
+            f"({games}, {actions}) and ({games},) are needed"
+        )
+    return Evaluation(logits, value)
 
 
 class Evaluator(abc.ABC):

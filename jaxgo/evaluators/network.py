@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32
 
 from jaxgo.core.game import Game
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
 from jaxgo.nets.base import on_platform
 
 LEAST = 700  # cells in a chunk: smaller ones cost more each
@@ -57,15 +57,16 @@ class Network(Evaluator):
         planes: Float32[Array, "B H W C"] = jax.vmap(game.observe)(states).astype(jnp.float32)
         tables = game.symmetries()
         if not self.symmetric or len(tables.cells) == 1:
-            logits, value = self.module.apply(params, planes)
-            return Evaluation(logits.astype(jnp.float32), value.astype(jnp.float32))
+            return self._judged(game, params, planes)
         images, (lanes, *_, colours) = len(tables.cells), planes.shape
         cells = planes.reshape(lanes, -1, colours)[:, tables.cells]  # [B, G, H W, C]
-        logits, value = self.module.apply(params, cells.reshape(lanes * images, *planes.shape[1:]))
+        logits, value = self._judged(game, params, cells.reshape(lanes * images, *planes.shape[1:]))
         back = jnp.asarray(np.argsort(tables.actions, axis=1))  # from the actions of an image to those of the position
         turned = jnp.take_along_axis(logits.reshape(lanes, images, -1), back[None], axis=2)
-        means = turned.mean(axis=1, dtype=jnp.float32), value.reshape(lanes, images).mean(axis=1, dtype=jnp.float32)
-        return Evaluation(*means)
+        return Evaluation(turned.mean(axis=1), value.reshape(lanes, images).mean(axis=1))
+
+    def _judged(self, game: Game[Any], params: Params, planes: Float32[Array, "B H W C"]) -> Evaluation:
+        return as_evaluation("the network", self.module.apply(params, planes), planes.shape[0], game.num_actions)
 
     def ready(self, params: Params) -> Params:
         """Kernels of convolutions as the net computes with them: a loop casts them again in every turn."""

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, Game, Piece
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
 
 Step = Callable[[Any, Array], tuple[Any, Any, Any]]  # state, action -> state, reward, discount; of one state
 Evaluate = Callable[[Params, Array, Any], tuple[Any, Any]]  # params, key, states -> logits, value; of a batch
@@ -122,13 +122,4 @@ class Asked(Evaluator):
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         found = self.evaluate(params, key, states.state)
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise UsageError("evaluate must give two things: logits over the actions and values")
-        logits, value = (jnp.asarray(x, jnp.float32) for x in found)
-        games = states.ply.shape[0]
-        if logits.shape != (games, game.num_actions) or value.shape != (games,):
-            raise UsageError(
-                f"evaluate gave logits of shape {logits.shape} and values of shape {value.shape} for {games} states; "
-                f"({games}, {game.num_actions}) and ({games},) are needed"
-            )
-        return Evaluation(logits, value)
+        return as_evaluation("evaluate", found, states.ply.shape[0], game.num_actions)

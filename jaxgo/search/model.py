@@ -12,7 +12,7 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position, Transition
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
 from jaxgo.search.forcing import knows_threats
 from jaxgo.search.functions import Asked, Evaluate, Functions, Legal, Step
 from jaxgo.search.narrow import NOTHING, Narrowing
@@ -146,12 +146,13 @@ class Model:
         """
         judge = self.evaluator.on(self.platform)
         if wanted is None:
-            logits, value = judge(self.game, params, key, states)
+            found = judge(self.game, params, key, states)
         elif abreast <= 2:
-            logits, value = judge.evaluate_wanted(self.game, params, key, states, wanted)
+            found = judge.evaluate_wanted(self.game, params, key, states, wanted)
         else:
-            logits, value = self._evaluate_first(params, key, states, wanted, abreast)
-        return Evaluation(masked(logits.astype(jnp.float32), legal), value.astype(jnp.float32))
+            found = self._evaluate_first(params, key, states, wanted, abreast)
+        logits, value = as_evaluation(type(judge).__name__, found, *legal.shape)
+        return Evaluation(masked(logits, legal), value)
 
     def _evaluate_first(
         self, params: Params, key: Array, states: States, wanted: Bool[Array, " B"], abreast: int

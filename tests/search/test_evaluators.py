@@ -265,6 +265,51 @@ def test_a_network_judges_planes_and_takes_part_in_a_model():
     np.testing.assert_allclose(np.asarray(leaves.value), np.asarray(net.value) / 2, rtol=1e-4, atol=1e-6)
 
 
+@dataclasses.dataclass(frozen=True)
+class Misshapen:
+    """A network that gives arrays of these shapes; 0 stands for the positions."""
+
+    shapes: tuple[tuple[int, ...], ...]
+
+    def init(self, key: Array, planes: Array) -> Any:
+        return ()
+
+    def apply(self, params: Any, planes: Array) -> Any:
+        return tuple(jnp.zeros([size or len(planes) for size in shape]) for shape in self.shapes)
+
+
+@pytest.mark.parametrize("games", [1, 3])
+@pytest.mark.parametrize(
+    ("shapes", "said"),
+    [
+        (((0, 9), (0, 1)), "the network gave logits of shape .* are needed"),
+        (((0, 9), ()), "values of shape \\(\\) for"),  # a mean over the batch
+        (((0, 1), (0,)), "logits of shape .*, 1\\) and"),
+        (((0, 10), (0,)), "logits of shape .*, 10\\) and"),
+        (((0, 9), (0,), (0, 9)), "must give two things"),
+    ],
+)
+def test_a_network_of_other_shapes_is_refused(shapes, said, games):
+    """Most of them would be stretched until they fit."""
+    model = Model(make("tictactoe"), Network(Misshapen(shapes)))
+    with pytest.raises(UsageError, match=said):
+        jax.eval_shape(lambda key: model.root((), key, model.start(key, games)), jax.random.key(0))
+
+
+@dataclasses.dataclass(frozen=True)
+class Lumping(Evaluator):
+    """Says one value of all positions together."""
+
+    def __call__(self, game: Any, params: Any, key: Any, states: Any) -> Any:
+        return jnp.zeros((states.ply.shape[0], game.num_actions)), jnp.float32(0.5)
+
+
+def test_an_evaluator_of_other_shapes_is_refused():
+    model = Model(make("tictactoe"), Lumping())
+    with pytest.raises(UsageError, match="Lumping gave logits of shape .* and values of shape .* for 3 positions"):
+        jax.eval_shape(lambda key: model.root((), key, model.start(key, 3)), jax.random.key(0))
+
+
 def test_a_network_judges_some_as_it_judges_all():
     """In chunks of those that are wanted: none, one chunk, a part of the next, all."""
     game, lanes = make("tictactoe"), 200
