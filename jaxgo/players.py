@@ -93,8 +93,8 @@ def _told(value: Any) -> str:
         return f"Network{', symmetric' * value.symmetric}"
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
     plain = {field.name: getattr(value, field.name) for field in fields}
-    said = [f"{k}={v!r}" for k, v in plain.items() if v is None or isinstance(v, (bool, int, float, str))]
-    parts = [f"{k}={_told(v)}" for k, v in plain.items() if isinstance(v, Evaluator)]
+    said = [f"{k}={v!r}" for k, v in plain.items() if v is None or isinstance(v, (bool, int, float, str, tuple))]
+    parts = [f"{k}={_told(v)}" for k, v in plain.items() if dataclasses.is_dataclass(v)]
     return f"{type(value).__name__}({', '.join(said + parts)})"
 
 

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxgo.core.errors import UsageError
-from jaxgo.evaluators import EVALUATORS, Heuristic, Rollout, Uniform
+from jaxgo.evaluators import EVALUATORS, Dirichlet, Heuristic, Noisy, Rollout, Uniform
 from jaxgo.games import make
 from jaxgo.games.connect4 import ConnectFour
 from jaxgo.players import Player, Spec, load_player, parse, spec
 from jaxgo.search import PRESETS, SEARCHES, Chain, Flat, Gumbel, Model, Puct, Uct
 from jaxgo.system.weights import load_weights, save_weights
 from jaxgo.training import presets as training
+from jaxgo.tuning.traced import Traced
 
 GAME = make("tictactoe")
 PRESET = training.preset("connect4-cpu").config
@@ -245,6 +246,11 @@ def test_fingerprints_tell_players_apart():
         dataclasses.replace(one, model=Model(GAME, Heuristic())),
         dataclasses.replace(one, model=Model(GAME, Rollout(advisor=Uniform()))),
         dataclasses.replace(one, model=Model(GAME, Rollout(advisor=Heuristic()))),
+        dataclasses.replace(one, model=Model(GAME, Noisy(Uniform(), Dirichlet(0.2, 0.0, 10.0)))),
+        dataclasses.replace(one, model=Model(GAME, Noisy(Uniform(), Dirichlet(0.3, 0.0, 10.0)))),
+        dataclasses.replace(one, search=Traced(Gumbel(), ("value_scale",))),
+        dataclasses.replace(one, search=Traced(Gumbel(), ("visit_offset",))),
+        dataclasses.replace(one, search=Traced(Gumbel(8), ("value_scale",))),
     ]
     assert len({one.fingerprint(), *(other.fingerprint() for other in others)}) == 1 + len(others)
     assert all(other != one for other in others)
