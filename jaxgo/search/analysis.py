@@ -12,7 +12,7 @@ import numpy as np
 from jaxgo.core.errors import UsageError
 from jaxgo.search.base import SearchResult
 from jaxgo.search.model import ILLEGAL
-from jaxgo.search.tree import ROOT, Tree
+from jaxgo.search.tree import NOWHERE, ROOT, Tree
 
 Name = Callable[[int], str]  # of an action
 
@@ -75,10 +75,13 @@ def principal_variation(tree: Lane, node: int = ROOT) -> list[int]:
 
 
 def depths(tree: Lane) -> np.ndarray:
-    """`int32[N]`: plies from the root to each node."""
-    out = np.zeros(len(tree.parent), np.int32)
+    """`int32[N]`: plies from the root to each node; NOWHERE where it is out of reach, its move being forbidden in the
+    real game."""
+    out = np.full(len(tree.parent), NOWHERE, np.int32)
+    out[ROOT] = 0
     for node in range(1, len(out)):  # a parent always comes before its children
-        out[node] = out[tree.parent[node]] + 1
+        if tree.parent[node] >= 0 and out[tree.parent[node]] >= 0:
+            out[node] = out[tree.parent[node]] + 1
     return out
 
 
@@ -87,7 +90,7 @@ def _reach(tree: Lane) -> dict[int, int]:
     depth = depths(tree)
     first = np.zeros(len(depth), np.int32)  # the action of the root that leads to each node
     reach: dict[int, int] = {}
-    for node in range(1, len(depth)):
+    for node in np.flatnonzero(depth > 0).tolist():
         first[node] = tree.action[node] if tree.parent[node] == ROOT else first[tree.parent[node]]
         reach[int(first[node])] = max(reach.get(int(first[node]), 0), int(depth[node]))
     return reach
@@ -195,8 +198,9 @@ def summary(
         record["outcomes"] = dict(zip(("lost", "between", "won"), np.asarray(outcomes[game]).tolist(), strict=True))
     if tree is not None:
         known = lane(tree, game)
+        reached = depths(known)
         record["variation"] = [name(action) for action in principal_variation(known)]
-        record["nodes_at_depth"] = np.bincount(depths(known)).tolist()
+        record["nodes_at_depth"] = np.bincount(reached[reached >= 0]).tolist()
     return record
 
 

@@ -77,6 +77,16 @@ def test_depths_count_plies(thought):
     assert analysis.summary(thought[0], TICTACTOE.action_name, tree)["nodes_at_depth"] == np.bincount(depth).tolist()
 
 
+def test_nodes_out_of_reach_have_no_depth():
+    """Nodes 1 and 2 lie behind a root move that superko forbids: nothing leads there any more."""
+    parent, action = np.array([-1, -1, 1, 0, 3]), np.array([-1, 0, 3, 2, 1])
+    child = np.full((5, 4), -1)
+    child[0, 2], child[1, 3], child[3, 1] = 3, 2, 4
+    lane = analysis.Lane(np.array([3, 2, 1, 2, 1]), np.zeros(5, bool), parent, action, np.ones(4, np.float32), child)
+    assert analysis.depths(lane).tolist() == [0, -1, -1, 1, 2]
+    assert analysis._reach(lane) == {2: 2}
+
+
 def test_json_lines_hold_the_table(thought):
     result, tree, _ = thought
     moves = analysis.table(result, TICTACTOE.action_name, tree)
