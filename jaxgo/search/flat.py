@@ -137,7 +137,7 @@ class Flat(Search[FlatState]):
         weights = jnp.where(among, jnp.where(tried_any, state.visits, state.belief), 0.0)
         weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))
         policy = weights / jnp.maximum(weights.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
-        solved = _won(state) | (state.ends | ~state.legal).all(axis=-1)
+        solved = _won(state) | ((state.ends | ~state.legal).all(axis=-1) & state.legal.any(axis=-1))
         value = jnp.take_along_axis(mean, best[:, None], axis=-1)[:, 0]
         action, chances = decide(key, best, policy, temperature)
         return SearchResult(action, policy, value, state.visits, mean, state.ends, solved, state.healthy, chances)

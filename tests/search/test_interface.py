@@ -14,6 +14,7 @@ from judges import Hashed, positions, searched, verbs
 from support import mostly_slow
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.play import resume
 from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator
 from jaxgo.games import make
 from jaxgo.games.mnk import Mnk
@@ -189,6 +190,22 @@ def test_gumbel_after_a_move_counts_what_it_spent_itself():
     np.testing.assert_array_equal(spent[lanes, result.action], spent.max(axis=-1))
     most = np.asarray(result.visits).max(axis=-1)
     assert (np.asarray(result.visits)[lanes, result.action] < most).any(), "the two counts never differ here"
+
+
+def test_flat_claims_nothing_of_a_finished_game():
+    """Beside a game that goes on, with a move that wins."""
+    game = make("tictactoe")
+    root = jax.tree.map(
+        lambda *x: jnp.stack(x),
+        *(
+            resume(game, game.place(np.array(cells, np.int8), 1))
+            for cells in ([1, 1, 1, 2, 2] + [0] * 4, [0] + [2] * 2 + [1] * 2 + [0] * 4)
+        ),
+    )
+    model, flat = Model(game, EVALUATORS["uniform"]), Flat(simulations=4)
+    found = jax.jit(lambda root: flat.result(KEY, flat.begin(model, (), KEY, root)))(root)
+    assert found.solved.tolist() == [False, True]
+    assert float(found.value[1]) == 1.0
 
 
 def test_flat_tries_equals_in_an_order_of_chance():
