@@ -169,6 +169,8 @@ class Selfplay:
         # elsewhere a part of a batch takes as long as the whole
         if self.model.platform != "cpu" or not self.model.evaluator.worth_caching(params):
             return None
+        if not self.search.keeps_judgements:
+            return None
         tree = jax.eval_shape(lambda: self.search.begin(self.model, params, jax.random.key(0), position).tree)
         if tree is None:
             return None

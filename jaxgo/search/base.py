@@ -148,6 +148,12 @@ class Search(abc.ABC, Generic[S]):
         return False
 
     @property
+    def keeps_judgements(self) -> bool:
+        """Whether its tree has what the evaluator said of the positions below the root, so that another search may
+        recall it."""
+        return True
+
+    @property
     def resumable(self) -> bool:
         """Whether `extend` takes any budget, traced ones too; otherwise only its whole `budget`, as a plain number."""
         return True

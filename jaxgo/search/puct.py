@@ -50,6 +50,10 @@ class Puct(Bandit):
     def lucky(self) -> bool:
         return self.noise > 0
 
+    @property
+    def keeps_judgements(self) -> bool:
+        return not (self.noise_everywhere and self.noise > 0.0)  # else noise would come on top of noise
+
     def quiet(self) -> "Puct":
         """Without Dirichlet noise and forced playouts, which are for self-play."""
         return dataclasses.replace(self, noise=0.0, noise_everywhere=False, forced=0.0)

@@ -87,6 +87,23 @@ def test_random_openings_come_first_and_in_their_share(gloomy):
     assert 0.3 < random_move[ply == 0].mean() < 0.7
 
 
+@dataclasses.dataclass(frozen=True)
+class Slow(Hashed):
+    """A judge that is worth remembering."""
+
+    def worth_caching(self, params: Any) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_no_noise_is_recalled_as_what_the_judge_said(everywhere):
+    """A tree with noise in every prior keeps no judgement that the next search may take for the judge's."""
+    model, key = Model(Road(), Slow(), platform="cpu"), jax.random.key(0)
+    player = Selfplay(Puct(4, noise=0.25, noise_everywhere=everywhere), model, SelfplayConfig(games=2, steps=2))
+    root = jax.eval_shape(lambda: player.begin(key, 2).position)
+    assert (jax.eval_shape(lambda root: player._nothing((), root), root) is None) == everywhere
+
+
 def test_one_budget_for_all_games_of_a_ply(gloomy):
     plies, tally = gloomy
     assert (plies.full == plies.full[:, :1]).all()
