@@ -54,7 +54,11 @@ def test_a_line_that_is_drawn_has_won(name, options, rows, seat, result):
     [
         ("minerace", "@...-....-....IIIII 1", "'I' cannot be cell 15 of row 1"),  # the road has another mine
         ("minerace", "*...-....-....-IIII 0", "cell 1 of row 1"),  # the token on a mine, where none is
-        ("scorefour", "/".join(["...._...._...._...."] * 3 + ["....X...._...._...."]) + " 0", "'X' cannot be cell 5 of"),
+        (
+            "scorefour",
+            "/".join(["...._...._...._...."] * 3 + ["....X...._...._...."]) + " 0",
+            "'X' cannot be cell 5 of",
+        ),
     ],
 )
 def test_a_drawing_that_a_game_cannot_keep_is_refused(name, text, cell):

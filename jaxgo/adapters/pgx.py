@@ -34,12 +34,13 @@ class PgxState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class PgxGame(Game[PgxState]):
-    """One environment of pgx; `max_plies` ends longer games as they stand, 0: where pgx ends them."""
+    """One environment of pgx; `limit` ends longer games as they stand, 0: where pgx ends them."""
 
     env: str = "tic_tac_toe"
     limit: int = 0
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1))
+    ply_limit = "limit"
 
     def __post_init__(self) -> None:
         if self.limit < 0:

@@ -76,6 +76,7 @@ class Game(abc.ABC, Generic[S]):
     pieces: ClassVar[tuple[Piece, ...]]  # the look of each code of `cells`; code 0 is the empty cell
     grid: ClassVar[Literal["squares", "points", "blocks"]] = "squares"  # or on crossings; or cells of a code are one
     notation: ClassVar[str] = "the number of the action: `0`"  # how `action_name` writes moves, with an example
+    ply_limit: ClassVar[str] = "max_plies"  # the option, if it has one, that ends a game as it then stands
     levels: ClassVar[int] = 1  # boards of a space that the picture has side by side, a column between two of them
 
     # -- sizes -------------------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 import dataclasses
 import functools
+import tokenize
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +20,9 @@ from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 VERSION = 1
 SURE = 20.0  # what a won move's logit lies above a drawn one's; nearer ends of the same value differ by less
 HASTE = 0.01  # for each move to the end
+# what numpy, zipfile and zlib raise for damaged files
+DAMAGE = (OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, NotImplementedError, RuntimeError)
+DAMAGE_INSIDE = (zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError)
 
 
 class Table(NamedTuple):
@@ -47,9 +52,20 @@ def load(path: Path) -> tuple[Table, str]:
         with np.load(path) as file:
             if int(file["version"]) != VERSION:
                 raise UsageError(f"{path} is a table of another version; solve the game again")
-            return Table(*(file[name] for name in Table._fields)), str(file["about"])
-    except (OSError, KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            table = Table(*(file[name] for name in Table._fields))
+            _check(table)
+            return table, str(file["about"])
+    except (*DAMAGE, *DAMAGE_INSIDE) as error:
         raise UsageError(f"cannot read a solved table from {path}: {error}") from None
+
+
+def _check(table: Table) -> None:
+    """A ValueError for arrays in which nothing can be looked up."""
+    kinds = [(column.dtype, column.shape) for column in table]
+    if kinds != [(np.dtype(kind), (table.keys.size,)) for kind in ("uint64", "int8", "uint16")] or not table.keys.size:
+        raise ValueError("its columns are no table")
+    if (table.keys[1:] <= table.keys[:-1]).any():
+        raise ValueError("its keys are not in order")
 
 
 class Lookup(NamedTuple):
@@ -139,5 +155,5 @@ def _loaded(path: str) -> tuple[Table, str]:
 def describe(game: Game[Any]) -> str:
     """The rules that a table is about; the ply limit is none of them."""
     fields = (field.name for field in dataclasses.fields(game))  # type: ignore[arg-type]
-    options = " ".join(f"{name}={getattr(game, name)}" for name in fields if name != "max_plies")
+    options = " ".join(f"{name}={getattr(game, name)}" for name in fields if name != game.ply_limit)
     return f"{type(game).__name__} {options}".strip()

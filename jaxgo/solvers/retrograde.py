@@ -51,7 +51,7 @@ def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> 
 def without_limit(game: Game[Any]) -> Game[Any]:
     """The same rules without their ply limit, where that is an option; elsewhere the end comes by itself."""
     fields = {field.name for field in dataclasses.fields(game)}  # type: ignore[arg-type]
-    return dataclasses.replace(game, max_plies=ENDLESS) if "max_plies" in fields else game  # type: ignore[type-var]
+    return dataclasses.replace(game, **{game.ply_limit: ENDLESS}) if game.ply_limit in fields else game  # type: ignore[type-var]
 
 
 class _Ends:

@@ -18,7 +18,7 @@ from jaxgo.evaluators import solved
 from jaxgo.games import make
 from jaxgo.games.dodgem import Dodgem
 from jaxgo.solvers.explore import Room
-from jaxgo.solvers.retrograde import solve_game, work_back
+from jaxgo.solvers.retrograde import solve_game, without_limit, work_back
 
 SMALL = Room(batch=2048)
 
@@ -110,6 +110,26 @@ def test_a_table_is_saved_loaded_and_plays_perfectly(dodgem3, tmp_path):
             solved.load(path)
 
 
+def test_no_damage_to_a_table_is_a_traceback(tmp_path):
+    """A few bytes of a file changed at many places: what is read is the table, or it is refused in words."""
+    rng, path = np.random.default_rng(0), tmp_path / "table.npz"
+    table = solved.Table(np.arange(50, dtype=np.uint64), np.ones(50, np.int8), np.ones(50, np.uint16))
+    table.save(path, "Nim")
+    whole, refused = path.read_bytes(), 0
+    for place in range(0, len(whole), 7):
+        path.write_bytes(whole[:place] + rng.bytes(5) + whole[place + 5 :])
+        try:
+            assert all((a == b).all() for a, b in zip(table, solved.load(path)[0], strict=True))
+        except UsageError:
+            refused += 1
+    assert refused > len(whole) // 14
+    nothing = solved.Table(*(column[:0] for column in table))
+    for wrong in (table._replace(values=table.values[1:]), table._replace(keys=table.keys[::-1]), nothing):
+        wrong.save(path, "Nim")
+        with pytest.raises(UsageError, match="cannot read a solved table"):
+            solved.load(path)
+
+
 def test_the_winner_hurries_and_the_loser_holds_out(monkeypatch):
     """Five moves: won in 9 and in 1, drawn, lost in 9 and in 1; then the order of their logits."""
     values, distances = jnp.array([[1, 1, 0, -1, -1]]), jnp.array([[9, 1, 0, 9, 1]])
@@ -133,6 +153,15 @@ def test_a_move_that_keeps_the_turn_keeps_the_sign(monkeypatch):
     state = game.init(jax.random.key(0))._replace(cell=jnp.int8(5))
     nothing = solved.Table(np.zeros(1, np.uint64), np.zeros(1, np.int8), np.zeros(1, np.uint16))
     assert answers(game, nothing, state)[1].value.tolist() == [[-1, 1, -1]]
+
+
+@pytest.mark.parametrize(("name", "option", "kept"), [("go5", "move_limit", "ko"), ("dodgem3", "max_plies", "size")])
+def test_the_limit_of_plies_is_lifted_whatever_its_option_is_called(name, option, kept):
+    short, long = (make(name, **{option: plies}) for plies in (6, 300))
+    assert getattr(without_limit(short), option) == 10_000
+    assert without_limit(short) == without_limit(long)
+    assert solved.describe(short) == solved.describe(long)
+    assert f"{kept}=" in solved.describe(short)
 
 
 def test_what_cannot_be_solved_is_refused():

@@ -61,6 +61,7 @@ class Go(Game[GoState]):
 
     pieces = (EMPTY, Piece("X", BLACK), Piece("O", WHITE))
     grid = "points"
+    ply_limit = "move_limit"
     notation = "a letter, I being left out, and a row from the bottom: `E5`; or `pass`"
 
     def __post_init__(self) -> None:
