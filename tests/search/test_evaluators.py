@@ -306,7 +306,7 @@ class Lumping(Evaluator):
 
 def test_an_evaluator_of_other_shapes_is_refused():
     model = Model(make("tictactoe"), Lumping())
-    with pytest.raises(UsageError, match="Lumping gave logits of shape .* and values of shape .* for 3 positions"):
+    with pytest.raises(UsageError, match=r"Lumping gave logits of shape .* and values of shape .* for 3 positions"):
         jax.eval_shape(lambda key: model.root((), key, model.start(key, 3)), jax.random.key(0))
 
 
