@@ -14,6 +14,7 @@ from lowered import TARGETS
 from jaxgo.evaluators import Network
 from jaxgo.games import make
 from jaxgo.nets import ResNet
+from jaxgo.nets.base import planes_shape
 from jaxgo.search import Gumbel, Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.system import devices
@@ -91,17 +92,32 @@ def test_no_program_asks_which_backend_runs_it():
     assert set(asked) <= {"jaxgo/search/model.py", "jaxgo/training/presets.py", "jaxgo/training/machine.py"}
 
 
-def test_kernels_are_cast_once_where_an_accelerator_computes_in_halves():
-    """Those of convolutions, for a whole program; a processor, and a net in float32, keep what they are given."""
-    game = make("tictactoe")
-    for precision, target, wanted in (("bfloat16", "gpu", "bfloat16"), ("bfloat16", "cpu", "float32"),
-                                      ("float32", "gpu", "float32")):  # fmt: skip
-        model = Model(game, Network(ResNet(channels=4, blocks=1, precision=precision).module(game)), target)
-        params = jax.eval_shape(lambda model=model: model.ready(model.init(jax.random.key(0))))
-        kinds = {leaf.ndim == 4: set() for leaf in jax.tree.leaves(params)}
-        for leaf in jax.tree.leaves(params):
-            kinds[leaf.ndim == 4].add(str(leaf.dtype))
-        assert kinds == {True: {wanted}, False: {"float32"}}
+def test_weights_are_cast_once_where_an_accelerator_computes_in_halves():
+    """For a whole program; a processor, and a net in float32, keep what they are given."""
+    game = make("go5")
+    for precision, target in (("bfloat16", "gpu"), ("bfloat16", "cpu"), ("float32", "gpu")):
+        net = ResNet(channels=4, blocks=2, precision=precision)
+        model = Model(game, Network(net.module(game)), target)
+        params = jax.eval_shape(model.init, jax.random.key(0))
+
+        def judge(params, net=net, target=target):
+            module = net.module(game).on(target)
+            return module.apply(params, jnp.zeros((3, *planes_shape(game))))
+
+        ready = jax.eval_shape(model.ready, params)
+        program = jax.make_jaxpr(judge)(ready)
+        weights = set(program.jaxpr.invars)
+        left = [
+            step
+            for step in program.eqns
+            if step.primitive.name == "convert_element_type"
+            and step.params["new_dtype"] == jnp.bfloat16
+            and step.invars[0] in weights
+            and step.invars[0].aval.ndim > 1
+        ]
+        halves = {str(leaf.dtype) for leaf in jax.tree.leaves(ready)} == {"bfloat16", "float32"}
+        assert halves == ((precision, target) == ("bfloat16", "gpu"))
+        assert bool(left) == ((precision, target) == ("bfloat16", "cpu"))
 
 
 def test_bfloat16_nets_convolve_in_bfloat16():

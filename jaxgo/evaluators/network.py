@@ -16,10 +16,9 @@ from jaxtyping import Array, Bool, Float32
 
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
-from jaxgo.nets.base import on_platform
+from jaxgo.nets.base import cast_once, on_platform
 
 LEAST = 700  # cells in a chunk: smaller ones cost more each
-KERNEL = 4  # axes of a convolution's
 PARTS = 16  # of a batch, at most
 
 
@@ -69,11 +68,8 @@ class Network(Evaluator):
         return as_evaluation("the network", self.module.apply(params, planes), planes.shape[0], game.num_actions)
 
     def ready(self, params: Params) -> Params:
-        """Kernels of convolutions as the net computes with them: a loop casts them again in every turn."""
-        precision = getattr(self.module, "precision", None)
-        if self.in_chunks or precision is None:
-            return params
-        return jax.tree.map(lambda x: x.astype(precision) if x.ndim == KERNEL else x, params)
+        """Weights as the net computes with them: a loop would cast them again in every turn."""
+        return params if self.in_chunks else cast_once(self.module, params)
 
     def worth_caching(self, params: Params) -> bool:
         """If it convolves: dense layers are so cheap that a look into a memory hardly costs less."""

@@ -117,6 +117,10 @@ class PolicyValueNet(nn.Module):
             out = out[:, 0] if head.kind == "number" else out
         return out.astype(jnp.float32)
 
+    def cast(self, params: Any) -> Any:
+        """Parameters as the layers cast them at every call, for a program with many calls."""
+        return params
+
     def __call__(self, planes: Float32[Array, "B H W C"]) -> tuple[Array, Array]:
         said = self.learn(planes, search=True)
         return said.logits, squash(said.value)
@@ -125,6 +129,11 @@ class PolicyValueNet(nn.Module):
 def planes_shape(game: Game[Any]) -> tuple[int, ...]:
     """What `observe` of a game shows, by its shape: H, W, C."""
     return tuple(jax.eval_shape(lambda key: game.observe(game.init(key)), jax.random.key(0)).shape)
+
+
+def cast_once(module: Any, params: Any) -> Any:
+    """Parameters as the layers of a module cast them at every call; modules of others get their own back."""
+    return module.cast(params) if isinstance(module, PolicyValueNet) else params
 
 
 def on_platform(module: Any, platform: str) -> Any:

@@ -6,9 +6,11 @@ weights plays every size of the game; elsewhere the policy is a dense layer.
 """
 
 import dataclasses
+import re
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import flax.linen as nn
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -18,6 +20,7 @@ from jaxgo.nets.base import Head, Net, PolicyValueNet, cell_actions
 from jaxgo.nets.conv import Conv
 
 Precision = Literal["float32", "bfloat16"]
+IN_PRECISION = re.compile(r"stem|(in|out|pool)\d+|pooled|\w+_(few|pooled|cells)")  # layers that compute in it
 
 
 class Features(NamedTuple):
@@ -42,6 +45,14 @@ class ResNetModule(PolicyValueNet):
 
     def on(self, platform: str) -> Any:
         return self.clone(platform=platform)
+
+    def cast(self, params: Any) -> Any:
+        """See the base; norms and last layers compute with all digits."""
+
+        def one(path: Any, leaf: Array) -> Array:
+            return leaf.astype(self.precision) if IN_PRECISION.fullmatch(path[-2].key) else leaf
+
+        return jax.tree_util.tree_map_with_path(one, params)
 
     def trunk(self, planes: Array) -> Features:
         x = self._conv("stem")(planes.astype(self.precision))

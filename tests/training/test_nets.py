@@ -12,7 +12,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Network
 from jaxgo.games import make
 from jaxgo.nets import NETS, ResNet, from_json, to_json
-from jaxgo.nets.base import Head, cell_actions, count, squash
+from jaxgo.nets.base import Head, cast_once, cell_actions, count, planes_shape, squash
 from jaxgo.nets.conv import MANY, Conv
 from jaxgo.search.model import Model
 
@@ -103,6 +103,22 @@ def test_an_untrained_net_has_no_opinion(name):
     logits, value = jax.device_get(judge(params, jax.random.key(0)))
     assert abs(value).max() < 0.2
     assert np.ptp(logits) < 0.5
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_weights_are_cast_once_where_all_that_uses_them_casts_them(game):
+    """Layers that compute with all digits keep theirs, so what the network says does not change by a bit."""
+    game = make(game)
+    module = ResNet(channels=8, blocks=2, precision="bfloat16").module(game, HEADS).on("gpu")
+    params, _ = shapes(ResNet(channels=8, blocks=2, precision="bfloat16"), game)
+    planes = jnp.zeros((2, *planes_shape(game)))
+    program = jax.make_jaxpr(lambda params: module.apply(params, planes, method="learn"))(params).jaxpr
+    casts = jax.eval_shape(lambda params: cast_once(module, params), params)
+    for (path, leaf), weight in zip(jax.tree_util.tree_leaves_with_path(casts), program.invars, strict=True):
+        uses = [step for step in program.eqns if any(one is weight for one in step.invars)]
+        halved = {step.params.get("new_dtype") for step in uses} == {jnp.dtype("bfloat16")}
+        assert uses
+        assert (leaf.dtype == jnp.bfloat16) == halved, jax.tree_util.keystr(path)
 
 
 def test_one_set_of_weights_plays_every_size_of_board():
