@@ -1,9 +1,12 @@
 """Trees between moves: keep what was judged, keep the subtree of the move that was played, make room for more nodes."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int32
 
+from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Evaluation, Params
 from jaxgo.evaluators.cache import EvalCache, remember
@@ -20,8 +23,16 @@ def judged(model: Model, tree: Tree) -> EvalCache:
     return remember(model.game, tree.states, Evaluation(tree.logits, tree.raw * trees.mover_sign(tree.seat)), known)
 
 
+def check_moves(action: Any, root: Position) -> None:
+    """A UsageError where there is not one move for each game: one alone would be taken for that of all."""
+    wanted, given = root.state.ply.shape, jnp.shape(action)
+    if given != wanted:
+        raise UsageError(f"follow takes a move of each game, an array of shape {wanted}, not {given}")
+
+
 def follow(model: Model, params: Params, key: Array, tree: Tree, action: Int32[Array, " B"], root: Position) -> Tree:
     """The trees after `action` led to `root`; a game with action -1, or with a move never tried, begins anew."""
+    check_moves(action, root)
     words = None if tree.key is None else model.keys(root.state)
     fresh = trees.plant(model.root(params, key, root), tree.visits.shape[1], tree.frontier is not None, words)
     game = jnp.arange(tree.visits.shape[0])

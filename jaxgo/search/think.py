@@ -121,6 +121,7 @@ class Thinker:
     def follow(self, action: Int32[Array, " B"] | np.ndarray, root: Position) -> None:
         """The games went on by `action` to `root`: keeps what the tree knows of it. Action -1 begins a game anew."""
         with _Alone(self._busy):
+            reuse.check_moves(action, root)
             if self.state is not None:
                 self._played.append((jnp.asarray(action, jnp.int32), root))
             self._root = root

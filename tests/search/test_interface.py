@@ -19,8 +19,11 @@ from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator
 from jaxgo.games import make
 from jaxgo.games.mnk import Mnk
 from jaxgo.search import PRESETS, SEARCHES, Flat, Gumbel, Model, Puct, SearchState, Uct
+from jaxgo.search.base import per_game
 from jaxgo.search.edges import root_edges
 from jaxgo.search.model import ILLEGAL
+from jaxgo.search.reuse import check_moves
+from jaxgo.search.think import Thinker
 from jaxgo.search.tree import plant
 
 KEY = jax.random.key(0)
@@ -97,6 +100,30 @@ def test_a_number_of_numpy_is_a_plain_number():
     assert grown.tree.visits.shape == (2, 41)
     with pytest.raises(UsageError, match="20 simulations do not fit into a tree that was begun for 12"):
         jax.eval_shape(lambda root: search.extend(FOUR, (), KEY, search.begin(FOUR, (), KEY, root), most), root)
+
+
+@pytest.mark.parametrize("value", [20.0, -1, np.float32(8), np.array([1.0, 2.0]), True])
+def test_simulations_are_whole_numbers(value: Any):
+    """A search by 20.0 of them was cut to the room of its own budget."""
+    with pytest.raises(UsageError, match="simulations are whole numbers of at least 0"):
+        per_game(value, 2, jnp.int32)
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), np.float64(-0.5)])
+def test_a_temperature_is_not_below_0(value: Any):
+    with pytest.raises(UsageError, match="a temperature is a number of at least 0"):
+        per_game(value, 2, jnp.float32)
+
+
+@pytest.mark.parametrize("moves", [np.int32(0), np.zeros(1, np.int32), np.zeros((2, 1), np.int32)])
+def test_every_game_has_its_own_move_to_follow(moves: Any):
+    """One move alone was taken for that of all games."""
+    search, root = Puct(simulations=4), positions(FOUR.game, 2, 0)
+    thinker = Thinker(search, FOUR, (), KEY)
+    with pytest.raises(UsageError, match=r"a move of each game, an array of shape \(2,\)"):
+        thinker.follow(np.asarray(moves), root)
+    with pytest.raises(UsageError, match="a move of each game"):
+        check_moves(moves, root)
 
 
 @pytest.mark.parametrize("wrong", [0, slice(0, 0)])
