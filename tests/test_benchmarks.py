@@ -3,6 +3,7 @@
 import json
 
 import harness
+import hlo
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -57,3 +58,29 @@ def test_a_rate_counts_whole_runs():
     speed = harness.rate(10.0, lambda: runs.append(1) or jnp.int32(0), seconds=0.02)()
     assert runs
     assert 0 < speed < 10.0 * len(runs) / 0.02 + 1
+
+
+HLO = """HloModule example, is_scheduled=true
+
+%turn (p: (f32[8,4], s32[])) -> (f32[8,4], s32[]) {
+  %p = (f32[8,4]{1,0}, s32[]) parameter(0)
+  %x = f32[8,4]{1,0} get-tuple-element(%p), index=0
+  %loop_add_fusion = (f32[8,4]{1,0}, /*index=1*/bf16[2]{0}) fusion(%x), kind=kLoop, calls=%f
+  %input_scatter_fusion = f32[8,4]{1,0} fusion(%x), kind=kInput, calls=%g
+  %conv = (f32[8,4]{1,0}, u8[0]{0}) custom-call(%x), custom_call_target="__cudnn$convForward"
+  ROOT %t = (f32[8,4]{1,0}, s32[]) tuple(%x, %i)
+}
+
+ENTRY %main (a: f32[8,4]) -> f32[8,4] {
+  %a = f32[8,4]{1,0} parameter(0)
+  %w = (f32[8,4]{1,0}, s32[]) while(%b), condition=%none, body=%turn, backend_config={"known_trip_count":{"n":"3"}}
+  ROOT %copy.1 = f32[8,4]{1,0} copy(%a)
+}
+"""
+
+
+def test_kernels_of_a_program_and_the_bytes_they_move_are_read_from_its_text():
+    """Kernels that write a part of their result, and convolutions, count as kernels, and move nothing."""
+    whole = hlo.Module(HLO).whole
+    assert (whole.kernels, whole.copies, whole.predicates) == (3 * 3 + 1, 1, 0)
+    assert whole.moved == 3 * 2 * (8 * 4 * 4 + 2 * 2) + 2 * 8 * 4 * 4

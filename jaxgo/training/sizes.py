@@ -16,7 +16,7 @@ MOST = ((64, 16384), (121, 8192))  # games of a device on boards of at most so m
 MOST_ELSE, LEAST = 1024, 8
 REMEMBERED = 512  # samples for each game: those of 32 iterations of 16 plies
 FIRST = 2  # iterations before learning begins
-ROOM = 0.85  # of a device's bytes that may be spoken for; XLA took up to a twentieth more than `machine.takes` says
+ROOM = 7 / 8  # of a device's bytes that may be spoken for; XLA takes up to a twentieth more than we say
 USUAL = 12 * 2**30  # bytes of a device for programs: a GPU with 16 GB, of which JAX takes three quarters
 
 
