@@ -146,14 +146,17 @@ def tricks(lanes: int, size: int) -> None:
 
 
 class Patience(list[int]):
-    """What a plain solver counts its attempts down in: spent where they are, and where its seconds are."""
+    """What a plain solver counts its attempts down in: spent where they are, and where its processor seconds are.
+
+    Not seconds by the clock: beside other work fewer positions would be finished.
+    """
 
     def __init__(self, attempts: int, seconds: float) -> None:
         super().__init__([attempts])
-        self.until = time.perf_counter() + seconds
+        self.until = time.process_time() + seconds
 
     def __setitem__(self, place: Any, left: Any) -> None:
-        super().__setitem__(place, left if time.perf_counter() < self.until else -1)
+        super().__setitem__(place, left if time.process_time() < self.until else -1)
 
 
 def plainly(reference: Any, text: str, stone: str, first: int, depth: int, quiet: bool, patience: Patience) -> bool:
@@ -297,14 +300,27 @@ LADDERS = {  # the game, and its bots from the weakest up
         "alphabeta:20000,depth=8",
         "gumbel:64@connect4-cpu",
     ),
+    # every match that is asked for is one of neighbours, or of bots two rungs apart: `uct` below alpha-beta, this below
+    # the same with proofs by fours, `greedy` below `zeroplus`
     "gomoku9": (
         "random",
         "careful",
         "uct:400",
         "greedy",
-        "zeroplus:200",
         "alphabeta:20000,depth=4,breadth=12",
+        "zeroplus:200",
         "alphabeta:20000,depth=4,breadth=12,vcf=40",
+        "zeromax:20000",
+    ),
+    "gomoku15": (
+        "random",
+        "careful",
+        "uct:400",
+        "greedy",
+        "alphabeta:20000,depth=4,breadth=12",
+        "zeroplus:200",
+        "alphabeta:20000,depth=4,breadth=12,vcf=200",
+        "zeromax:50000",
     ),
 }
 
@@ -366,7 +382,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=15, help="of the board, for tricks")
     parser.add_argument("--pairs", type=int, default=50, help="of each match of a ladder")
     parser.add_argument("--minutes", type=float, default=8, help="of a ladder, before no other match begins")
-    parser.add_argument("--limit", type=float, default=0.5, help="seconds of plain Python for a position")
+    parser.add_argument("--limit", type=float, default=0.5, help="processor seconds of plain Python for a position")
     asked = parser.parse_args()
     devices.use_cores()
     for part in asked.parts:

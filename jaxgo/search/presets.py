@@ -7,6 +7,7 @@ here.
 import dataclasses
 
 from jaxgo.evaluators import Evaluator, Heuristic, Race, Rollout
+from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.base import Search
 from jaxgo.search.flat import Flat
 from jaxgo.search.greedy import Greedy
@@ -39,6 +40,8 @@ PRESETS: dict[str, Preset] = {
     # Zero+ (gomokuzero): UCB1 with sqrt 2 over the forced moves or the likeliest, playouts of ten weighted moves that
     # are then judged, and threats beyond the horizon
     "zeroplus": Preset(Uct(c=1.4142135, breadth=5, threats=True, vcf=40), Rollout(depth=10, prior="weights")),
+    # its ZeroMax: alpha-beta over the likeliest, and only threats for some plies beyond the horizon
+    "zeromax": Preset(AlphaBeta(depth=4, breadth=12, quiescence=8), Heuristic()),
     # Dagaz: a flat bandit with sqrt 2, the final choice 0.7 results and 0.3 move weights
     "dagaz": Preset(Flat(c=1.4142135, weight=0.7), Rollout()),
     # Dagaz's bot for races: the shortest way, whatever stands there

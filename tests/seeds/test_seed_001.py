@@ -136,6 +136,7 @@ def test_1_12_personalities_have_names_that_load_the_same_player():
         "threats:500",
         "puct:100,breadth=8,threats=yes,vcf=40",
         "zeroplus:200",
+        "zeromax",
     ):
         player = load_player(spec, GAME)
         assert load_player(player.name, GAME) == player
