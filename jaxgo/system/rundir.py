@@ -315,6 +315,8 @@ def read_config(path: str | Path) -> dict[str, Any]:
         config = json.loads((Path(path) / CONFIG).read_text())
     except FileNotFoundError:
         raise UsageError(f"{path} is not the folder of a run: it has no {CONFIG}") from None
+    except OSError as fault:
+        raise UsageError(f"cannot read {Path(path) / CONFIG}: {fault.strerror}") from None
     except ValueError:
         raise UsageError(f"{Path(path) / CONFIG} is not JSON any more; restore it, or name another folder") from None
     if not isinstance(config, dict) or config.pop("format", None) != FORMAT:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import typing
+from pathlib import Path
 from typing import Any, cast
 
 from jaxgo.core.errors import UsageError, check_finite, unknown_name
@@ -16,6 +17,7 @@ from jaxgo.search import Gumbel, Search
 from jaxgo.search import from_json as search_from_json
 from jaxgo.search import to_json as search_to_json
 from jaxgo.selfplay import SelfplayConfig
+from jaxgo.system.rundir import CONFIG, read_config
 
 SHORT, REPLY = "short", "reply"  # heads that every game can teach
 MEMORIES = ("device", "host")
@@ -269,6 +271,20 @@ def from_json(data: dict[str, Any]) -> TrainConfig:
         search=search_from_json(data.pop("search")),
         **{name: _made(typing.get_type_hints(TrainConfig)[name], value) for name, value in data.items()},
     )
+
+
+def of_run(run: Path) -> TrainConfig:
+    """The config of the run in a folder; a UsageError where it holds what is no setting here."""
+    data = read_config(run)
+    try:
+        return from_json(data)
+    except UsageError as fault:
+        raise UsageError(f"{run / CONFIG}: {fault}") from None
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        raise UsageError(
+            f"{run / CONFIG} was edited or is of another version of jaxgo, as its settings are not those of this one "
+            f"({type(fault).__name__}: {' '.join(str(fault).split())[:200]}); restore it, or read it with the version that wrote it"
+        ) from None
 
 
 def _plain(value: Any) -> Any:

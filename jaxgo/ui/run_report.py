@@ -16,7 +16,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import Row, read_rows
 from jaxgo.system.rundir import load_weights, read_config
-from jaxgo.training.config import TrainConfig, from_json
+from jaxgo.training.config import TrainConfig, of_run
 from jaxgo.training.judge import GAMES, MATCHES
 from jaxgo.ui import board_view, policy_preview
 from jaxgo.ui.page import page
@@ -29,7 +29,7 @@ MOST = 8  # games on the page
 
 def write(run: Path) -> list[str]:
     """Writes both files; what to tell about them."""
-    config, rows = from_json(read_config(run)), read_rows(run)
+    config, rows = of_run(run), read_rows(run)
     said: list[str] = []
     picture = _curves(rows)
     if picture is None:

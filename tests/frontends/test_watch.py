@@ -10,6 +10,7 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from jaxgo.cli.main import main
+from jaxgo.core.errors import UsageError
 from jaxgo.frontends.web import server
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
@@ -22,6 +23,17 @@ from jaxgo.ui import run_summary
 @pytest.fixture
 def run(tmp_path):
     return watched_run.begin(tmp_path / "run")
+
+
+@pytest.mark.parametrize("told", ["{}", '{"pony": 1}', '{"net": 5}', '{"search": {"kind": "x"}}', '{"options": [1]}'])
+def test_settings_of_another_version_are_refused_in_one_sentence(run, told):
+    config = run / "config.json"
+    whole = json.loads(config.read_text())
+    config.write_text(json.dumps({**whole, **json.loads(told)} if told != "{}" else {"format": whole["format"]}))
+    with pytest.raises(UsageError) as refused:
+        Watched(run)
+    assert str(refused.value).startswith(f"{config}")
+    assert "\n" not in str(refused.value)
 
 
 def files(folder):

@@ -14,9 +14,8 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Params
 from jaxgo.system import metrics
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.rundir import read_config
 from jaxgo.system.weights import load_weights, weight_steps
-from jaxgo.training.config import from_json
+from jaxgo.training.config import of_run
 from jaxgo.training.judge import GAMES, MATCHES
 from jaxgo.ui import policy_preview, run_summary
 
@@ -30,7 +29,7 @@ class Watched:
     """One run folder; `told` is what a page needs of it, and `number` another one whenever that changes."""
 
     def __init__(self, run: Path) -> None:
-        self.config = from_json(read_config(run))
+        self.config = of_run(run)
         self.run, self.player = run, f"@{run}"
         self.number = 0
         self.told: Told = {}
