@@ -14,7 +14,7 @@ from engine_tables import GO, GOMOKU, PATIENT, STRICT, gomocup, gtp, play, told
 from jaxgo.arena.engines import referee
 from jaxgo.arena.engines import specs as engines
 from jaxgo.arena.engines.played import PlayedPair, winner
-from jaxgo.arena.engines.process import Fault
+from jaxgo.arena.engines.process import Fault, Process
 from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.specs import open_engine, read_engine
 from jaxgo.arena.openings import book
@@ -138,6 +138,18 @@ def test_an_engine_of_another_game(openings):
     assert pair.games[0].forfeit == (0, "it plays Gomoku, not Go")
 
 
+def test_an_answer_that_came_in_time_counts_though_it_is_looked_at_late():
+    """On a busy machine a thread that waits may be woken behind the deadline; the line was there before."""
+    child = Process(["cat"])
+    child._news.wait = lambda left: child._lines.append(b"= D4") or time.sleep(left)
+    try:
+        assert child.read(time.monotonic() + 0.01, "genmove b") == "= D4"
+        with pytest.raises(Fault, match="in time"):
+            child.read(time.monotonic(), "genmove b")
+    finally:
+        child.close()
+
+
 @needs_proc
 def test_no_process_stays(openings, monkeypatch):
     """Neither after a good game nor after a hang, nor where a match is given up; children of engines included."""
@@ -163,18 +175,23 @@ def test_no_process_stays(openings, monkeypatch):
 
 @needs_proc
 def test_children_of_an_engine_are_killed(openings):
-    engine = open_engine(gtp("stuck"), openings.game, STRICT)
-    engine.begin(0, [])
-    engine.choose(0)
-    with pytest.raises(Fault, match="in time"):
+    engine, last = open_engine(gtp("stuck"), openings.game, PATIENT), time.monotonic() + 60
+    try:
+        engine.begin(0, [])
         engine.choose(0)
-    child = int(engine.process._last_words.split()[-1])
-    assert alive(child)
-    engine.kill()
-    last = time.monotonic() + 5
-    while alive(child) and time.monotonic() < last:
+        engine.limits = STRICT  # from now on it hangs
+        with pytest.raises(Fault, match="in time"):
+            engine.choose(0)
+        while b"\n" not in engine.process._last_words:
+            assert time.monotonic() < last
+            time.sleep(0.01)
+        child = int(engine.process._last_words.split()[-1])
+        assert alive(child)
+    finally:
+        engine.kill()
+    while alive(child):
+        assert time.monotonic() < last
         time.sleep(0.01)
-    assert not alive(child)
     assert not alive(engine.process.pid)
     with pytest.raises(Fault, match="stopped"):
         engine.choose(0)

@@ -67,8 +67,9 @@ class Process:
         with self._news:
             while not (self._lines or self._flooded or self._ended):
                 left = deadline - time.monotonic()
-                if left <= 0 or not self._news.wait(left):
+                if left <= 0:
                     raise Fault(f"no answer to {doing} in time")
+                self._news.wait(left)  # whatever it says: a line may have come while this thread waited to be woken
             if self._flooded:
                 raise Fault(f"a flood of output instead of an answer to {doing}")
             if self._lines:
