@@ -1,6 +1,7 @@
 """The page in a real browser: whole games by clicking and by keyboard, the search's numbers, files, a phone."""
 
 import re
+import threading
 import time
 
 import pytest
@@ -10,7 +11,7 @@ from browsing import WAIT, needs_browser, opened, served
 from page_hands import Keys, Mouse, MouseInSpace, begin, drag, moves, play_on, sit, swipe
 from playwright import sync_api
 
-from jaxgo.frontends.web import drawing, server
+from jaxgo.frontends.web import drawing, protocol, server, table
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.games import GAMES
@@ -185,8 +186,7 @@ def test_a_link_holds_the_position(page, address):
     expect(moves(page)).to_have_count(1)
     page.locator("#files summary").click()
     page.locator("#copy").click()
-    page.wait_for_timeout(300)
-    assert page.url == f"{address}#game=tictactoe&moves=4"
+    expect(page).to_have_url(f"{address}#game=tictactoe&moves=4")
     page.reload()
     expect(moves(page)).to_have_count(1)
 
@@ -219,6 +219,46 @@ def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser):
         expect(moves(page)).to_have_count(0)
         assert not [fault for fault in faults if "WebSocket" not in fault]
         page.close()
+
+
+def test_a_page_that_is_read_again_while_its_game_is_put_up_keeps_it(page, monkeypatch):
+    begin(page, "tictactoe")
+    for ply, cell in enumerate((4, 0), 1):
+        touch(page, cell)
+        expect(moves(page)).to_have_count(ply)
+    put_up, go_on, asked = table.HANDLERS[protocol.Setup], threading.Event(), threading.Event()
+
+    def slowly(sat, request):
+        asked.set()
+        assert go_on.wait(WAIT / 1000)
+        put_up(sat, request)
+
+    monkeypatch.setitem(table.HANDLERS, protocol.Setup, slowly)
+    try:
+        page.reload()
+        assert asked.wait(WAIT / 1000)
+        page.reload()
+    finally:
+        go_on.set()
+    expect(moves(page)).to_have_count(2)
+
+
+def test_a_board_that_is_set_up_takes_no_clicks(page):
+    """What is there of the game before cannot be gone back in: its position is gone, and there is none yet."""
+    begin(page, "tictactoe")
+    touch(page, 4)
+    expect(moves(page)).to_have_count(1)
+    page.evaluate(
+        """() => {
+          const click = (what) => document.querySelector(what).dispatchEvent(new MouseEvent("click", { bubbles: true }));
+          const buttons = ["#back", "#first", "#copy", "#moves button"];
+          const looking = new MutationObserver(() => buttons.forEach(click)); // the title changes before the position
+          looking.observe(document.querySelector("title"), { childList: true });
+        }"""
+    )
+    page.select_option("#game", "go5")
+    expect(page).to_have_title("jaxgo: go5")
+    expect(moves(page)).to_have_count(0)
 
 
 def test_what_is_refused_leaves_the_page_as_it_was(page, address):

@@ -9,11 +9,14 @@ let socket = null;
 let games = [];
 let shape = null;
 let position = null;
+let boards = 0; // that the server has told of since it said hello
 let usual = null; // what the server began with
+let coming = false; // whether the game that the tab has kept is still to be put up
 let wait = 500; // milliseconds until the next try to connect
 
 const MOST = 64 * 1024; // characters of a message
 const KEPT = "game"; // what the tab remembers when it is read again
+const TRIES = 5; // to put it up
 
 const send = (message) => {
   const text = JSON.stringify(message);
@@ -22,7 +25,7 @@ const send = (message) => {
   else socket.send(text);
 };
 const complain = (text) => put(find("error"), text);
-const play = (action) => send({ do: "play", action, number: position.number });
+const play = (action) => position && send({ do: "play", action, number: position.number });
 const say = (text) => put(find("said"), text);
 const panel = new Panel(send);
 const run = new Run({ replay, meet });
@@ -35,12 +38,14 @@ const told = {
     games = message.games;
     put(find("game"), ...games.map((game) => make("option", { value: game.name, title: game.about }, game.name)));
     if (!shape) status(`setting up ${message.game}`);
-    usual = null;
-    if (!goOn()) follow();
+    [boards, usual] = [0, null];
+    coming = goOn();
+    if (!coming) follow();
   },
   board(message) {
     shape = message;
     position = null;
+    boards += 1;
     status(`setting up ${message.game}`);
     put(find("moves-now"));
     find("game").value = message.game;
@@ -85,6 +90,10 @@ const told = {
   run: (message) => run.set(message),
   status: (message) => status(message.text),
   error(message) {
+    if (coming) {
+      coming = false;
+      forget();
+    }
     if (position) panel.set(position); // what was refused is not so
     complain(message.text);
   },
@@ -146,15 +155,29 @@ function follow() {
 
 // -- a page that is read again, or connected again ------------------------------------------------------------
 
-// The tab keeps its game, because the server forgets a visitor who leaves.
+// The tab keeps its game, because the server forgets a visitor who leaves: until it has put the game up as well.
 function remember() {
   const { start: text, actions, players, paused, undone, result } = position;
   const setup = { do: "setup", game: shape.game, options: shape.options, text, actions, players };
   const now = JSON.stringify({ hash: location.hash, setup, paused: paused || undone > 0 || Boolean(result) });
-  usual ??= now;
+  if (boards === 1) usual ??= now;
+  coming &&= boards === 1;
+  if (coming) return;
+  if (now === usual) forget();
+  else store(now);
+}
+
+function store(text) {
   try {
-    if (now === usual) sessionStorage.removeItem(KEPT);
-    else sessionStorage.setItem(KEPT, now);
+    sessionStorage.setItem(KEPT, text);
+  } catch {
+    // a browser that keeps nothing
+  }
+}
+
+function forget() {
+  try {
+    sessionStorage.removeItem(KEPT);
   } catch {
     // a browser that keeps nothing
   }
@@ -165,11 +188,15 @@ function goOn() {
   let kept = null;
   try {
     kept = JSON.parse(sessionStorage.getItem(KEPT));
-    sessionStorage.removeItem(KEPT); // a game that cannot be put up again must not come back for ever
   } catch {
     return false;
   }
-  if (kept?.hash !== location.hash) return false;
+  const tries = (kept?.tries ?? 0) + 1;
+  if (kept?.hash !== location.hash || tries > TRIES) { // what cannot be put up again must not come back for ever
+    forget();
+    return false;
+  }
+  store(JSON.stringify({ ...kept, tries }));
   send(kept.setup);
   if (!kept.paused) send({ do: "go" });
   return true;
@@ -226,7 +253,7 @@ const does = {
 };
 const keys = { n: "new", u: "undo", r: "redo", h: "hint", s: "stop", ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
 
-for (const [id, act] of Object.entries(does)) find(id).addEventListener("click", act);
+for (const [id, act] of Object.entries(does)) find(id).addEventListener("click", () => position && act()); // else it is being set up
 find("game").addEventListener("change", (event) => {
   history.replaceState(null, "", location.pathname);
   send({ do: "new", game: event.target.value, options: {} });
@@ -277,7 +304,7 @@ for (const id of ["overlay", "line", "legal", "space", "level"]) {
   });
 }
 find("roots").addEventListener("click", ({ target }) => target.dataset.action && play(Number(target.dataset.action)));
-find("moves").addEventListener("click", ({ target }) => target.dataset.ply && goTo(Number(target.dataset.ply)));
+find("moves").addEventListener("click", ({ target }) => position && target.dataset.ply && goTo(Number(target.dataset.ply)));
 find("files").addEventListener("click", ({ target }) => {
   if (target.dataset.save) send({ do: "save", kind: target.dataset.save });
   if (target.dataset.kept) send({ do: "save", kind: "json", game: Number(target.dataset.kept) });
