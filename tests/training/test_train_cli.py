@@ -29,16 +29,33 @@ from jaxgo.ui import run_report
 ROOT = Path(__file__).parents[2]
 # few and small programs: the tests are about the command, not about strength
 TINY = shlex.split(
-    "tictactoe-cpu --plain --budget.seconds 0 --budget.iterations 8 --save-every 0.001 --search.simulations 4 "
+    "tictactoe-cpu --plain --budget.seconds 0 --budget.iterations 8 --save-every 0.00001 --search.simulations 4 "
     "--search.max_considered 2 --selfplay.games 8 --selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 "
     "--replay.capacity 256 --replay.start 32 --judge.opponents random --judge.final random --judge.final-pairs 2"
 )
 
 
-def job(run: Path, *more: str) -> subprocess.Popen[str]:
+# a program that is killed as soon as it has saved for the first time, however slow the machine is that would kill it
+KILLED = """
+import os, runpy, signal, sys
+from jaxgo.system.rundir import RunDir
+
+finish = RunDir._finish
+
+def finish_and_die(*words):
+    finish(*words)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+RunDir._finish = finish_and_die
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def job(run: Path, *more: str, through: tuple[str, ...] = ()) -> subprocess.Popen[str]:
     environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax"), "XLA_FLAGS": quick.FLAGS}
     environment["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"  # the same programs thrice
-    words = [sys.executable, str(ROOT / "train.py"), *TINY, "--run", str(run), *more]
+    words = [sys.executable, *through, str(ROOT / "train.py"), *TINY, "--run", str(run), *more]
     return subprocess.Popen(
         words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -69,10 +86,7 @@ def whole(tmp_path_factory):
 def killed(tmp_path_factory):
     """The same run, killed as soon as it has saved something, and gone on with; the step that it was killed after."""
     run = tmp_path_factory.mktemp("killed") / "run"
-    child = job(run)
-    wait_for(run, "checkpoints/0*/MANIFEST.json", child)
-    os.kill(child.pid, signal.SIGKILL)
-    child.communicate()
+    finish(job(run, through=("-c", KILLED)), -signal.SIGKILL)
     reached = max(int(path.parent.name) for path in (run / "checkpoints").glob("*/MANIFEST.json"))
     return run, finish(job(run)), reached
 
