@@ -1,6 +1,7 @@
 """The page's messages: games played by them, links, files, and what a page is told."""
 
 import asyncio
+import socket
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,23 @@ def test_every_format_of_files_is_on_offer():
         assert form in table.TYPES
         assert f'data-save="{form}"' in page
         assert f".{form}" in accepted
+
+
+def test_the_address_that_is_said_answers_before_the_server_runs(monkeypatch, capsys):
+    """A browser may be there first: it waits, and is not refused."""
+    listen = pytest.importorskip("jaxgo.frontends.web.listen")
+    came = []
+
+    def run(server, sockets):
+        said = capsys.readouterr().out
+        address = sockets[0].getsockname()
+        came.append(f"http://localhost:{address[1]}/" in said)
+        socket.create_connection(address, timeout=60).close()
+        sockets[0].close()
+
+    monkeypatch.setattr(listen.uvicorn.Server, "run", run)
+    assert listen.serve(lambda scope, receive, send: None, "127.0.0.1", 0, browser=False) == 0
+    assert came == [True]
 
 
 def test_a_page_that_is_behind_is_told_the_newest_only():

@@ -10,7 +10,6 @@ from starlette.types import ASGIApp
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends.web.protocol import MOST_TEXT
 
-OPEN_AFTER = 0.5  # seconds
 OTHERS = 512  # connections at once, sockets among them
 
 
@@ -20,13 +19,14 @@ def serve(app: ASGIApp, host: str, port: int, browser: bool) -> int:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()  # now: who comes before the server runs waits instead of being refused
     except (OSError, OverflowError) as error:
         raise UsageError(f"cannot listen on {host} port {port}: {error}; choose another --port, or 0") from None
     shown = "localhost" if host in ("127.0.0.1", "::1") else host
     address = f"http://{shown}:{listening.getsockname()[1]}/"
     print(f"play at {address} (Ctrl-C ends it)", flush=True)
     if browser:
-        threading.Timer(OPEN_AFTER, webbrowser.open, [address]).start()
+        threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
     uvicorn.Server(config(app)).run(sockets=[listening])
     return 0
 
