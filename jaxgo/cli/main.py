@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import jaxgo
 from jaxgo.cli.command import INTERRUPTED, Command, Read
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.system import aside
 
 COMMANDS = {  # the file, and what it is for
     "train": ("train_job", "learn a game by self-play, and end in a table of ratings"),
@@ -56,9 +57,16 @@ def parse(words: Sequence[str]) -> Command:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs one command and returns the exit status: 0 fine, 2 the user's mistake."""
+    """Runs one command and returns the exit status: 0 fine, 2 the user's mistake.
+
+    Without words it is the program itself, which ends here where a thread of it still compiles or searches.
+    """
     _open_streams()
-    arguments = list(sys.argv[1:] if words is None else words) or ["--help"]
+    return _status(words) if words is not None else aside.leave(_status(sys.argv[1:]), os._exit)
+
+
+def _status(words: Sequence[str]) -> int:
+    arguments = list(words) or ["--help"]
     if arguments[0] in ("--help", "-h", "--version"):
         print(f"jaxgo {jaxgo.__version__}" if arguments[0] == "--version" else about())
         return 0

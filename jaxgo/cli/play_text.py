@@ -37,7 +37,7 @@ class PlayText:
         from jaxgo.search.think import Limit
 
         game = read_game(self.name, self.option)
-        if not 0 <= self.seat < game.players or self.seconds < 0:
+        if not 0 <= self.seat < game.players or not 0 <= self.seconds < float("inf"):
             raise UsageError(f"--seat is one of {', '.join(map(str, range(game.players)))}, and --seconds 0 or more")
         session = Session(game, self.name)
         if self.position:

@@ -21,6 +21,7 @@ from jaxgo.players import Player, load_player
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
+from jaxgo.system import aside
 
 ADVISER = "uct:400"  # who gives hints where no player sits at the board
 ASIDE = -1  # the adviser's seat
@@ -368,6 +369,7 @@ class Session:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="search", daemon=True)
                 self._thread.start()
+                aside.leave_alone(self._thread)
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:

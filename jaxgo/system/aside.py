@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 LOOK = 0.05  # seconds between two looks
-_left: list[threading.Thread] = []  # work that was not waited for
+_left: list[threading.Thread] = []  # at work where nobody may wait for them
 
 
 class Aside(Generic[T]):
@@ -41,12 +41,17 @@ class Aside(Generic[T]):
                     asked = time.monotonic()
         finally:  # a second signal does not wait
             if self._thread.is_alive():
-                _left.append(self._thread)
+                leave_alone(self._thread)
         if self._thread.is_alive():
             return None
         if self._fault:
             raise self._fault[0]
         return self._found[0]
+
+
+def leave_alone(thread: threading.Thread) -> None:
+    """Remembers a thread that may still compile or search when the program ends."""
+    _left[:] = [other for other in _left if other.is_alive() and other is not thread] + [thread]
 
 
 def work_is_left() -> bool:

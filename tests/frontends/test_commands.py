@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,22 @@ def test_the_program_talks_on_its_streams_and_ends_with_them(command, said, hear
     done = subprocess.run(words, input=said, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert heard in done.stdout
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_a_player_compiles_or_thinks_ends_the_program_in_one_line():
+    """Python crashes where it tidies up under a thread that computes."""
+    player = "uct:200000,solver=no,evaluator=uniform"
+    words = [sys.executable, "-u", "-m", "jaxgo", "play", "--text", "tictactoe", "--agent", player, "--seat", "1"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    child = subprocess.Popen(words, **pipes, text=True)
+    try:
+        assert any("warming up" in line for line in iter(child.stdout.readline, ""))
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=120)
+    finally:
+        child.kill()
+    assert (child.returncode, said) == (130, "jaxgo: stopped\n")
 
 
 def test_the_code_of_the_page_of_protocols_runs(capsys):

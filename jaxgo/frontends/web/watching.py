@@ -12,7 +12,7 @@ import jax
 
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Params
-from jaxgo.system import metrics
+from jaxgo.system import aside, metrics
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.weights import load_weights, weight_steps
 from jaxgo.training.config import of_run
@@ -45,6 +45,7 @@ class Watched:
     def start(self) -> None:
         self.look()
         self._thread.start()
+        aside.leave_alone(self._thread)
 
     def close(self) -> None:
         """Ends the thread; what it is playing just now is left to end by itself."""
