@@ -283,7 +283,8 @@ def of_run(run: Path) -> TrainConfig:
     except (AttributeError, KeyError, TypeError, ValueError) as fault:
         raise UsageError(
             f"{run / CONFIG} was edited or is of another version of jaxgo, as its settings are not those of this one "
-            f"({type(fault).__name__}: {' '.join(str(fault).split())[:200]}); restore it, or read it with the version that wrote it"
+            f"({type(fault).__name__}: {' '.join(str(fault).split())[:200]}); restore it, or read it with the version "
+            "that wrote it"
         ) from None
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import types
 from pathlib import Path
 
 import pytest
@@ -178,14 +179,15 @@ def test_the_address_that_is_said_answers_before_the_server_runs(monkeypatch, ca
     listen = pytest.importorskip("jaxgo.frontends.web.listen")
     came = []
 
-    def run(server, sockets):
+    def run(sockets):
         said = capsys.readouterr().out
         address = sockets[0].getsockname()
         came.append(f"http://localhost:{address[1]}/" in said)
         socket.create_connection(address, timeout=60).close()
         sockets[0].close()
 
-    monkeypatch.setattr(listen.uvicorn.Server, "run", run)
+    monkeypatch.setattr(listen, "uvicorn", types.SimpleNamespace(Server=lambda config: types.SimpleNamespace(run=run)))
+    monkeypatch.setattr(listen, "config", lambda app: None)  # the real one sets up logging for the whole process
     assert listen.serve(lambda scope, receive, send: None, "127.0.0.1", 0, browser=False) == 0
     assert came == [True]
 

@@ -108,7 +108,7 @@ def test_a_host_that_stood_still_says_so_itself(mine, hosts, clock, told):
 
 
 def test_threads_give_signs_and_listen_until_the_end(hosts, clock, monkeypatch):
-    """The one that gives them may hang; the other one ends the process. A slow machine stands still without harm here."""
+    """The one that gives them may hang; the other one ends the process. A slow machine does no harm here."""
     monkeypatch.setattr(pulse, "BEAT", 0.001)
     left, end = threading.Event(), time.monotonic() + 60
     with Pulse(hosts, lambda sentence: None, lambda: clock[0], lambda status: left.set()):
