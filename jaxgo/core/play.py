@@ -86,4 +86,4 @@ def returns(game: Game[S], position: Position) -> Float32[Array, " P"]:
     result = game.returns(position.state)
     if game.repetition in ("none", "forbidden"):
         return result
-    return jnp.where(histories.over(position.history), histories.returns(position.history), result)
+    return jnp.where(histories.over(position.history), histories.returns(position.history)[: game.players], result)

@@ -1,5 +1,7 @@
 """Sliding blocks: shortest solutions, counts with equal blocks merged and apart, n-puzzles that can be solved."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import jaxtyping
@@ -114,6 +116,24 @@ def test_equal_blocks_share_the_repetition_key_only():
     hashes = [np.asarray(HUGHE.hash(host.state)).tolist() for host in (one, two, other)]
     assert keys[0] == keys[1] != keys[2]
     assert len({tuple(h) for h in hashes}) == 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Onward(SlidingBlocks):
+    """A puzzle that is lost by going back to a position."""
+
+    repetition = "loss"
+
+
+def test_a_puzzle_may_be_lost_by_repetition():
+    game = Onward("12/3.", "../.3")
+    position = play.start(game, jax.random.key(0))
+    for move in ("2-s", "2-n"):
+        assert not play.over(game, position)
+        position, moved = play.play(game, position, jnp.int32(game.parse_action(move)))
+    assert bool(play.over(game, position))
+    assert play.returns(game, position).tolist() == [-1.0], "one seat, one result"
+    assert (float(moved.reward), float(moved.discount)) == (-1.0, 0.0)
 
 
 @pytest.mark.parametrize("name", mostly_slow(["hughe", "klotski", "slide8", "slide15"], ["hughe", "slide8"]))
