@@ -151,7 +151,7 @@ class Model:
             found = judge.evaluate_wanted(self.game, params, key, states, wanted)
         else:
             found = self._evaluate_first(params, key, states, wanted, abreast)
-        logits, value = as_evaluation(type(judge).__name__, found, *legal.shape)
+        logits, value = as_evaluation(type(judge).__name__, found, legal.shape[0], self.game.num_actions)
         return Evaluation(masked(logits, legal), value)
 
     def _evaluate_first(
@@ -183,9 +183,10 @@ class Model:
             raise UsageError(
                 "a search takes a batch of positions, of one at least; give one alone as x[None] of each array"
             )
-        over = self.over(position)
+        over, legal = self.over(position), self.legal(position)
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
-        leaves = self._leaves(params, key, position.state, self.legal(position), over, result[:, 0])
+        _check_rules(self.game, legal, result)
+        leaves = self._leaves(params, key, position.state, legal, over, result[:, 0])
         if not self.narrowing.proves:
             return leaves
         # a root needs a move, and not only a value: the first of the proof is the only one left
@@ -248,6 +249,16 @@ class Model:
             logits = jnp.where(among, jnp.maximum(logits, CANDIDATE), jnp.where(legal, UNLIKELY, ILLEGAL))
         paid = (states.reward, states.discount) if self.pays else (None, None)
         return Leaves(states, logits, value, over, states.to_play, finite | over, *paid)
+
+
+def _check_rules(game: Game[Any], legal: Array, result: Array) -> None:
+    """A UsageError where a game's masks or results are of other shapes, which would be stretched until they fit."""
+    given, wanted = (legal.shape[1:], result.shape[1:]), ((game.num_actions,), (game.players,))
+    if given != wanted:
+        raise UsageError(
+            f"{type(game).__name__} gives legal moves of shape {given[0]} and returns of shape {given[1]} for one "
+            f"position; {wanted[0]} and {wanted[1]} are needed"
+        )
 
 
 def _for_first(seat: Int8[Array, " B"]) -> Float32[Array, " B"]:

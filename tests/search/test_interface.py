@@ -134,6 +134,32 @@ def test_a_search_takes_a_batch_of_positions(wrong: Any):
 
 
 @dataclasses.dataclass(frozen=True)
+class Odd(Mnk):
+    """Tells of one position in other shapes than a game does."""
+
+    wrong: str = "legal"
+
+    def legal(self, state: Any) -> Any:
+        return super().legal(state)[:1] if self.wrong == "legal" else super().legal(state)
+
+    def returns(self, state: Any) -> Any:
+        return super().returns(state)[:1] if self.wrong == "returns" else super().returns(state)
+
+
+def odd_root(wrong: str) -> Any:
+    model = Model(Odd(wrong=wrong), EVALUATORS["uniform"])
+    return jax.eval_shape(lambda: model.root((), KEY, model.start(KEY, 3)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [("legal", r"legal moves of shape \(1,\)"), ("returns", r"returns of shape \(1,\)")]
+)
+def test_a_game_of_other_shapes_is_refused(wrong: str, said: str):
+    with pytest.raises(UsageError, match=said):
+        odd_root(wrong)
+
+
+@dataclasses.dataclass(frozen=True)
 class Loud(Evaluator):
     """Says more than any game can give, as a net without a last tanh does."""
 
