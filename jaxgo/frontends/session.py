@@ -8,6 +8,7 @@ the time it answers harms nobody: every thought carries the number of its positi
 import queue
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 from jaxgo.core import position_text
@@ -25,6 +26,7 @@ from jaxgo.system import aside
 
 ADVISER = "uct:400"  # who gives hints where no player sits at the board
 ASIDE = -1  # the adviser's seat
+OnAnswer = Callable[[Future[Any]], None]
 
 
 class Session:
@@ -226,16 +228,20 @@ class Session:
         limit: Limit | None = None,
         seat: int | None = None,
         on_snapshot: OnSnapshot | None = None,
+        on_answer: OnAnswer | None = None,
         *,
         detail: bool = True,
     ) -> Thinking:
         """Asks a player for a move, up to a limit (None: the player's own simulations); nothing is played.
 
         `seat` says whose player thinks, if not that of the seat to move. Without `detail` moves carry no lines.
+        `on_answer` is called in the session's thread, however soon the answer is there.
         """
-        return self._ask(limit, seat, on_snapshot, detail, own_budget=True)
+        return self._ask(limit, seat, on_snapshot, detail, own_budget=True, on_answer=on_answer)
 
-    def genmove(self, limit: Limit | None = None, on_snapshot: OnSnapshot | None = None) -> Thinking:
+    def genmove(
+        self, limit: Limit | None = None, on_snapshot: OnSnapshot | None = None, on_answer: OnAnswer | None = None
+    ) -> Thinking:
         """The same, and plays the move, unless the position is another by then or the search was dropped."""
 
         def play(thinking: Thinking, thought: Thought) -> None:
@@ -243,11 +249,13 @@ class Session:
                 if thought.number == self._number and not thinking.dropped:
                     self.play(thought.action)
 
-        return self._ask(limit, None, on_snapshot, True, own_budget=True, after=play)
+        return self._ask(limit, None, on_snapshot, True, own_budget=True, after=play, on_answer=on_answer)
 
-    def analyse(self, limit: Limit | None = None, on_snapshot: OnSnapshot | None = None) -> Thinking:
+    def analyse(
+        self, limit: Limit | None = None, on_snapshot: OnSnapshot | None = None, on_answer: OnAnswer | None = None
+    ) -> Thinking:
         """Searches the position until it is stopped, or up to a limit, and tells what it sees meanwhile."""
-        return self._ask(limit, None, on_snapshot, True, own_budget=False)
+        return self._ask(limit, None, on_snapshot, True, own_budget=False, on_answer=on_answer)
 
     def ponder(self, seat: int) -> Thinking:
         """The player of a seat searches on while another one is to move, until it is stopped, or has no room left.
@@ -324,6 +332,7 @@ class Session:
         detail: bool,
         own_budget: bool,
         after: Callable[[Thinking, Thought], None] | None = None,
+        on_answer: OnAnswer | None = None,
     ) -> Thinking:
         with self._lock:
             board, number = self._now
@@ -343,6 +352,8 @@ class Session:
                 after(thinking, thought)
             return thought
 
+        if on_answer is not None:
+            thinking.future.add_done_callback(on_answer)
         self._submit(thinking, work)
         return thinking
 

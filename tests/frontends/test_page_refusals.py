@@ -14,6 +14,7 @@ from starlette.websockets import WebSocketDisconnect
 from visitor import HOME, QUICK, WAIT, Page, state, visit
 
 from jaxgo.core.errors import UsageError
+from jaxgo.frontends.session import Session
 from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web import shared as shared_by_all
 from jaxgo.frontends.web.offers import Offers
@@ -192,6 +193,31 @@ def test_nothing_but_stop_makes_a_machine_move_before_it_has_thought():
             thinking.future.result(WAIT)
             assert sat.session.moves == [], asks
             assert sat._players() == players
+    finally:
+        sat.close()
+
+
+def test_an_answer_that_is_there_at_once_is_heard_in_the_thread_of_its_own_session(monkeypatch):
+    """In that of another visitor, who has begun the search, two tables could wait for each other for ever."""
+    whole, sat = Session._submit, table.Table(Shared(Offers({}, ("random",))), lambda told: None, "tictactoe")
+    heard, here, answered = threading.Event(), [], sat._answered
+
+    def submit(session, thinking, work):
+        whole(session, thinking, work)
+        thinking.result(WAIT)
+
+    def hear(*answer):
+        here.append(threading.current_thread() is sat.session._thread)
+        answered(*answer)
+        heard.set()
+
+    monkeypatch.setattr(Session, "_submit", submit)
+    monkeypatch.setattr(sat, "_answered", hear)
+    try:
+        sat.session.set_player(0, "random", warm=False)
+        sat._changed()
+        assert heard.wait(WAIT)
+        assert here == [True]
     finally:
         sat.close()
 

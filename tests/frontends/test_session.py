@@ -194,12 +194,12 @@ def test_stop_ends_a_search_soon(session):
 
 
 def test_a_search_whose_answer_is_there_is_over(session):
-    began, seen = threading.Event(), []
+    began, told, seen = threading.Event(), threading.Event(), []
     thinking = session.analyse(None, lambda _: began.set())
-    thinking.future.add_done_callback(lambda _: seen.append((session.state, session._open)))
+    thinking.future.add_done_callback(lambda _: (seen.append((session.state, session._open)), told.set()))
     assert began.wait(WAIT)
     thinking.stop()
-    thinking.result(WAIT)
+    assert told.wait(WAIT)
     assert seen == [("idle", [])]
 
 

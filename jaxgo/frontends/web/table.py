@@ -6,6 +6,7 @@ sentence and changes nothing.
 """
 
 import copy
+import functools
 import logging
 import random
 import threading
@@ -278,7 +279,7 @@ class Table:
         self._changed()
 
     def _do_hint(self, request: protocol.Hint) -> None:
-        self._ask(lambda: self.session.think(self._limit, on_snapshot=self._tell_thought), hint=True)
+        self._ask(functools.partial(self.session.think, self._limit, on_snapshot=self._tell_thought), hint=True)
 
     def _do_analyse(self, request: protocol.Analyse) -> None:
         self._analysing = request.on
@@ -306,23 +307,22 @@ class Table:
         if shown.over or self._closed:
             return
         if self._machine() is not None and not self._paused:
-            self._ask(lambda: self.session.genmove(self._limit, self._tell_thought))
+            self._ask(functools.partial(self.session.genmove, self._limit, self._tell_thought))
         elif self._analysing:
-            self._ask(lambda: self.session.analyse(Limit(seconds=protocol.MOST_SECONDS), self._tell_thought))
+            limit = Limit(seconds=protocol.MOST_SECONDS)
+            self._ask(functools.partial(self.session.analyse, limit, self._tell_thought))
 
-    def _ask(self, search: Callable[[], Thinking], hint: bool = False) -> None:
+    def _ask(self, search: Callable[..., Thinking], hint: bool = False) -> None:
         number = self.session.number
 
         def begin() -> Thinking | None:
             if self._closed or number != self.session.number:
                 return None
-            try:
-                thinking = search()
+            try:  # another visitor's thread may be at this, with the lock of that table: `_answered` must not run there
+                return search(on_answer=lambda future: self._answered(future, hint))
             except UsageError as error:
                 self._tell({"tell": "error", "text": str(error)})
                 return None
-            thinking.future.add_done_callback(lambda future: self._answered(future, hint))
-            return thinking
 
         self.shared.searches.ask(self, begin)
 
