@@ -20,7 +20,7 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import make
-from jaxgo.search import AlphaBeta, Model, table
+from jaxgo.search import AlphaBeta, Model, table, turns
 from jaxgo.system.devices import AXIS, make_mesh
 
 LANES = 8
@@ -139,10 +139,10 @@ def test_a_last_ply_judged_at_once_is_that_of_one_move_after_the_other(tricks):
 
 @pytest.mark.slow
 def test_many_games_take_turns_and_find_the_same():
-    root = opened(TICTACTOE, lanes=40)
-    turns = run(ALL, TICTACTOE, root, 50, 10**6)
+    root = opened(TICTACTOE, lanes=turns.WIDTH + 12)
+    in_turns = run(ALL, TICTACTOE, root, 50, 10**6)
     together = run(ALL, dataclasses.replace(TICTACTOE, platform="gpu"), root, 50, 10**6)
-    jax.tree.map(np.testing.assert_array_equal, turns, together)
+    jax.tree.map(np.testing.assert_array_equal, in_turns, together)
 
 
 def test_ends_are_final_and_a_lost_side_holds_out():
