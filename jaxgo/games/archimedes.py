@@ -5,6 +5,7 @@ ship that is the first ship on one of its eight lines; with three attackers it i
 """
 
 import dataclasses
+import functools
 from typing import NamedTuple
 
 import jax
@@ -66,12 +67,23 @@ class Archimedes(Game[ArchimedesState]):
 
     def init(self, key: Array) -> ArchimedesState:
         codes = [".BW".index(c) for c in START.replace("/", "")]
-        return self.place(np.array(codes, np.int8), 0)
+        return self._running(np.array(codes, np.int8), 0)
+
+    def _running(self, cells: np.ndarray, to_play: int) -> ArchimedesState:
+        ships = nibbles.pack(jnp.asarray(cells))
+        return ArchimedesState(ships, jnp.zeros(2, jnp.int8), jnp.int8(to_play), jnp.int16(0), jnp.int8(0))
 
     def place(self, cells: np.ndarray, to_play: int) -> ArchimedesState:
         """No ship counts as destroyed; set `lost` where the drawn position allows to rebuild."""
-        ships = nibbles.pack(jnp.asarray(cells))
-        return ArchimedesState(ships, jnp.zeros(2, jnp.int8), jnp.int8(to_play), jnp.int16(0), jnp.int8(0))
+        state, last = self._running(cells, to_play), 1 - to_play
+        held = [cells[PORTS[1 - seat]] == 1 + seat for seat in range(2)]
+        if self.rules == "dagaz" and held[last]:
+            winner = 1 + last
+        elif held[to_play]:  # nobody has driven the ship out
+            winner = 1 + to_play
+        else:
+            winner = 0 if bool(_may_move(self, state)) else 1 + last
+        return state._replace(winner=jnp.int8(winner))
 
     def legal(self, state: ArchimedesState) -> Bool[Array, " A"]:
         reach = self._reach(state)
@@ -170,6 +182,11 @@ class Archimedes(Game[ArchimedesState]):
 
 def _seat(state: ArchimedesState) -> Seat:
     return state.to_play.astype(jnp.uint32)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _may_move(game: Archimedes, state: ArchimedesState) -> Bool[Array, ""]:
+    return game._can_move(state)
 
 
 def _ships_of(ships: Board, seat: Seat) -> Board:

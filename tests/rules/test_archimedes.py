@@ -137,13 +137,14 @@ def test_sparse_positions_agree_with_the_reference(cells, seat, random):
     """Entries into the port and removals of both sides are rare in games, so drawn positions look for them."""
     kept = random.sample(range(64), random.randint(2, 24))
     rows = "".join(c if i in kept else "." for i, c in enumerate(cells))
-    port = (56, 7)[seat]
-    rows = rows[:port] + "." + rows[port + 1 :]
+    for port in (7, 56):  # who holds one has won
+        rows = rows[:port] + "." + rows[port + 1 :]
     for rules in GAMES:
         reference, host = Reference(rules), host_at(rules, rows, seat)
         state = reference.at(rows, seat)
         assert host.legal() == reference.legal(state)
-        if not host.legal():
+        assert host.over == (not host.legal())
+        if host.over:
             continue
         action = random.choice(host.legal())
         host.play(action)
@@ -151,6 +152,21 @@ def test_sparse_positions_agree_with_the_reference(cells, seat, random):
         assert host.rows.replace("/", "") == reference.cells(state)
         assert host.result == reference.result(state)
         assert tuple(host.state.lost.tolist()) == state[2:4]
+
+
+@pytest.mark.parametrize(
+    ("rows", "seat", "result"),
+    [
+        ("/".join(["........"] * 7 + ["W......."]), 0, -1),  # no ship to move
+        ("/".join(["........"] * 7 + ["W......."]), 1, -1),  # White is in the port of Black, and nobody drove him out
+        ("/".join(["........"] * 7 + ["WB......"]), 0, None),
+        ("/".join([".......B"] + ["........"] * 6 + [".W......"]), 0, 1),
+        ("/".join(["........"] * 6 + ["BB......", "WB......"]), 1, -1),
+        ("/".join(["........"] * 8), 1, 1),
+    ],
+)
+def test_a_drawn_position_may_be_decided(rows, seat, result):
+    assert host_at("original", rows, seat).result == result
 
 
 def test_heuristic_and_weights():
