@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +35,8 @@ class ListRuns:
                 found.append(survey.look(path))
             except UsageError as error:
                 faults.append(str(error))
+            except OSError as error:
+                faults.append(f"cannot read {error.filename}: {error.strerror}")
         if self.json:
             for run in found:
                 print(json.dumps(dataclasses.asdict(run) | {"path": str(run.path)}))
@@ -44,7 +47,7 @@ class ListRuns:
         for run in found:
             faults += [f"{run.path}: checkpoint {c.step}: {c.fault}" for c in run.checkpoints if c.fault]
         for fault in faults:
-            print(fault)
+            print(fault, file=sys.stderr if self.json else sys.stdout)
         return DAMAGED if faults else 0
 
     def _print(self, runs: "list[Run]") -> None:

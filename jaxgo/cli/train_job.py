@@ -98,14 +98,14 @@ class Recorder:
         self._began = 0
 
     def __call__(self, report: Report) -> None:
-        if report.phase == "start":
-            self._began = report.iteration
-            if self._metrics is not None:  # it has gone back to a checkpoint
-                self._metrics.take_back(self._began)
-        if not report.metrics:
-            return
         row = {"phase": report.phase, "seconds": round(report.seconds, 3), **report.metrics}
         try:
+            if report.phase == "start":
+                self._began = report.iteration
+                if self._metrics is not None:  # it has gone back to a checkpoint
+                    self._metrics.take_back(self._began)
+            if not report.metrics:
+                return
             if self._metrics is None:
                 self._metrics = Metrics(self._run, self._began, self._sinks)
             self._metrics.write(report.iteration, row)

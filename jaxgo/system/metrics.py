@@ -34,13 +34,14 @@ class Metrics:
 
     def __init__(self, run: Path, step: int | None = None, sinks: Iterable[Sink] = ()) -> None:
         self.path = run / FILE
-        self._sinks, self._file, self._cut = tuple(sinks), -1, False
+        self._sinks, self._file, self._cut, self._step = tuple(sinks), -1, False, step
         self.take_back(step)
 
     def take_back(self, step: int | None) -> None:
         """Drops the rows of later iterations, which are made again."""
         if self._file >= 0:
             os.close(self._file)
+        self._file, self._step = -1, step  # should the disk be full now, the next row tries again
         if self.path.exists():
             kept = [row for row in read_rows(self.path.parent) if step is None or row.get("iteration", 0) <= step]
             write_whole(self.path, "".join(_line(row) for row in kept))
@@ -51,6 +52,8 @@ class Metrics:
 
         What a full disk has cut is ended by the next row's first byte, so that it costs no more than itself.
         """
+        if self._file < 0:
+            self.take_back(self._step)
         plain = _plain({"iteration": iteration, **row})
         line = b"\n" * self._cut + _line(plain).encode()
         self._cut = True
@@ -60,7 +63,8 @@ class Metrics:
             sink.write(iteration, numbers)
 
     def close(self) -> None:
-        os.close(self._file)
+        if self._file >= 0:
+            os.close(self._file)
         for sink in self._sinks:
             sink.close()
 

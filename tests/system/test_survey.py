@@ -84,6 +84,17 @@ def test_damage_is_named(run, capsys):
     assert "never finished" in survey.look(run).checkpoints[0].fault
 
 
+def test_what_cannot_be_read_is_told_beside_the_json(run, capsys, monkeypatch):
+    def fails(path):
+        raise PermissionError(13, "Permission denied", f"{path}/metrics.jsonl")
+
+    monkeypatch.setattr(survey, "read_rows", fails)
+    assert main(["runs", str(run.parent), "--json"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"cannot read {run}/metrics.jsonl: Permission denied\n"
+
+
 def test_json_and_nothing(run, tmp_path, capsys):
     assert main(["runs", str(run.parent), "--json"]) == 0
     (line,) = capsys.readouterr().out.splitlines()

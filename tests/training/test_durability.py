@@ -77,6 +77,29 @@ def test_rows_are_taken_back_where_a_run_goes_back(tmp_path):
     assert [row["iteration"] for row in read_rows(tmp_path)] == [1, 2]
 
 
+def test_a_disk_that_is_full_while_a_run_goes_back_costs_rows_and_nothing_else(tmp_path, monkeypatch):
+    said, full = [], []
+    recorder, write = train_job.Recorder(tmp_path, [], said.append), metrics.write_whole
+
+    def write_whole(*words):
+        if full:
+            raise OSError(28, "No space left on device")
+        write(*words)
+
+    monkeypatch.setattr(metrics, "write_whole", write_whole)
+    recorder(Report("start", 0, 1.0, {}))
+    for iteration in (1, 2, 3):
+        recorder(Report("play", iteration, 1.0, {"games": 1}))
+    full.append(True)
+    recorder(Report("start", 1, 1.0, {}))
+    recorder(Report("play", 2, 1.0, {"games": 2}))
+    full.clear()
+    recorder(Report("play", 3, 1.0, {"games": 3}))
+    recorder.close()
+    assert [(row["iteration"], row["games"]) for row in read_rows(tmp_path)] == [(1, 1), (3, 3)]
+    assert said == [f"rows of metrics.jsonl are lost in {tmp_path} (No space left on device); training goes on"]
+
+
 def test_no_clock_that_can_be_set_is_read():
     """What lasts is measured by a clock that only goes forward; dates are for people."""
     for path in (ROOT / "jaxgo").rglob("*.py"):

@@ -43,7 +43,10 @@ class Watched:
         self._thread = threading.Thread(target=self._follow, name="watch", daemon=True)
 
     def start(self) -> None:
-        self.look()
+        try:
+            self.look()
+        except OSError as fault:
+            raise UsageError(f"cannot read {fault.filename}: {fault.strerror}") from None
         self._thread.start()
         aside.leave_alone(self._thread)
 
