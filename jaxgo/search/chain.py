@@ -195,7 +195,10 @@ def read_book(game: Game[Any], path: str) -> tuple[np.ndarray, np.ndarray]:
     for number, line in enumerate(lines, 1):
         at = position()
         for name in split_moves(line.partition("#")[0]):
-            action = game.parse_action(name)
+            try:
+                action = game.parse_action(name)
+            except UsageError as error:
+                raise UsageError(f"line {number} of the book {path}: {error}") from None
             legal, key = (np.asarray(x) for x in ask(at))
             if not legal[action]:
                 raise UsageError(f"{name!r} in line {number} of the book {path} is not legal there")

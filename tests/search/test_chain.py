@@ -136,6 +136,13 @@ def test_a_book_that_is_no_text_is_refused(tmp_path):
         read_book(GAME, str(book))
 
 
+def test_a_book_says_which_line_is_wrong(tmp_path):
+    book = tmp_path / "openings.book"
+    book.write_text("# the centre\n\nc9 b2\n")
+    with pytest.raises(UsageError, match=r"line 3 of the book .*openings\.book: no action is called 'c9'"):
+        read_book(GAME, str(book))
+
+
 def test_wrong_chains():
     for links, message in (
         ("lucky+random", "rule of a chain"),
