@@ -25,7 +25,7 @@ ROOT, NOWHERE = 0, -1
 BLOCK = 16  # levels of a path that one scatter covers
 NARROW = 32  # fewer lanes than this are not worth parting
 STRIDE = 16  # levels of a walk by a map from one look at who still walks to the next; not above BLOCK
-MAPPED = 2**24  # edges of all trees, up to which a map of the moves at all nodes is made
+MAPPED = 2**25  # edges of all trees, up to which a map of the moves at all nodes is made
 
 
 class Tree(NamedTuple):
