@@ -13,6 +13,7 @@ XLA says that the programs take, beside what `machine.takes` says of the preset)
 import dataclasses
 import functools
 from typing import Any
+from unittest import mock
 
 import accelerator
 import harness
@@ -25,6 +26,7 @@ from jax.sharding import AxisType, Mesh
 
 from jaxgo.evaluators import Heuristic
 from jaxgo.nets.base import planes_shape
+from jaxgo.search import tree
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay
 from jaxgo.system import devices
@@ -124,9 +126,11 @@ def share(options: Options) -> None:
             cost.add(inside, often[full] * selfplay.steps)
         asked = {True: config.search.budget, False: selfplay.fast_simulations}
         judged = selfplay.games * selfplay.steps * sum(often[full] * (asked[full] + 1) for full in asked)
-        network = judged * judgement(options, config)
+        products, passed = judgement(options, config)
+        network = judged * (products + passed)
         launches = cost.kernels * options.kernel + cost.predicates * options.wait
-        moved = cost.moved / options.traffic
+        # what the network moves at the roots, whose judgement is no branch, is the network's as well
+        moved = cost.moved / options.traffic - selfplay.games * selfplay.steps * passed
         playing = network + launches + moved
         learning, exchange = taught(options, made)
         harness.report(
@@ -144,12 +148,13 @@ def share(options: Options) -> None:
             moves_s=selfplay.games * selfplay.steps / playing,
             learning_of_the_time=learning / (playing + learning),
             devices=options.devices,
+            loops_not_counted=module.unknown({site: [] for seen in found.values() for site in seen}),
             times_one=options.devices * (playing + learning) / (playing + learning + exchange),
         )
 
 
-def judgement(options: Options, config: TrainConfig) -> float:
-    """Seconds that the network alone takes for a position, without a launch."""
+def judgement(options: Options, config: TrainConfig) -> tuple[float, float]:
+    """Seconds that the network alone takes for a position without a launch: for products, and for what it moves."""
     where, batch = accelerator.mesh(), config.selfplay.games
     trainer = Trainer(config, where)
     planes = jax.ShapeDtypeStruct((batch, *planes_shape(trainer.game)), jnp.float32)
@@ -157,7 +162,7 @@ def judgement(options: Options, config: TrainConfig) -> float:
     module = trainer.learner.module
     made = accelerator.compiled(module.apply, laid(params, where), laid(planes, where))
     work = operations(jax.make_jaxpr(module.apply)(params, planes).jaxpr)
-    return (work / options.speed + made.module.whole.moved / options.traffic) / batch
+    return work / options.speed / batch, made.module.whole.moved / options.traffic / batch
 
 
 def taught(options: Options, made: Programs) -> tuple[float, float]:
@@ -195,8 +200,11 @@ def operations(program: Any) -> float:
 
 
 def turns(config: TrainConfig, options: Options) -> dict[bool, dict[hlo.Site, list[int]]]:
-    """How often the loops of a ply turn where the search is a full one, and where it is a fast one."""
-    game = config.make_game()
+    """How often the loops of a ply turn where the search is a full one, and where it is a fast one.
+
+    There are fewer games than in the program that is reckoned with, which walk as its many do.
+    """
+    game, mapped = config.make_game(), tree.MAPPED * options.counted // config.selfplay.games
     model = Model(game, Heuristic(), platform="gpu")
     selfplay = dataclasses.replace(config.selfplay, games=options.counted, steps=1, opening=0.0)
     player = Selfplay(config.search, model, selfplay)
@@ -204,7 +212,7 @@ def turns(config: TrainConfig, options: Options) -> dict[bool, dict[hlo.Site, li
         jax.random.key(0)
     )
     found: dict[bool, dict[hlo.Site, list[int]]] = {}
-    with hlo.counting() as seen:
+    with hlo.counting() as seen, mock.patch.object(tree, "MAPPED", mapped):
         params = model.init(jax.random.key(0))
         ply = jax.jit(lambda params, state, key: player.collect(params, state, key)[1:])
         for number in range(100):
