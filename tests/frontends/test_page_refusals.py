@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -168,13 +169,21 @@ def test_nobody_moves_for_the_machine(client):
 
 def test_nothing_but_stop_makes_a_machine_move_before_it_has_thought():
     """What it has found so far is not played: its seat may be a human's by now."""
-    long, begun = "uct:150000,solver=no,evaluator=uniform", threading.Event()
-    sat = table.Table(
-        Shared(Offers({}, ("random",))), lambda told: begun.set() if told["tell"] == "thought" else None, "tictactoe"
-    )
+    long, shared = "uct:150000,solver=no,evaluator=uniform", Shared(Offers({}, ("random",)))
+    sat = table.Table(shared, lambda told: None, "tictactoe")
 
     def ask(do, **fields):
         sat.handle(protocol.read(json.dumps({"do": do, **fields})))
+
+    def at_work():
+        """The search that goes on, once it does."""
+        last = time.monotonic() + WAIT
+        while True:
+            begun = [thinking for thinking, _ in list(shared.searches._running.values()) if thinking is not None]
+            if begun and not begun[0].stopped.is_set():
+                return begun[0]
+            assert time.monotonic() < last
+            time.sleep(0.01)
 
     try:
         for asks, players in (
@@ -185,9 +194,7 @@ def test_nothing_but_stop_makes_a_machine_move_before_it_has_thought():
             ([{"do": "seats", "players": ["", ""]}], ["", ""]),
         ):
             ask("seats", players=[long, ""])
-            begun.clear()
-            assert begun.wait(WAIT)
-            thinking = sat.session._open[-1]
+            thinking = at_work()
             for fields in asks:
                 ask(**fields)
             thinking.future.result(WAIT)
