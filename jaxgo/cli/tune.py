@@ -12,7 +12,7 @@ from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
     from jaxgo.players import Player
-    from jaxgo.tuning.evolve import Generation
+    from jaxgo.tuning.evolve import Generation, Plan
     from jaxgo.tuning.space import Space
 
 
@@ -58,11 +58,10 @@ class Tune:
             return INTERRUPTED
 
     def _run(self) -> int:
-        from jaxgo.arena.openings import random_openings
         from jaxgo.games.names import read_game
         from jaxgo.players import load_player
-        from jaxgo.system.files import check_writable
-        from jaxgo.tuning.evolve import Evolution, Plan
+        from jaxgo.system.files import Lock, check_writable
+        from jaxgo.tuning.evolve import Plan
         from jaxgo.tuning.space import space_of
 
         plan = Plan(self.generations, self.population, self.pairs, self.rounds, self.sigma, self.seed)
@@ -73,9 +72,17 @@ class Tune:
             raise UsageError(f"{self.name} is a puzzle for one; tuning needs games between players")
         space = space_of(load_player(self.agent, game), self.numbers)
         folder = self.out or Path("runs", "tune", self.name)
+        check_writable(folder / "log.jsonl")
+        with Lock(folder / "lock"):  # the log of two at once could not be gone on with
+            return self._evolve(space, plan, folder)
+
+    def _evolve(self, space: "Space", plan: "Plan", folder: Path) -> int:
+        """Plays the generations that are left, and writes down what came of all of them."""
+        from jaxgo.arena.openings import random_openings
+        from jaxgo.tuning.evolve import Evolution
+
         log = folder / "log.jsonl"
-        check_writable(log)
-        openings = random_openings(game, seed=self.seed, plies=self.plies)
+        openings = random_openings(space.player.model.game, seed=self.seed, plies=self.plies)
         evolution = Evolution(space, plan, openings, log)
         if evolution.done:
             print(f"{len(evolution.done)} generations are in {log}")

@@ -16,6 +16,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.players import Player, load_player
 from jaxgo.search import Uct
+from jaxgo.system.files import Lock
 from jaxgo.tuning import evolve
 from jaxgo.tuning.evolve import Evolution, Plan
 from jaxgo.tuning.space import Space, space_of
@@ -125,6 +126,9 @@ def test_plans_and_games_are_refused_before_anything_is_compiled(tmp_path, capsy
         Plan(sigma=0.0)
     assert main(["tune", "hughe", "greedy", "--out", str(tmp_path)]) == 2
     assert "puzzle for one" in capsys.readouterr().err
+    with Lock(tmp_path / "lock"):
+        assert main(["tune", "gomoku9", "greedy", "--numbers", "weights", "--out", str(tmp_path)]) == 2
+    assert f"{tmp_path} is in use by process" in capsys.readouterr().err
 
 
 def test_weights_are_written_and_load_as_the_same_player(tmp_path):
