@@ -198,8 +198,14 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             threats=True,  # a win is taken and a loss is stopped before anything is weighed
         ),
         "gomoku15": OnCpu(
-            60.0, ResNet(channels=32, blocks=2), 32, 64, threats=True, init_from="gomoku9-cpu"
-        ),  # shapes are the same on a larger board
+            60.0,
+            ResNet(channels=32, blocks=2),
+            32,
+            64,
+            "94 % of 50 games won against greedy at 64 simulations; +909 ± 261 Elo, where uct:400 has +155 ± 408",
+            threats=True,
+            init_from="gomoku9-cpu",  # shapes are the same on a larger board
+        ),
         "connect3d": OnCpu(
             5.0, Mlp(width=160, blocks=3), 32, 256, "+1122 ± 1084 Elo at 64 simulations, where uct:400 has +377 ± 1071"
         ),
@@ -221,7 +227,9 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
         "musketeers": OnCpu(2.0, Mlp(width=128, blocks=3), 32, 256),
         "maharajah": OnCpu(3.0, Mlp(width=48, blocks=3), 32, 64),
         "archimedes": OnCpu(3.0, Mlp(width=48, blocks=3), 32, 64),
-        "minerace": OnCpu(0.5, Mlp(width=64, blocks=2), 16, 128),
+        "minerace": OnCpu(
+            0.5, Mlp(width=64, blocks=2), 16, 128, "+77 ± 54 Elo at 64 simulations, where uct:400 has +77 ± 56"
+        ),
     }
 )
 NAMED: Mapping[str, Preset] = MappingProxyType(
