@@ -79,7 +79,9 @@ def fitted(job: Job) -> Job:
     if (Path(job.run) / CONFIG).exists():
         known = sizes.read(read_config(job.run))
     else:
-        if devices.platform(mesh) != "cpu":
+        if devices.platform(mesh) == "cpu":
+            found = sizes.of_games(found, sizes.ON_CPU)
+        else:
             count = mesh.devices.size
             found = sizes.fitted(found, count, devices.memory(mesh) // count or sizes.USUAL)
         known = sizes.read(to_json(found))

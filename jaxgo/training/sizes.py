@@ -14,6 +14,7 @@ from jaxgo.training.config import TrainConfig
 SETTINGS = ("selfplay.games", "replay.capacity", "replay.start", "learner.batch")
 MOST = ((64, 16384), (121, 8192))  # games of a device on boards of at most so many cells: enough to hide the launches
 MOST_ELSE, LEAST = 1024, 8
+ON_CPU = 128  # games of a processor, all its cores together: more take as many times longer
 REMEMBERED = 512  # samples for each game: those of 32 iterations of 16 plies
 FIRST = 2  # iterations before learning begins
 ROOM = 7 / 8  # of a device's bytes that may be spoken for; XLA takes up to a twentieth more than we say

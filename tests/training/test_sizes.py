@@ -79,6 +79,13 @@ def eight_accelerators(monkeypatch):
     monkeypatch.setattr(devices, "memory", lambda mesh: 8 * MEMORIES[-1])
 
 
+def test_a_processor_begins_with_few_games_whatever_the_preset_is_for():
+    whole = fitted(parse(["go9", "--run", "nowhere"])).config
+    assert of(whole) == (sizes.ON_CPU, 512 * sizes.ON_CPU, 32 * sizes.ON_CPU, sizes.ON_CPU // 2)
+    assert whole.updates == preset("go9").config.updates
+    assert fitted(parse(["go9", "--run", "nowhere", "--selfplay.games", "64"])).config.selfplay.games == 64
+
+
 @pytest.mark.usefixtures("eight_accelerators")
 def test_a_run_begins_with_sizes_for_its_devices_but_those_that_were_typed(tmp_path):
     words = ["maharajah", "--run", str(tmp_path / "new")]
