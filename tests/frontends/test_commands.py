@@ -1,5 +1,6 @@
 """The commands of the front ends: what the program's words lead to."""
 
+import functools
 import os
 import re
 import signal
@@ -65,7 +66,8 @@ def test_ctrl_c_while_a_player_compiles_or_thinks_ends_the_program_in_one_line()
     player = "uct:200000,solver=no,evaluator=uniform"
     words = [sys.executable, "-u", "-m", "jaxgo", "play", "--text", "tictactoe", "--agent", player, "--seat", "1"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    child = subprocess.Popen(words, **pipes, text=True)
+    heeds = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # jobs in a shell's background ignore it
+    child = subprocess.Popen(words, **pipes, text=True, preexec_fn=heeds)
     try:
         assert any("warming up" in line for line in iter(child.stdout.readline, ""))
         child.send_signal(signal.SIGINT)
