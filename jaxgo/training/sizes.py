@@ -49,9 +49,10 @@ def read(parts: dict[str, Any]) -> dict[str, int]:
 
 
 def put(config: TrainConfig, values: dict[str, int]) -> TrainConfig:
-    """The config with these sizes instead of its own."""
-    parts: dict[str, Any] = {}
+    """The config with these sizes instead of its own; a part's at once, since one alone may not suit the others."""
+    parts: dict[str, dict[str, int]] = {}
     for name, value in values.items():
         part, field = name.split(".")
-        parts[part] = dataclasses.replace(parts.get(part, getattr(config, part)), **{field: value})
-    return dataclasses.replace(config, **parts)
+        parts.setdefault(part, {})[field] = value
+    changed = {part: dataclasses.replace(getattr(config, part), **fields) for part, fields in parts.items()}
+    return dataclasses.replace(config, **changed)
