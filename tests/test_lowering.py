@@ -11,8 +11,8 @@ import lowered
 import pytest
 from lowered import TARGETS
 
-from jaxgo.evaluators import Network
-from jaxgo.games import make
+from jaxgo.evaluators import Network, Uniform
+from jaxgo.games import GAMES, find, make
 from jaxgo.nets import ResNet
 from jaxgo.nets.base import planes_shape
 from jaxgo.search import Gumbel, Model
@@ -23,7 +23,7 @@ from jaxgo.training.presets import preset
 from jaxgo.training.trainer import Trainer, _learn
 
 ROOT = Path(__file__).parents[1]
-GAMES = 32  # few enough for products on a processor
+FEW = 32  # few enough for products on a processor
 
 
 @pytest.fixture(scope="module", params=TARGETS)
@@ -32,10 +32,10 @@ def program(request):
     game = make("tictactoe")
     module = ResNet(channels=4, blocks=1).module(game)
     model = Model(game, Network(module), TARGETS[request.param])
-    player = Selfplay(Gumbel(simulations=2), model, SelfplayConfig(games=GAMES, steps=1))
+    player = Selfplay(Gumbel(simulations=2), model, SelfplayConfig(games=FEW, steps=1))
 
     def play(params, key):
-        return player.collect(params, player.begin(key, GAMES), key)[1:]
+        return player.collect(params, player.begin(key, FEW), key)[1:]
 
     params = jax.eval_shape(model.init, jax.random.key(0))
     return jax.jit(play).trace(params, jax.random.key(0)).lower(
@@ -54,6 +54,19 @@ def test_no_callback_no_wide_number_no_collective(program):
     assert not lowered.exchanges(text)
     assert not lowered.reaches_the_host(text)
     assert not lowered.wide_numbers(text)
+
+
+# each game costs a second of tracing; the first has a column without room
+@pytest.mark.parametrize(
+    "name", ["gomoku9", *(pytest.param(name, marks=pytest.mark.slow) for name in GAMES if name != "gomoku9")]
+)
+def test_every_game_is_searched_by_the_program_of_an_accelerator(name):
+    model = Model(find(name), Uniform(), "gpu")
+
+    def search(key):
+        return Gumbel(simulations=16).run(model, (), key, model.start(key, games=3))
+
+    assert jax.eval_shape(search, jax.random.key(0)).policy.shape == (3, model.game.num_actions)
 
 
 @pytest.mark.slow  # a preset's own sizes: as much tracing as a user's start

@@ -159,15 +159,17 @@ class Model:
     ) -> Evaluation:
         """Judges as few lanes of each game as there is a width for, from the first to the last one that is wanted."""
         judge, widths = self.evaluator.on(self.platform), halvings(abreast)
+        games = wanted.shape[0] // abreast  # said, and not left to be worked out: a column of a state may have no room
 
         def judged(width: int, states: States, wanted: Bool[Array, " B"]) -> Evaluation:
             def first(x: Array) -> Array:
-                return x.reshape(-1, abreast, *x.shape[1:])[:, :width].reshape(-1, *x.shape[1:])
+                parted = x.reshape(games, abreast, *x.shape[1:])
+                return parted[:, :width].reshape(games * width, *x.shape[1:])
 
             def back(x: Array) -> Float32[Array, "B ..."]:
-                parted = x.astype(jnp.float32).reshape(-1, width, *x.shape[1:])
+                parted = x.astype(jnp.float32).reshape(games, width, *x.shape[1:])
                 room = [(0, 0), (0, abreast - width), *[(0, 0)] * (x.ndim - 1)]
-                return jnp.pad(parted, room).reshape(-1, *x.shape[1:])
+                return jnp.pad(parted, room).reshape(games * abreast, *x.shape[1:])
 
             some = judge.evaluate_wanted(self.game, params, key, jax.tree.map(first, states), first(wanted))
             return Evaluation(*map(back, some))
