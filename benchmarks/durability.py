@@ -94,10 +94,12 @@ def kills(options: Options) -> None:
         began = time.monotonic()
         finish(start(whole, options.iterations), end - time.monotonic())
         taken, done = time.monotonic() - began, 0
+        work = float(read_rows(whole)[-1]["seconds"])
+        coming = taken - work  # until the first iteration
         while done < options.kills and time.monotonic() < end:
             child = start(killed, options.iterations)
-            try:
-                child.wait(timeout=luck.uniform(0.0, 1.2 * taken))
+            try:  # so late that it mostly has begun, and so early that most of the work is left for the others
+                child.wait(timeout=luck.uniform(coming / 2, coming + 2 * work / options.kills))
                 break  # it came to its end
             except subprocess.TimeoutExpired:
                 done += 1
