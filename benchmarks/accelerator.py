@@ -189,16 +189,24 @@ def ply(options: Options) -> None:
         tell("ply", made, config.search.budget, found, game=name, games=count, search=options.search or "the preset's")
 
 
+def begun(config: TrainConfig) -> tuple[Trainer, Any]:
+    """A run on a device of this host, and the shapes of the state that it begins with."""
+    run = Trainer(config, Mesh(np.array(jax.devices()[:1]), (devices.AXIS,), axis_types=(AxisType.Auto,)))
+    return run, jax.eval_shape(run.begin)
+
+
+def playing(run: Trainer, state: Any, **settings: Any) -> Compiled:
+    """The program of self-play as a run has it on its devices: all plies of an iteration, labels, restarts."""
+    given = state.player, state.selfplay, state.window, state.key, state.iteration
+    return compiled(functools.partial(_play.__wrapped__, run), *(laid(x, run.mesh) for x in given), None, **settings)
+
+
 def play(options: Options) -> None:
-    """The program of self-play as a run of training has it: all plies of an iteration, labels, restarts."""
+    """How long self-play takes to compile, and what it needs besides its arguments."""
     where = mesh()
     for name in options.games:
         config = preset(name).config
-        here = Mesh(np.array(jax.devices()[:1]), (devices.AXIS,), axis_types=(AxisType.Auto,))
-        state = jax.eval_shape(Trainer(config, here).begin)
-        given = state.player, state.selfplay, state.window, state.key, state.iteration
-        program = functools.partial(_play.__wrapped__, Trainer(config, where))
-        made = compiled(program, *(laid(x, where) for x in given), None, keep=kept(options, name, "play"))
+        made = playing(Trainer(config, where), begun(config)[1], keep=kept(options, name, "play"))
         harness.report(
             "play",
             game=name,

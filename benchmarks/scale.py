@@ -22,18 +22,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from accelerator import GIB, laid
-from jax.sharding import AxisType, Mesh
 
 from jaxgo.evaluators import Heuristic
 from jaxgo.nets.base import planes_shape
 from jaxgo.search import tree
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay
-from jaxgo.system import devices
 from jaxgo.training import machine, sizes
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.presets import preset
-from jaxgo.training.trainer import Trainer, _learn, _play
+from jaxgo.training.trainer import Trainer, _learn
 
 MEMORY = 60 * GIB  # that JAX takes of an H100 with 80 GB
 
@@ -72,18 +70,14 @@ def programs(options: Options, name: str) -> Programs:
     config = sizes.fitted(preset(name).config, 1, MEMORY)
     config = sizes.of_games(config, options.count) if options.count else config
     where = accelerator.mesh()
-    here = Mesh(np.array(jax.devices()[:1]), (devices.AXIS,), axis_types=(AxisType.Auto,))
-    begun, run = Trainer(config, here), Trainer(config, where)
-    state = jax.eval_shape(begun.begin)
-    _, batches = jax.eval_shape(begun.replay.draw, state.replay)
-    given = state.player, state.selfplay, state.window, state.key, state.iteration
+    run, (here, state) = Trainer(config, where), accelerator.begun(config)
+    _, batches = jax.eval_shape(here.replay.draw, state.replay)
     keep = functools.partial(accelerator.kept, options, name)
-    play = functools.partial(_play.__wrapped__, run)
     learn = functools.partial(_learn.__wrapped__, run)
     taught = state.learner, batches, state.key, state.iteration
     return Programs(
         config,
-        accelerator.compiled(play, *(laid(x, where) for x in given), None, keep=keep("play"), donate_argnums=(1, 2)),
+        accelerator.playing(run, state, keep=keep("play"), donate_argnums=(1, 2)),
         accelerator.compiled(learn, *(laid(x, where) for x in taught), keep=keep("learn"), donate_argnums=0),
     )
 
