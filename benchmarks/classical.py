@@ -290,6 +290,10 @@ def duels(pairs: int, names: Sequence[str] = tuple(DUELS)) -> None:
         )
 
 
+AB = "alphabeta:20000,depth=4,breadth=12"
+# every match that is asked for is one of neighbours, or of bots two rungs apart: `uct` below alpha-beta, this below the
+# same with proofs by fours, `greedy` below `zeroplus`
+GOMOKU = ("random", "careful", "uct:400", "greedy", AB, "zeroplus:200")
 LADDERS = {  # the game, and its bots from the weakest up
     "connect4": (
         "random",
@@ -300,28 +304,8 @@ LADDERS = {  # the game, and its bots from the weakest up
         "alphabeta:20000,depth=8",
         "gumbel:64@connect4-cpu",
     ),
-    # every match that is asked for is one of neighbours, or of bots two rungs apart: `uct` below alpha-beta, this below
-    # the same with proofs by fours, `greedy` below `zeroplus`
-    "gomoku9": (
-        "random",
-        "careful",
-        "uct:400",
-        "greedy",
-        "alphabeta:20000,depth=4,breadth=12",
-        "zeroplus:200",
-        "alphabeta:20000,depth=4,breadth=12,vcf=40",
-        "zeromax:20000",
-    ),
-    "gomoku15": (
-        "random",
-        "careful",
-        "uct:400",
-        "greedy",
-        "alphabeta:20000,depth=4,breadth=12",
-        "zeroplus:200",
-        "alphabeta:20000,depth=4,breadth=12,vcf=200",
-        "zeromax:50000",
-    ),
+    "gomoku9": (*GOMOKU, f"{AB},vcf=40", "zeromax:20000"),
+    "gomoku15": (*GOMOKU, f"{AB},vcf=200", "zeromax:50000"),
 }
 
 
