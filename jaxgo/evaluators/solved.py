@@ -21,8 +21,10 @@ VERSION = 1
 SURE = 20.0  # what a won move's logit lies above a drawn one's; nearer ends of the same value differ by less
 HASTE = 0.01  # for each move to the end
 # what numpy, zipfile and zlib raise for damaged files
-DAMAGE = (OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, NotImplementedError, RuntimeError)
-DAMAGE_INSIDE = (zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError)
+DAMAGE: tuple[type[Exception], ...] = (
+    *(OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError),
+)
 
 
 class Table(NamedTuple):
@@ -55,7 +57,7 @@ def load(path: Path) -> tuple[Table, str]:
             table = Table(*(file[name] for name in Table._fields))
             _check(table)
             return table, str(file["about"])
-    except (*DAMAGE, *DAMAGE_INSIDE) as error:
+    except DAMAGE as error:
         raise UsageError(f"cannot read a solved table from {path}: {error}") from None
 
 
