@@ -110,8 +110,8 @@ class Table:
 
     def tick(self) -> None:
         """Looks whether the state of the search has another name by now."""
-        waits = self.shared.searches.waits(self)
-        now = (self.session.state, self.session.number, waits, self._paused, self._machine())
+        session, waits = self.session, self.shared.searches.waits(self)
+        now = (session.state, session.number, waits, self._paused, self._machine())
         if now != self._looked:  # nothing here may wait for a lock: the server's loop calls it
             self._looked, said = now, self._status()
             if said != self._said:
@@ -279,7 +279,7 @@ class Table:
         self._changed()
 
     def _do_hint(self, request: protocol.Hint) -> None:
-        self._ask(functools.partial(self.session.think, self._limit, on_snapshot=self._tell_thought), hint=True)
+        self._ask(self.session.think, self._limit, hint=True)
 
     def _do_analyse(self, request: protocol.Analyse) -> None:
         self._analysing = request.on
@@ -307,26 +307,25 @@ class Table:
         if shown.over or self._closed:
             return
         if self._machine() is not None and not self._paused:
-            self._ask(functools.partial(self.session.genmove, self._limit, self._tell_thought))
+            self._ask(self.session.genmove, self._limit)
         elif self._analysing:
-            limit = Limit(seconds=protocol.MOST_SECONDS)
-            self._ask(functools.partial(self.session.analyse, limit, self._tell_thought))
+            self._ask(self.session.analyse, Limit(seconds=protocol.MOST_SECONDS))
 
-    def _ask(self, search: Callable[..., Thinking], hint: bool = False) -> None:
-        number = self.session.number
+    def _ask(self, search: Callable[..., Thinking], limit: Limit | None, hint: bool = False) -> None:
+        number, answered = self.session.number, functools.partial(self._answered, hint)
 
         def begin() -> Thinking | None:
             if self._closed or number != self.session.number:
                 return None
             try:  # another visitor's thread may be at this, with the lock of that table: `_answered` must not run there
-                return search(on_answer=lambda future: self._answered(future, hint))
+                return search(limit, on_snapshot=self._tell_thought, on_answer=answered)
             except UsageError as error:
                 self._tell({"tell": "error", "text": str(error)})
                 return None
 
         self.shared.searches.ask(self, begin)
 
-    def _answered(self, future: "Future[Any]", hint: bool) -> None:
+    def _answered(self, hint: bool, future: "Future[Any]") -> None:
         """A search is over: what it found is told, and the game goes on where a move was played."""
         error = future.exception()
         if error is not None:
