@@ -1,7 +1,8 @@
 """Makes the weights that come with jaxgo: `uv run tools/zoo.py connect4-cpu go9-cpu`.
 
-Each is trained as its preset says, in `runs/zoo/NAME`, and written to `jaxgo/weights/NAME.npz` with a note of what made
-it. Killed, the same command goes on; a run that has ended is not trained again. `jaxgo weights` reads the notes.
+Each is trained as its preset says, in `runs/zoo/NAME`, and written to `jaxgo/weights/NAME.npz` in numbers of two bytes,
+with a note of what made it. Killed, the same command goes on; a run that has ended is not trained again. `jaxgo
+weights` reads the notes.
 """
 
 import dataclasses
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import jax
+import numpy as np
 import tyro
 
 from jaxgo.cli.main import main as jaxgo
@@ -19,9 +21,9 @@ from jaxgo.core.errors import UsageError
 from jaxgo.system import devices
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.weights import SHIPPED, digest, load_weights, save_weights
+from jaxgo.system.weights import HALF, SHIPPED, digest, load_weights, save_weights
 
-MOST = 8_000_000  # bytes of a file
+MOST = 2**20  # bytes of a file
 WRITTEN = "made"
 
 
@@ -63,11 +65,12 @@ def made(run: Path, name: str) -> dict[str, Any]:
 def ship(run: Path, name: str, to: Path, machine: str) -> Path:
     """Writes the newest weights of a run, with their note and their checksum."""
     about, params = load_weights(run)
+    params = jax.tree.map(lambda x: x.astype(np.float16).astype(x.dtype), params)  # as they will be read
     note = made(run, name) | {"machine": machine or devices.describe(), "sha256": digest(params)}
     file = to / f"{name}.npz"
     with tempfile.TemporaryDirectory() as folder:  # what is refused does not touch the weights that are there
         draft = Path(folder) / file.name
-        save_weights(draft, params, about | {WRITTEN: note})
+        save_weights(draft, params, about | {HALF: True, WRITTEN: note})
         whole = draft.read_bytes()
     if len(whole) > MOST:
         raise UsageError(f"the weights of {run} take {len(whole):,} bytes, more than the {MOST:,} that are shipped")

@@ -24,6 +24,7 @@ from jaxgo.system.files import write_whole
 SHIPPED = Path(__file__).parents[1] / "weights"
 FOLDER = "players"  # of a run folder
 ABOUT = "about.json"
+HALF = "half"  # in the note of a file: its numbers take two bytes, and are read as four
 TENSORS = ".safetensors"
 NOTE, DIGEST = "jaxgo", "sha256"  # what the metadata of such a file has
 EXTRA = "uv run --extra export jaxgo ..."
@@ -32,8 +33,10 @@ Weights = dict[str, Any]  # nested dicts of arrays, as Flax has them
 
 
 def save_weights(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-    """Writes weights and a JSON note about them: the game, the network, the step."""
+    """Writes weights and a JSON note about them: the game, the network, the step. `HALF` there: rounded."""
     arrays = _arrays(params)
+    if about.get(HALF):
+        arrays = {name: _cast(array, np.float32, np.float16) for name, array in arrays.items()}
     if path.suffix == TENSORS:
         kept = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         package = names.package("safetensors.numpy", f"{path}", EXTRA)
@@ -101,6 +104,8 @@ def read_weights(path: Path) -> tuple[dict[str, Any], Weights]:
                 raise ValueError("its members are longer than the file")
             about = json.loads(file.read(ABOUT))
             flat = {i.filename.removesuffix(".npy"): _array(file.read(i)) for i in infos if i.filename != ABOUT}
+            if isinstance(about, dict) and about.pop(HALF, False):
+                flat = {name: _cast(array, np.float16, np.float32) for name, array in flat.items()}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
         raise _unsound(path, error) from None
     return about, _nested(flat)
@@ -172,6 +177,10 @@ def _arrays(params: Mapping[str, Any]) -> dict[str, np.ndarray]:
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name} is of {array.dtype}, which a file of weights cannot hold")
     return arrays
+
+
+def _cast(array: np.ndarray, given: type, wanted: type) -> np.ndarray:
+    return array.astype(wanted) if array.dtype == given else array
 
 
 def _flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:

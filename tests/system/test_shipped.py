@@ -107,6 +107,20 @@ def test_a_run_is_shipped_with_its_note(run, tmp_path, monkeypatch, capsys):
     assert json.loads(capsys.readouterr().out)["made"]["iterations"] == 7
 
 
+def test_shipped_weights_take_two_bytes_a_number_and_are_read_as_they_will_play(run, tmp_path):
+    numbers = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
+    save_weights(run / "players" / "7.npz", {"params": {"stem": {"kernel": numbers}}}, ABOUT)
+    file = zoo.ship(run, "tictactoe-cpu", tmp_path, "a machine")
+    about, params = load_weights(file)
+    read = params["params"]["stem"]["kernel"]
+    assert read.dtype == np.float32
+    assert (read == numbers.astype(np.float16)).all()
+    assert about["made"]["sha256"] == digest(params)
+    assert file.stat().st_size < 2 * numbers.size + 2_000
+    save_weights(tmp_path / "copy.npz", params, about)  # a copy does not round what it is given
+    assert digest(load_weights(tmp_path / "copy.npz")[1]) == digest(params)
+
+
 def test_other_arrays_than_were_shipped_are_told(run, tmp_path, monkeypatch, capsys):
     file = zoo.ship(run, "tictactoe-cpu", tmp_path, "a machine")
     about, _ = load_weights(file)
