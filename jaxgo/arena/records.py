@@ -169,6 +169,11 @@ def read(path: str | os.PathLike[str]) -> list[PairResult]:
     return merge(pairs)
 
 
+def read_begun(path: Path) -> list[PairResult]:
+    """All pairs of a file that may not have been begun: then there are none."""
+    return read(path) if path.exists() else []
+
+
 def merge(*files: Iterable[PairResult]) -> list[PairResult]:
     """All pairs of all files in their order, each id once: the first that was found."""
     found: dict[str, PairResult] = {}

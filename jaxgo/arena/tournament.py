@@ -90,7 +90,7 @@ class Tournament:
         if len(agents) > 1:
             self._pool = Pool(agents, self._room, slots, mesh, contest.temperature, contest.hot_plies)
         self._games, self._seconds, self._compiled = 0, 0.0, False
-        self._known = {pair.id: pair for pair in (records.read(path) if path and path.exists() else [])}
+        self._known = {pair.id: pair for pair in (records.read_begun(path) if path else [])}
         self._numbers = self._find_numbers()
 
     def run(self) -> Iterator[Progress]:

@@ -298,7 +298,7 @@ class Ratings:
         results = records.merge(*(records.read(path) for path in self.files))
         self.table.check(name for pair in results for name in (pair.a, pair.b))
         if self.out:
-            there = {pair.id for pair in records.read(self.out)} if self.out.exists() else set()
+            there = {pair.id for pair in records.read_begun(self.out)}
             records.append(self.out, [pair for pair in results if pair.id not in there])
         self.table.show(results, games=[self.games] if self.games else [path.parent / GAMES for path in self.files])
         return 0

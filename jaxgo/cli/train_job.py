@@ -195,7 +195,7 @@ def _greet(console: Console, job: Job, resumed: bool) -> None:
 
 def _table(console: Console, job: Job) -> None:
     """The ratings by all games of the run, as eval.py prints them."""
-    played = records.read(Path(job.run) / MATCHES)
+    played = records.read_begun(Path(job.run) / MATCHES)
     if not played:
         console.print("nobody was met, so there are no ratings (see --judge.final)", highlight=False)
         return

@@ -121,7 +121,7 @@ class Judge:
     def _remembered(self, began: int) -> list[Player]:
         """The players that earlier sittings have judged, the last of them that may be met again."""
         past, file = self.config.judge.past, self.folder / MATCHES
-        pairs = records.read(file) if began and past and file.exists() else []
+        pairs = records.read_begun(file) if began and past else []
         places = {Path(name.partition("@")[2]) for pair in pairs for name in (pair.a, pair.b) if "@" in name}
         home = self.folder.resolve()
         judged = {int(place.name) for place in places if place.name.isdigit() and place.parent.resolve() == home}

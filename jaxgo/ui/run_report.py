@@ -192,7 +192,7 @@ def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[Sh
     player = next((row["player"] for row in reversed(rows) if row.get("player")), "")
     game, found = config.make_game(), []
     first: dict[str, records.PairResult] = {}
-    for pair in records.read(run / MATCHES) if (run / MATCHES).exists() else []:
+    for pair in records.read_begun(run / MATCHES):
         if pair.a == player:
             first.setdefault(pair.b, pair)
     for pair, side in ((pair, side) for pair in first.values() for side in range(2)):

@@ -303,3 +303,9 @@ def test_metrics_are_json_lines(whole):
 def test_an_unknown_setting_is_a_usage_error():
     with pytest.raises(UsageError):
         command.parse(["tictactoe-cpu", "--nonsense", "1"])
+
+
+def test_a_run_that_nobody_judged_has_no_table(tmp_path):
+    out = io.StringIO()
+    train_job._table(Console(file=out, width=200), command.parse([*TINY, "--run", str(tmp_path)]))
+    assert out.getvalue() == "nobody was met, so there are no ratings (see --judge.final)\n"
