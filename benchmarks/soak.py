@@ -2,12 +2,18 @@
 
 One small run, in this process, with judgements and checkpoints. With every reading: memory of the process and of the
 devices, open files, threads, and compiled programs. After the first third, when all is compiled and the ring is full, a
-line is laid through each; its slope is told as growth in an hour.
+line is laid through each; its slope is told as growth in an hour, and for each save and judgement of that time.
+
+What the process holds of the system (`memory_mib`) is more than what is in use (`heap_mib`, and Python's own
+`python_blocks`): the rest is free and lies between what is not (`gaps_mib`). Only what is in use can leak.
 """
 
+import ctypes
 import dataclasses
+import json
 import os
 import shlex
+import sys
 import tempfile
 import threading
 import time
@@ -30,6 +36,9 @@ TINY = shlex.split(
 )
 
 
+FIELDS = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+
+
 @dataclasses.dataclass(frozen=True)
 class Options:
     """How long, and how often it is looked at."""
@@ -37,12 +46,31 @@ class Options:
     only: str = ""
     minutes: float = 60.0
     every: float = 10.0  # seconds between two readings
+    keep: str = ""  # a file for them, a line of JSON each
+
+
+class Heap(ctypes.Structure):
+    """What glibc's `mallinfo2` tells."""
+
+    _fields_ = tuple((name, ctypes.c_size_t) for name in FIELDS)
+
+
+def heap() -> dict[str, float]:
+    """What is in use of the memory that programs in C and C++ asked for, and the gaps; nothing on other systems."""
+    try:
+        ask = ctypes.CDLL(None).mallinfo2
+    except (AttributeError, OSError, TypeError):
+        return {}
+    ask.restype = Heap
+    found = ask()
+    return {"heap_mib": (found.uordblks + found.hblkhd) / 2**20, "gaps_mib": found.fordblks / 2**20}
 
 
 def reading() -> dict[str, float]:
     """What may grow; what a system does not tell is left out."""
     told = {"threads": float(threading.active_count()), "arrays_mib": sum(x.nbytes for x in jax.live_arrays()) / 2**20}
     told["programs"] = float(trainers._play._cache_size() + trainers._learn._cache_size())  # type: ignore[attr-defined]
+    told |= {"python_blocks": float(sys.getallocatedblocks())} | heap()
     status = Path("/proc/self/status")
     if status.exists():
         words = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
@@ -55,12 +83,17 @@ def reading() -> dict[str, float]:
 def soak(options: Options) -> None:
     """One run, and a line through each number."""
     seen: list[tuple[float, dict[str, float]]] = []
-    began = time.monotonic()
+    began, often = time.monotonic(), dict.fromkeys(("saves", "judgements"), 0.0)
 
     def watch(report: Report) -> None:
         now = time.monotonic() - began
+        often["saves"] += report.phase == "save"
+        often["judgements"] += report.phase == "judge" and bool(report.metrics)
         if report.phase == "play" and (not seen or now - seen[-1][0] >= options.every):
-            seen.append((now, reading()))
+            seen.append((now, reading() | often))
+            if options.keep:
+                with open(options.keep, "a") as file:
+                    file.write(json.dumps({"seconds": now, "iteration": report.iteration, **seen[-1][1]}) + "\n")
 
     with tempfile.TemporaryDirectory() as folder:
         config = parse([*TINY, "--budget.seconds", str(60 * options.minutes)]).config
@@ -71,10 +104,11 @@ def soak(options: Options) -> None:
     if len(late) < 3:
         raise SystemExit("too few readings; make it longer")
     hours = np.array([at for at, _ in late]) / 3600
-    for name in late[0][1]:
-        values = np.array([one[name] for _, one in late])
+    lines = {name: np.array([one[name] for _, one in late]) for name in late[0][1]}
+    for name, values in lines.items():
         slope = float(np.polyfit(hours, values, 1)[0])
-        harness.report("soak", what=name, first=float(values[0]), last=float(values[-1]), growth_an_hour=slope)
+        each = {f"growth_of_{done}": (values[-1] - values[0]) / max(1.0, np.ptp(lines[done])) for done in often}
+        harness.report("soak", what=name, first=values[0], last=values[-1], growth_an_hour=slope, **each)
     harness.report("soak", what="run", iterations=int(state.iteration), readings=len(late), folder_mib=size / 2**20)
 
 

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system import devices, weights
+from jaxgo.system import bundle, devices, weights
 from jaxgo.system.files import Lock, checksums, write_whole
 from jaxgo.system.weights import load_weights
 
@@ -31,6 +31,7 @@ __all__ = ["RunDir", "load_weights"]
 FORMAT = 1
 PATIENCE = 24 * 3600  # seconds that hosts wait for one that is at work; one that is gone is noticed much sooner
 CONFIG, LOCK, MANIFEST, STEPS = "config.json", "lock", "MANIFEST.json", "checkpoints"
+BUNDLE = "small"  # what the small arrays of a checkpoint are called, which are written as one
 STOP = "stop"  # is there while a host asks the others to stop
 KEYS = ("threefry2x32", "rbg", "unsafe_rbg")  # JAX's generators of random numbers
 
@@ -143,7 +144,8 @@ class RunDir:
         if step == self._began:
             return  # it is the one that this sitting began with
         place = self.path / STEPS / f"{step:08d}"
-        leaves = {f"{index:05d}": leaf for index, (_, leaf) in enumerate(_leaves(state)) if leaf.size}
+        leaves = {index: leaf for index, (_, leaf) in enumerate(_leaves(state)) if leaf.size}
+        small = [index for index, leaf in leaves.items() if bundle.is_small(leaf)]
         try:
             if devices.is_first_host():
                 if not (self.path / CONFIG).exists():  # or nobody could resume what is saved there
@@ -151,20 +153,23 @@ class RunDir:
                     self._write_config()
                 shutil.rmtree(place, ignore_errors=True)  # what a killed run left of this very step
             self.meet(f"save {step}")
-            self._checkpointer().save((place / "state").absolute(), leaves)
+            arrays = {_number(index): leaf for index, leaf in leaves.items() if index not in small}
+            if small:
+                arrays[BUNDLE] = bundle.join([leaves[index] for index in small])
+            self._checkpointer().save((place / "state").absolute(), arrays)
         except (OSError, ValueError, RuntimeError) as fault:
             self._complain(step, fault)
             return
         table = [[name, list(leaf.shape), str(leaf.dtype)] for name, leaf in _leaves(state)]
-        self._saving = threading.Thread(target=self._finish, args=(step, place, table))
+        about = {"step": step, "leaves": table, "bundled": small}
+        self._saving = threading.Thread(target=self._finish, args=(step, place, about))
         self._saving.start()
 
-    def _finish(self, step: int, place: Path, table: list[list[Any]]) -> None:
+    def _finish(self, step: int, place: Path, about: dict[str, Any]) -> None:
         try:
             self._checkpointer().wait_until_finished()
             if devices.is_first_host():
-                manifest = {"step": step, "leaves": table, "files": checksums(place / "state")}
-                write_whole(place / MANIFEST, json.dumps(manifest))
+                write_whole(place / MANIFEST, json.dumps({**about, "files": checksums(place / "state")}))
                 self._damaged.discard(step)
                 self._prune()
         except Exception as fault:
@@ -216,8 +221,8 @@ class RunDir:
             return None
         self._began = step
         place = self.path / STEPS / f"{step:08d}"
-        table = json.loads((place / MANIFEST).read_text())["leaves"]
-        return step, self._read(place, _with_rows(like, table, per_device))
+        manifest = json.loads((place / MANIFEST).read_text())
+        return step, self._read(place, _with_rows(like, manifest["leaves"], per_device), manifest.get("bundled", []))
 
     def forget(self, after: int) -> None:
         """Removes the checkpoints and the players of later steps, which the run has gone back behind."""
@@ -253,16 +258,22 @@ class RunDir:
             )
         return None
 
-    def _read(self, place: Path, like: Any) -> Any:
+    def _read(self, place: Path, like: Any, small: list[int]) -> Any:
         leaves = [leaf for _, leaf in _leaves(like)]
-        wanted = {
-            f"{index:05d}": jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=_sharding(leaf))
+        wanted: dict[str, Any] = {
+            _number(index): jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=_sharding(leaf))
             for index, leaf in enumerate(leaves)
-            if leaf.size
+            if leaf.size and index not in small
         }
+        together = [leaves[index] for index in small]
+        if small:
+            wanted[BUNDLE] = np.empty(bundle.length(together), np.uint8)
         found = self._checkpointer().restore((place / "state").absolute(), wanted)
+        if small:
+            parts = bundle.part(found[BUNDLE], together, [_sharding(leaf) for leaf in together])
+            found |= {_number(index): array for index, array in zip(small, parts, strict=True)}
         whole = [
-            found[f"{index:05d}"] if leaf.size else jax.device_put(jnp.zeros(leaf.shape, leaf.dtype), _sharding(leaf))
+            found[_number(index)] if leaf.size else jax.device_put(jnp.zeros(leaf.shape, leaf.dtype), _sharding(leaf))
             for index, leaf in enumerate(leaves)
         ]
         originals, form = jax.tree.flatten(like)
@@ -350,6 +361,11 @@ def _leaves(tree: Any) -> list[tuple[str, Any]]:
 def _words(struct: Any) -> jax.ShapeDtypeStruct:
     shape = jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct(struct.shape, struct.dtype))
     return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=getattr(struct, "sharding", None))
+
+
+def _number(index: int) -> str:
+    """What an array is called in a checkpoint."""
+    return f"{index:05d}"
 
 
 def _sharding(leaf: Any) -> Any:

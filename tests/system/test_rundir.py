@@ -1,5 +1,6 @@
 """Run folders: what is saved comes back, and no fault of a disk or a kill is believed."""
 
+import gc
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ import optax
 import pytest
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system import devices
+from jaxgo.system import bundle, devices
 from jaxgo.system.rundir import RunDir, load_weights, read_config
 
 ROOT = Path(__file__).parents[2]
@@ -91,6 +92,28 @@ def test_another_number_of_devices_goes_on(tmp_path):
         run.save(1, state(1))
         one = jax.tree.map(lambda x: jax.device_put(x, jax.devices()[0]), state(0))
         equal(run.restore(one)[1], jax.tree.map(lambda x: jax.device_put(x, jax.devices()[0]), state(1)))
+
+
+def test_a_save_leaves_nothing_behind(tmp_path):
+    """What writes an array keeps a few objects of it for ever; a state of many arrays is written as a few."""
+    arrays = {str(index): np.full(3, index, np.float32) for index in range(80)}
+    with RunDir(tmp_path, CONFIG) as run:
+        seen = []
+        for step in range(1, 13):
+            run.save(step, jax.tree.map(jnp.asarray, arrays))
+            run.wait()
+            gc.collect()
+            seen.append(sys.getallocatedblocks())
+        assert (seen[-1] - seen[3]) / 8 < 250  # it was 570
+        equal(run.restore(arrays)[1], jax.tree.map(jnp.asarray, arrays))
+
+
+def test_small_arrays_and_large_ones_come_back_together(tmp_path):
+    large = jnp.arange(bundle.SMALL // 4 + 1)
+    mixed = {"a": jnp.float32(1.5), "b": large, "c": jnp.ones((2, 3), jnp.bfloat16), "d": jnp.array([True, False])}
+    with RunDir(tmp_path, CONFIG) as run:
+        run.save(1, mixed)
+        equal(run.restore(mixed)[1], mixed)
 
 
 def test_the_last_and_those_of_each_interval_stay(tmp_path):
