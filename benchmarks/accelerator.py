@@ -4,6 +4,8 @@
 machine (convolutions are not tuned). Kernels, predicates and copies are counted: the text of the program says what one
 turn of a loop takes, and a run on a processor how often loops turn. No time of a device is measured here.
 
+With `--target v5e:2x2`, and `--extra tpu` for `--extra cuda`, `play` is compiled for a TPU of such a topology instead.
+
 Questions: `ply` (one ply of self-play with a full search), `peer` (the same on pgx + mctx with the same net), `learn`
 (one step of the learner on several devices), `play` (how long the program of self-play takes to compile).
 """
@@ -31,7 +33,7 @@ from jaxgo.players import load_player
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.system import devices
-from jaxgo.training import machine
+from jaxgo.training import machine, sizes
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.presets import preset
 from jaxgo.training.trainer import Trainer, _play
@@ -49,6 +51,8 @@ platform_name: "CUDA"
 dnn_version_info { major: 9 minor: 8 patch: 0 }
 device_description_str: "NVIDIA H100 80GB HBM3"
 """
+# what the runtime of TPUs would ask a cloud for
+ALONE = {"TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost", "TPU_ACCELERATOR_TYPE": "v5litepod-4"}
 PEERS = {"connect4": "connect_four", "go9": "go_9x9", "go19": "go_19x19"}
 GIB = 2**30
 
@@ -65,6 +69,7 @@ class Options:
     plies: int = 30  # random ones before the ply that is counted
     devices: int = 8  # of `learn`
     keep: str = ""  # a folder for the texts of the programs
+    target: str = ""  # of `play`: a topology of TPUs; empty: an H100
 
 
 @dataclasses.dataclass
@@ -77,10 +82,15 @@ class Compiled:
     memory: Any
 
 
-def mesh(count: int = 1) -> Mesh:
+def mesh(count: int = 1, tpu: str = "") -> Mesh:
     """Devices that are not there."""
     shape = f"1x1x{count}"
-    target = topologies.get_topology_desc(platform="cuda", topology_name=shape, target_config=H100, topology=shape)
+    if tpu:
+        for name, value in ALONE.items():
+            os.environ.setdefault(name, value)
+        target = topologies.get_topology_desc(platform="tpu", topology_name=tpu)
+    else:
+        target = topologies.get_topology_desc(platform="cuda", topology_name=shape, target_config=H100, topology=shape)
     return Mesh(np.array(target.devices)[:count], (devices.AXIS,), axis_types=(AxisType.Auto,))
 
 
@@ -203,13 +213,17 @@ def playing(run: Trainer, state: Any, **settings: Any) -> Compiled:
 
 def play(options: Options) -> None:
     """How long self-play takes to compile, and what it needs besides its arguments."""
-    where = mesh()
+    where = mesh(tpu=options.target)
     for name in options.games:
         config = preset(name).config
+        config = sizes.of_games(config, options.count) if options.count else config
         made = playing(Trainer(config, where), begun(config)[1], keep=kept(options, name, "play"))
         harness.report(
             "play",
             game=name,
+            games=config.selfplay.games,
+            target=options.target or "H100",
+            arguments_gib=made.memory.argument_size_in_bytes / GIB,
             compile_s=made.seconds,
             compile_processor_s=made.processor_seconds,
             temporary_gib=made.memory.temp_size_in_bytes / GIB,

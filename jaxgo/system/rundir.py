@@ -22,15 +22,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system import bundle, devices, weights
-from jaxgo.system.files import Lock, checksums, write_whole
+from jaxgo.system import bundle, devices, manifest, weights
+from jaxgo.system.files import Lock, write_whole
+from jaxgo.system.manifest import MANIFEST
 from jaxgo.system.weights import load_weights
 
 __all__ = ["RunDir", "load_weights"]
 
 FORMAT = 1
 PATIENCE = 24 * 3600  # seconds that hosts wait for one that is at work; one that is gone is noticed much sooner
-CONFIG, LOCK, MANIFEST, STEPS = "config.json", "lock", "MANIFEST.json", "checkpoints"
+CONFIG, LOCK, STEPS = "config.json", "lock", "checkpoints"
 BUNDLE = "small"  # what the small arrays of a checkpoint are called, which are written as one
 STOP = "stop"  # is there while a host asks the others to stop
 KEYS = ("threefry2x32", "rbg", "unsafe_rbg")  # JAX's generators of random numbers
@@ -156,7 +157,7 @@ class RunDir:
             arrays = {_number(index): leaf for index, leaf in leaves.items() if index not in small}
             if small:
                 arrays[BUNDLE] = bundle.join([leaves[index] for index in small])
-            self._checkpointer().save((place / "state").absolute(), arrays)
+            self._checkpointer().save((place / manifest.FILES).absolute(), arrays)
         except (OSError, ValueError, RuntimeError) as fault:
             self._complain(step, fault)
             return
@@ -169,7 +170,7 @@ class RunDir:
         try:
             self._checkpointer().wait_until_finished()
             if devices.is_first_host():
-                write_whole(place / MANIFEST, json.dumps({**about, "files": checksums(place / "state")}))
+                manifest.write(place, about)
                 self._damaged.discard(step)
                 self._prune()
         except Exception as fault:
@@ -221,8 +222,8 @@ class RunDir:
             return None
         self._began = step
         place = self.path / STEPS / f"{step:08d}"
-        manifest = json.loads((place / MANIFEST).read_text())
-        return step, self._read(place, _with_rows(like, manifest["leaves"], per_device), manifest.get("bundled", []))
+        said = manifest.read(place)
+        return step, self._read(place, _with_rows(like, said["leaves"], per_device), said.get("bundled", []))
 
     def forget(self, after: int) -> None:
         """Removes the checkpoints and the players of later steps, which the run has gone back behind."""
@@ -241,10 +242,10 @@ class RunDir:
         for step in (step for step in reversed(self.steps()) if before is None or step < before):
             place = self.path / STEPS / f"{step:08d}"
             try:
-                manifest = json.loads((place / MANIFEST).read_text())
-                if checksums(place / "state") != manifest["files"]:
+                said = manifest.read(place)
+                if manifest.wrong_files(place, said):
                     raise ValueError("its files are not those that were written")
-                table = manifest["leaves"]
+                table = said["leaves"]
             except (OSError, ValueError, KeyError) as fault:
                 self.say(f"checkpoint {step} of {self.path} is damaged ({fault}); going back to the one before it")
                 self._damaged.add(step)
@@ -268,7 +269,7 @@ class RunDir:
         together = [leaves[index] for index in small]
         if small:
             wanted[BUNDLE] = np.empty(bundle.length(together), np.uint8)
-        found = self._checkpointer().restore((place / "state").absolute(), wanted)
+        found = self._checkpointer().restore((place / manifest.FILES).absolute(), wanted)
         if small:
             parts = bundle.part(found[BUNDLE], together, [_sharding(leaf) for leaf in together])
             found |= {_number(index): array for index, array in zip(small, parts, strict=True)}

@@ -2,15 +2,15 @@
 
 import contextlib
 import dataclasses
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system.files import checksums
+from jaxgo.system import manifest
+from jaxgo.system.manifest import MANIFEST
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.rundir import CONFIG, LOCK, MANIFEST, STEPS, read_config
+from jaxgo.system.rundir import CONFIG, LOCK, STEPS, read_config
 
 UNFINISHED = "it was never finished"
 
@@ -73,15 +73,13 @@ def _checkpoint(place: Path) -> Checkpoint:
     """A step; a folder without a manifest was never finished."""
     fault = ""
     try:
-        manifest = json.loads((place / MANIFEST).read_text())
-        now, then = checksums(place / "state"), manifest["files"]
-        wrong = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+        wrong = manifest.wrong_files(place, manifest.read(place))
         if wrong:
             fault = f"{wrong[0]} is not what was written" if (place / MANIFEST).exists() else UNFINISHED
     except FileNotFoundError:
         fault = UNFINISHED
-    except (OSError, ValueError, KeyError, AttributeError):
-        fault = f"{MANIFEST} cannot be read"
+    except (OSError, ValueError):
+        fault = f"{MANIFEST} is not what was written"
     return Checkpoint(int(place.name), _size(place), fault)
 
 

@@ -18,7 +18,7 @@ import optax
 import pytest
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system import bundle, devices
+from jaxgo.system import bundle, devices, survey
 from jaxgo.system.rundir import RunDir, load_weights, read_config
 
 ROOT = Path(__file__).parents[2]
@@ -156,6 +156,22 @@ def test_no_damage_to_any_file_is_silent(saved, tmp_path):
             assert found == 1, (name, damage)
             np.testing.assert_array_equal(np.asarray(whole.step), 1)
     assert any("checkpoint 2 of" in sentence and "going back" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("", ""), ('"leaves"', '"laeves"'), ('"bundled"', '"bundlfd"'), ("[0,", "[1,"), ("int8", "uint8")]
+)
+def test_a_manifest_that_says_something_else_is_damage(saved, tmp_path, old, new):
+    shutil.copytree(saved, tmp_path / "run")
+    file = tmp_path / "run" / "checkpoints" / "00000002" / "MANIFEST.json"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1) if old else "[]")
+    said: list[str] = []
+    with RunDir(tmp_path / "run", CONFIG, say=said.append) as run:
+        assert run.restore(state())[0] == 1
+    assert "checkpoint 2 of" in said[0]
+    assert survey.look(tmp_path / "run").checkpoints[1].fault == "MANIFEST.json is not what was written"
 
 
 def _flip(run: Path, step: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
-from jaxgo.system import survey
+from jaxgo.system import manifest, survey
 from jaxgo.system.metrics import Metrics
 from jaxgo.system.rundir import RunDir
 
@@ -47,7 +47,7 @@ def test_a_run_that_writes_and_removes_checkpoints_meanwhile_is_not_damaged(run,
     """A folder without a manifest is one that is being written or removed, as long as the run is at work."""
     steps = run / "checkpoints"
     (steps / "00000003").mkdir()
-    whole = survey.checksums
+    whole = manifest.checksums
 
     def late(folder):
         if folder.parent.name == "00000001":  # removed after its manifest was read
@@ -55,7 +55,7 @@ def test_a_run_that_writes_and_removes_checkpoints_meanwhile_is_not_damaged(run,
             return {}
         return whole(folder)
 
-    monkeypatch.setattr(survey, "checksums", late)
+    monkeypatch.setattr(manifest, "checksums", late)
     with RunDir(run, {"game": "tictactoe"}):
         assert [c.step for c in survey.look(run).checkpoints] == [2]
         assert main(["runs", str(run.parent)]) == 0
