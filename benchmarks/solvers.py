@@ -5,6 +5,8 @@ uv run --extra benchmark benchmarks/solvers.py --only connect4      # against bi
 uv run --extra benchmark benchmarks/solvers.py --only connect4 --first-ply 8 --no-every-move
 """
 
+import itertools
+import operator
 import statistics
 import sys
 import time
@@ -81,63 +83,118 @@ def drawn(game: SlidingBlocks) -> Callable[[Any], str]:
     return lambda state: "".join((".", *game.letters)[code] for code in np.asarray(state.blocks))
 
 
-def blocks(game: SlidingBlocks) -> Callable[[Any], list[Any]]:
-    """Plain Python over rows of letters, as the tests have it; blocks of one shape are one."""
-    from reference.sliding import SlidingBlocks as Plain
+class Slide(NamedTuple):
+    """One step of a block at one place, in plain Python."""
 
-    plain = Plain(game.rows, game.goal)
+    more: list[int]  # the cells that must be empty, too
+    left: list[int]  # the cells that are empty after it
+    taken: list[tuple[int, str]]  # the cells of the block then, and what is written there
 
-    def after(here: Equal) -> list[Any]:
-        return [Equal(plain.slide(here.rows, move), plain) for move in plain.moves(here.rows)]
+
+def slide_table(game: SlidingBlocks) -> tuple[list[dict[tuple[int, str], Slide]], str]:
+    """All slides, by an empty cell and by what lies beside it; and the start.
+
+    A board is a string. Every cell of a block has a letter of its own, the same in equal blocks.
+    """
+    height, width = game.shape
+    drawn, table = game.rows.replace("/", ""), [dict[tuple[int, str], Slide]() for _ in range(height * width)]
+    start, signs, used = ["."] * len(drawn), dict[tuple[object, str], str](), ord("A")
+    for letter in game.letters:
+        own = [divmod(i, width) for i, other in enumerate(drawn) if other == letter]
+        shape = [(r - own[0][0], c - own[0][1]) for r, c in own]
+        look = (tuple(shape), letter if letter in game.goal else "")
+        if look not in signs:
+            signs[look], used = "".join(map(chr, range(used, used + len(own)))), used + len(own)
+            add_slides(table, height, width, shape, signs[look])
+        for (r, c), sign in zip(own, signs[look], strict=True):
+            start[r * width + c] = sign
+    return table, "".join(start)
+
+
+def add_slides(table: list[Any], height: int, width: int, shape: list[tuple[int, int]], signs: str) -> None:
+    for row, column, (dr, dc) in itertools.product(range(height), range(width), ((-1, 0), (0, 1), (1, 0), (0, -1))):
+        own = [(row + r, column + c) for r, c in shape]
+        new = [(r + dr, c + dc) for r, c in own]
+        if all(0 <= r < height and 0 <= c < width for r, c in own + new):
+            first, *more = [r * width + c for r, c in new if (r, c) not in own]
+            behind = first - dr * width - dc
+            left = [r * width + c for r, c in own if (r, c) not in new]
+            taken = [(r * width + c, sign) for (r, c), sign in zip(new, signs, strict=True)]
+            table[first][behind, signs[own.index(divmod(behind, width))]] = Slide(more, left, taken)
+
+
+def blocks(game: SlidingBlocks) -> Callable[[str], list[str]]:
+    """Plain Python over strings: what lies beside the empty cells says at once which blocks can move."""
+    table, _ = slide_table(game)
+    beside = [[(cell, {key[1]: table[hole][key] for key in table[hole] if key[0] == cell}) for cell in cells]
+              for hole, cells in enumerate([sorted({cell for cell, _ in keys}) for keys in table])]  # fmt: skip
+
+    def after(cells: str) -> list[str]:
+        found, hole = [], cells.find(".")
+        while hole >= 0:
+            for cell, slides in beside[hole]:
+                slide = slides.get(cells[cell])
+                if slide is not None and all(cells[other] == "." for other in slide.more):
+                    child = list(cells)
+                    for other in slide.left:
+                        child[other] = "."
+                    for other, sign in slide.taken:
+                        child[other] = sign
+                    found.append("".join(child))
+            hole = cells.find(".", hole + 1)
+        return found
 
     return after
 
 
-class Equal:
-    """A drawing that equals another with equal blocks exchanged."""
-
-    def __init__(self, rows: tuple[str, ...], plain: Any) -> None:
-        self.rows, self.kinds = rows, plain.kinds(rows)
-        self.hash = hash(self.kinds)
-
-    def __hash__(self) -> int:
-        return self.hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Equal) and self.kinds == other.kinds
+PARTS = 11  # holes whose pegs are looked up together
 
 
-def turned_pegs() -> Callable[[frozenset[int]], list[frozenset[int]]]:
-    """Plain Python over sets of pegs; of the eight symmetric boards the one whose sorted cells come first."""
-    from reference.pegs import Pegs as Plain
+def turned_pegs() -> Callable[[int], list[int]]:
+    """Plain Python over bits of a number; of the eight symmetric boards the least, from three tables."""
+    from reference.pegs import HOLES, jumps
 
-    plain = Plain("english", figure=[])
+    at = {cell: i for i, cell in enumerate(sorted(HOLES["english"]))}
+    bits = [[1 << at[cell] for cell in jump] for jump in jumps(HOLES["english"]).values()]
+    needs = [(start | over, start | over | target) for start, over, target in bits]
     grid = np.arange(49).reshape(7, 7)
-    turns = [np.rot90(board, k).reshape(-1).tolist() for board in (grid, grid.T) for k in range(4)]
+    turns = [np.rot90(board, k).reshape(-1) for board in (grid, grid.T) for k in range(4)]
+    moved = [[1 << at[int(turn[cell])] for cell in at] for turn in turns]
+    low, middle, high = (
+        [
+            tuple(sum(turn[first + i] for i in range(PARTS) if part >> i & 1) for turn in moved)
+            for part in range(1 << PARTS)
+        ]
+        for first in range(0, len(at), PARTS)
+    )
+    mask = (1 << PARTS) - 1
 
-    def after(pegs: frozenset[int]) -> list[frozenset[int]]:
-        boards = [plain.step(pegs, jump) for jump in plain.legal(pegs)]
-        return [frozenset(min(sorted(turn[cell] for cell in board) for turn in turns)) for board in boards]
+    def after(pegs: int) -> list[int]:
+        found = []
+        for full, three in needs:
+            if pegs & three == full:
+                child = pegs ^ three
+                a, b, c = low[child & mask], middle[child >> PARTS & mask], high[child >> 2 * PARTS]
+                found.append(min(map(operator.or_, map(operator.or_, a, b), c)))
+        return found
 
     return after
+
+
+def all_pegs(state: Any) -> int:
+    """The start, which is its own mirror image: every hole but the middle one has a peg."""
+    from reference.pegs import CENTRE, HOLES
+
+    return sum(1 << i for i, cell in enumerate(sorted(HOLES["english"])) if cell != CENTRE)
 
 
 def cases() -> dict[str, Case]:
-    from reference.sliding import SlidingBlocks as Plain
-
     eight, fifteen, klotski = SlidingBlocks(*EIGHT), make("slide15"), make("klotski")
-    donkey = Plain(klotski.rows, klotski.goal)
     return {
         "slide8": Case(eight, 0, 40, slides(3, 3), drawn(eight)),
         "slide15": Case(fifteen, 1, 17, slides(4, 4), drawn(fifteen)),
-        "klotski": Case(klotski, 0, 116, blocks(klotski), lambda state: Equal(donkey.rows, donkey)),
-        "pegs": Case(
-            make("pegs"),
-            0,
-            9,
-            turned_pegs(),
-            lambda state: frozenset(np.flatnonzero(make("pegs")._pegs(state)).tolist()),
-        ),
+        "klotski": Case(klotski, 0, 116, blocks(klotski), lambda state: slide_table(klotski)[1]),
+        "pegs": Case(make("pegs"), 0, 9, turned_pegs(), all_pegs),
     }
 
 
