@@ -193,11 +193,11 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
     place, about, arrays = find_weights(words.weights)
     if any(name == "evaluator" for name, _ in words.options):
         raise UsageError(f"{text.strip()!r} names a network and another evaluator; leave one out")
-    rated = search_from_json(about["search"]) if about.get("search") else None
+    rated = _rated(place, about)
     if not words.head and rated is None:
         raise UsageError(f"the weights of {place} name no search to play with; write one, as in gumbel:64@{place}")
     base, _ = _base(words.head, rated)
-    model, params = _network(place, about, arrays, game)
+    model, params = network(place, about, arrays, game)
     search, evaluator = _settled(words, base if noise else base.quiet(), model.evaluator)
     model = dataclasses.replace(model, evaluator=evaluator)
     return named(Player(search, model, params, str(words), place, rated))
@@ -240,11 +240,23 @@ def trained(place: str, about: Mapping[str, Any]) -> tuple[Game[Any], Net]:
     """The game and the net that weights are of."""
     try:
         return make(about["game"], **about["options"]), net_from_json(about["net"])
-    except (KeyError, TypeError):
+    except UsageError:
+        raise
+    except (KeyError, TypeError, ValueError):
         raise UsageError(f"the weights of {place} do not say which game and network they are of") from None
 
 
-def _network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) -> tuple[Model, Params]:
+def _rated(place: str, about: Mapping[str, Any]) -> Search | None:
+    """The search that weights were rated with."""
+    try:
+        return search_from_json(about["search"]) if about.get("search") else None
+    except UsageError:
+        raise
+    except (TypeError, ValueError):
+        raise UsageError(f"the weights of {place} name no search that can be read") from None
+
+
+def network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) -> tuple[Model, Params]:
     """A network that was trained for this game, and its weights."""
     known, net = trained(place, about)
     module: Any = net.module(game)

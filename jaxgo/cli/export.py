@@ -28,17 +28,22 @@ class Export:
         if self.to.suffix not in KINDS:
             raise UsageError(f"--to {self.to} names no kind of file that is known here; end it in {', '.join(KINDS)}")
         about, params = load_weights(self.weights)
+        try:
+            game_name, kind = about["game"], about["net"]["kind"]
+        except (KeyError, TypeError):
+            raise UsageError(f"the weights of {self.weights} do not say which game and network they are of") from None
         check_writable(self.to)
         if self.to.suffix == ".onnx":
             from jaxgo.nets.onnx_graph import to_onnx
-            from jaxgo.players import trained
+            from jaxgo.players import network, trained
 
             game, net = trained(self.weights, about)
+            network(self.weights, about, params, game)  # or it says what does not fit
             write_whole(self.to, to_onnx(net, game, params, metadata(params, about)))
         else:
             save_weights(self.to, params, about)
         step, code = about.get("step", "?"), digest(params)
-        print(f"{self.to}: {about['game']}, {about['net']['kind']}, step {step}, sha256 {code}")
+        print(f"{self.to}: {game_name}, {kind}, step {step}, sha256 {code}")
         return 0
 
 

@@ -102,13 +102,13 @@ def read_weights(path: Path) -> tuple[dict[str, Any], Weights]:
                 raise ValueError("its members are compressed")
             if sum(info.file_size for info in infos) > path.stat().st_size:
                 raise ValueError("its members are longer than the file")
-            about = json.loads(file.read(ABOUT))
+            about = _note(file.read(ABOUT))
             flat = {i.filename.removesuffix(".npy"): _array(file.read(i)) for i in infos if i.filename != ABOUT}
-            if isinstance(about, dict) and about.pop(HALF, False):
+            if about.pop(HALF, False):
                 flat = {name: _cast(array, np.float16, np.float32) for name, array in flat.items()}
+            return about, _nested(flat)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
         raise _unsound(path, error) from None
-    return about, _nested(flat)
 
 
 def _read_tensors(path: Path) -> tuple[dict[str, Any], Weights]:
@@ -122,10 +122,20 @@ def _read_tensors(path: Path) -> tuple[dict[str, Any], Weights]:
             raise ValueError("its metadata does not say which game and network they are of")
         if digest(found) != note[DIGEST]:
             raise ValueError("its arrays are not those that were written")
-        about = json.loads(note[NOTE])
+        return _note(note[NOTE]), found
     except (OSError, ValueError, KeyError, TypeError, package.SafetensorError) as error:
         raise _unsound(path, error) from None
-    return about, found
+
+
+def _note(text: str | bytes) -> dict[str, Any]:
+    """What weights say of themselves."""
+    try:
+        about = json.loads(text)
+    except RecursionError:
+        about = None
+    if not isinstance(about, dict):
+        raise ValueError("what it says of them is no JSON object")
+    return about
 
 
 def _unsound(path: Path, error: Exception) -> UsageError:
@@ -199,5 +209,9 @@ def _nested(flat: Mapping[str, np.ndarray]) -> Weights:
         inner = out
         for folder in folders:
             inner = inner.setdefault(folder, {})
+            if not isinstance(inner, dict):
+                raise ValueError(f"{name} lies in another array")
+        if last in inner:
+            raise ValueError(f"other arrays lie in {name}")
         inner[last] = leaf
     return out

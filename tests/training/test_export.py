@@ -1,6 +1,7 @@
 """Weights for other programs: another runtime says what our nets say, files come back as they went, damage is told."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import jax
@@ -53,6 +54,41 @@ def test_another_runtime_says_the_same(name, net):
         np.testing.assert_allclose(logits, ours[0][:batch], rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(value, ours[1][:batch], rtol=1e-4, atol=1e-4)
         assert np.ptp(logits) > 0.1, "weights at zero would agree whatever the graph is"
+
+
+NOTE = {"game": "tictactoe", "options": {}, "net": {"kind": "mlp"}}
+
+
+@pytest.mark.parametrize("kind", ["npz", "onnx"])
+@pytest.mark.parametrize(
+    ("note", "arrays", "said"),
+    [
+        ([], ["a"], "holds no sound weights (what it says of them is no JSON object)"),
+        ("[" * 100_000, ["a"], "holds no sound weights (what it says of them is no JSON object)"),
+        ({}, ["a"], "do not say which game and network they are of"),
+        ({**NOTE, "net": "mlp"}, ["a"], "do not say which game and network they are of"),
+        (NOTE, ["a", "a/b"], "holds no sound weights (a/b lies in another array)"),
+        (NOTE, ["a/b", "a"], "holds no sound weights (other arrays lie in a)"),
+    ],
+)
+def test_a_strange_file_of_weights_is_one_sentence(note, arrays, said, kind, tmp_path, capsys):
+    with zipfile.ZipFile(tmp_path / "in.npz", "w") as file:
+        file.writestr("about.json", note if isinstance(note, str) else json.dumps(note))
+        for name in arrays:
+            with file.open(f"{name}.npy", "w") as member:
+                np.save(member, np.ones(2, np.float32))
+    assert main(["export", str(tmp_path / "in.npz"), "--to", str(tmp_path / f"out.{kind}")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / f"out.{kind}").exists()
+
+
+def test_weights_that_do_not_fit_their_own_note_are_refused(tmp_path, capsys):
+    save_weights(tmp_path / "in.npz", {"a": np.ones(2, np.float32)}, NOTE)
+    assert main(["export", str(tmp_path / "in.npz"), "--to", str(tmp_path / "out.onnx")]) == 2
+    assert "do not fit the game" in capsys.readouterr().err
+    save_weights(tmp_path / "search.npz", {"a": np.ones(2, np.float32)}, {**NOTE, "search": "gumbel"})
+    with pytest.raises(UsageError, match="name no search that can be read"):
+        load_player(f"@{tmp_path / 'search.npz'}", make("tictactoe"))
 
 
 def test_a_net_of_somebody_is_refused():
