@@ -154,6 +154,7 @@ class Pool:
     def _results(self, match: int) -> tuple[np.ndarray, np.ndarray]:
         a, b = self.pairs[match]
         result = np.asarray(self._games.result)[:, self._place[: self.counts[match]]]
+        result = np.where(result == program.RUNNING, np.float32(np.nan), result)
         # each for its own seat 0; the second game is that of b
         return (result[a] + 1) / 2, (1 - result[b]) / 2
 

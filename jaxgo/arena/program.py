@@ -29,6 +29,7 @@ from jaxgo.search.model import Model
 from jaxgo.system import devices
 
 EMPTY = -1  # the number of a slot without a game
+RUNNING = 2.0  # no result: NaN would trip over `jax_debug_nans`
 
 
 Static = tuple[Search, Model]  # what a player is to the compiler: its parameters come as arguments
@@ -62,7 +63,7 @@ class Games(NamedTuple):
     number: Int32[Array, "K S"]
     length: Int32[Array, "K S"]  # moves since the opening
     started: Int32[Array, "K D"]
-    result: Float32[Array, "K M"]  # for seat 0; NaN until the game is over
+    result: Float32[Array, "K M"]  # for seat 0; RUNNING until the game is over
     plies: Int32[Array, "K M"]
     moves: Int[Array, "K M T"]
     healthy: Bool[Array, "K D"]
@@ -89,7 +90,7 @@ def begin(game: Any, mesh: Mesh, slots: int, queues: Queues) -> tuple[Games, Boo
             number=jnp.where(first < queues.given, first, EMPTY),
             length=jnp.zeros((agents, slots), jnp.int32),
             started=jnp.minimum(queues.given, slots),
-            result=jnp.full((agents, openings), jnp.nan),
+            result=jnp.full((agents, openings), RUNNING, jnp.float32),
             plies=jnp.zeros((agents, openings), jnp.int32),
             moves=jnp.zeros((agents, openings, game.max_plies), kind),
             healthy=jnp.ones((agents, 1), bool),

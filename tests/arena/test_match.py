@@ -133,6 +133,13 @@ def test_several_matches_at_once_are_those_played_alone(crowd):
                 assert got == (host.result * (1 if side == 0 else -1) + 1) / 2
 
 
+def test_a_match_is_played_where_jax_looks_for_nan():
+    pool, root = Pool(agents("random", "greedy"), capacity=1), starts(TICTACTOE, 1)
+    with jax.debug_nans(True):
+        pool.begin([(0, 1)], [root], [jax.random.split(jax.random.key(0), 1)])
+    assert not pool.finished(0).any()
+
+
 def test_a_seat_may_move_twice_in_a_row():
     """In swap2 the first player places three stones before the other one moves at all."""
     game = make("swap2-15", size=5)
