@@ -1,9 +1,31 @@
-"""The openings that engines play in tests."""
+"""The openings that engines play in tests, and how long these may think."""
+
+import collections
+import functools
 
 import pytest
-from engine_tables import GO, GOMOKU
+from engine_tables import GO, GOMOKU, PATIENT, STRICT
 
+from jaxgo.arena.engines.specs import PROTOCOLS
 from jaxgo.arena.openings import book
+
+
+@pytest.fixture
+def hurry(monkeypatch):
+    """To be called: little time for an engine's second move, at which it hangs, and enough for all others, so that a
+    slow machine loses no game at its first."""
+
+    def hurry():
+        for kind in (PROTOCOLS["gtp"], PROTOCOLS["gomocup"]):
+            monkeypatch.setattr(kind, "choose", functools.partialmethod(choose, kind.choose))
+
+    def choose(engine, whole, seat):
+        engine.limits = STRICT if moves[engine.process.pid] == 1 else PATIENT
+        moves[engine.process.pid] += 1
+        return whole(engine, seat)
+
+    moves = collections.Counter()
+    return hurry
 
 
 @pytest.fixture(scope="module")

@@ -109,10 +109,11 @@ def test_chatter_is_passed_over(openings):
         ("error", "it refuses to move: I would rather not"),
     ],
 )
-def test_a_fault_loses_one_game(openings, fault, reason):
+def test_a_fault_loses_one_game(openings, hurry, fault, reason):
     """The engine does wrong at its second move, in the first game of its process: a fresh one plays the next game."""
-    limits = STRICT if fault == "hang" else PATIENT
-    first, second = play(openings, gtp(fault), pairs=2, limits=limits)
+    if fault == "hang":
+        hurry()
+    first, second = play(openings, gtp(fault), pairs=2)
     assert first.games[0].forfeit == (0, reason)
     assert first.games[0].result == 0.0  # it had seat 0
     assert first.games[1].forfeit
@@ -275,8 +276,10 @@ def test_a_pair_of_gomocup(gomoku_openings, tmp_path):
         ("size", "it refuses START 7: ERROR unsupported size"),
     ],
 )
-def test_faults_of_gomocup(gomoku_openings, fault, reason):
-    (pair,) = play(gomoku_openings, gomocup(fault), limits=STRICT if fault == "hang" else PATIENT)
+def test_faults_of_gomocup(gomoku_openings, hurry, fault, reason):
+    if fault == "hang":
+        hurry()
+    (pair,) = play(gomoku_openings, gomocup(fault))
     assert pair.games[0].forfeit
     assert pair.games[0].forfeit[1].startswith(reason)
     assert pair.games[0].result == 0.0
