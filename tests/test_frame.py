@@ -1,5 +1,6 @@
 """The frame of the house: imports, the command line, the lock files."""
 
+import io
 import re
 import shutil
 import subprocess
@@ -175,6 +176,20 @@ def test_streams_that_are_closed_lead_nowhere(monkeypatch):
     assert sys.stdin.read() == ""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         stream.close()
+
+
+def test_what_a_stream_cannot_write_is_a_question_mark(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert cli.main(["weights"]) == 0
+    assert b"Elo ? 95 %" in stream.buffer.getvalue()
+
+
+def test_names_of_games_stay_whole_on_a_narrow_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("jaxgo.games.GAMES", {"tictactoe": jaxgo.make("tictactoe")})
+    monkeypatch.setenv("COLUMNS", "10")
+    assert cli.main(["games"]) == 0
+    assert "tictactoe" in capsys.readouterr().out
 
 
 def test_options_take_the_kind_of_their_default():

@@ -24,7 +24,7 @@ class ListGames:
             height, width = game.picture
             numbers = (game.players, game.num_actions, game.max_plies, state_bytes(game), len(game.symmetries().cells))
             table.add_row(name, f"{height}x{width}", *(f"{n:,}" for n in numbers))
-        console = Console()
+        console = Console(width=120)  # on a narrow terminal lines break, and names stay whole
         with console.capture() as drawn:  # rich would answer a closed pipe with exit 1
             console.print(table)
         print(drawn.get(), end="")
