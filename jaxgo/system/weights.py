@@ -155,7 +155,11 @@ def shipped() -> list[str]:
 def _find(text: str, step: int | None) -> tuple[Path, int | None]:
     """The file or run folder that was meant, and the step."""
     path = Path(text)
-    if path.is_dir() or path.is_file():
+    try:
+        there = path.is_dir() or path.is_file()
+    except OSError as error:  # a name that is too long, or in a folder that may not be read
+        raise UsageError(f"cannot look for weights at {text[:100]}: {error.strerror}") from None
+    if there:
         return path, step
     if path.name.isdigit() and (path.parent / FOLDER).is_dir():
         return path.parent, int(path.name) if step is None else step

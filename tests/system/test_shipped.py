@@ -149,3 +149,8 @@ def test_a_run_without_its_last_judgement_is_not_shipped(run, tmp_path, monkeypa
     with pytest.raises(UsageError, match="more than the 100"):
         zoo.ship(run, "tictactoe-cpu", tmp_path, "")
     assert (tmp_path / "tictactoe-cpu.npz").read_text() == "older weights"
+
+
+def test_a_place_that_no_file_can_have_is_refused():
+    with pytest.raises(UsageError, match=r"cannot look for weights at aaa.*: File name too long"):
+        load_weights("a" * 5000)
