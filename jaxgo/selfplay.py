@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float16, Float32, Int8, Int16, Int32
 
-from jaxgo.core.errors import UsageError, check_finite
+from jaxgo.core.errors import UsageError, check_settings
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params, States
 from jaxgo.evaluators.cache import Cached, EvalCache
@@ -41,7 +41,7 @@ class SelfplayConfig:
     horizon: int = 0  # plies that wait for the end of their game before they are labelled; 0: as many as there can be
 
     def __post_init__(self) -> None:
-        check_finite("selfplay.", self)
+        check_settings("selfplay.", self)
         if self.games < 1 or self.steps < 1:
             raise UsageError("selfplay.games and selfplay.steps are at least 1")
         for name in ("full_share", "opening", "book_share", "play_on", "resign"):

@@ -1,5 +1,6 @@
 """Tools of the rules tests: whole batches of random games as numpy arrays, from one compiled program per game."""
 
+import dataclasses
 import functools
 import json
 import random
@@ -220,3 +221,11 @@ def perft(game: Game[Any], depth: int) -> list[int]:
 def sample_lanes(games: Games, count: int, seed: int = 0) -> list[int]:
     lanes = games.actions.shape[1]
     return random.Random(seed).sample(range(lanes), min(count, lanes))
+
+
+def untyped(kind: type, **fields: Any) -> None:
+    """Checks a dataclass with these fields as it does where nobody looks at types, which tests do."""
+    made = object.__new__(kind)
+    for field in dataclasses.fields(kind):
+        object.__setattr__(made, field.name, fields.get(field.name, field.default))
+    made.__post_init__()

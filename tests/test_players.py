@@ -132,13 +132,18 @@ def _texts(value: Any) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def settings_of(draw: Any, value: Any) -> Any:
-    """The same search or evaluator with some of its settings changed to any that it takes."""
+def changes_of(draw: Any, value: Any) -> dict[str, Any]:
+    """Other settings for some of those of a search or an evaluator."""
     hints, changes = get_type_hints(type(value)), {}
     for field in dataclasses.fields(value):
         old, words = getattr(value, field.name), get_args(hints[field.name])
         if isinstance(old, (bool, int, float, str)) and draw(st.booleans()):
             changes[field.name] = draw(st.sampled_from(words) if words else _texts(old))
+    return changes
+
+
+def changed(value: Any, changes: dict[str, Any]) -> Any:
+    """The same with other settings, if it takes them."""
     try:
         return dataclasses.replace(value, **changes)
     except (UsageError, TypeError):
@@ -149,15 +154,15 @@ def settings_of(draw: Any, value: Any) -> Any:
 @given(st.data(), st.sampled_from(sorted(MAKERS)), st.sampled_from([None, Uniform(), Heuristic(), Rollout()]))
 def test_the_name_of_any_player_loads_it(data, head, evaluator):
     search, usual = MAKERS[head]
-    changed = data.draw(settings_of(search)), data.draw(settings_of(evaluator or usual))
-    player = Player(changed[0], Model(GAME, changed[1]), (), data.draw(st.sampled_from(["", head])))
+    parts = tuple(changed(part, data.draw(changes_of(part))) for part in (search, evaluator or usual))
+    player = Player(parts[0], Model(GAME, parts[1]), (), data.draw(st.sampled_from(["", head])))
     text = spec(player)
     again = load_player(text, GAME)
-    assert (again.search, again.model.evaluator) == changed
+    assert (again.search, again.model.evaluator) == parts
     assert again == player
     assert spec(again) == again.name == text
     assert str(parse(text)) == text
-    if player.name and type(changed[0]) is type(search):
+    if player.name and type(parts[0]) is type(search):
         assert parse(text).head == head, "a name that was given is kept"
 
 

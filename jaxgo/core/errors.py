@@ -2,7 +2,15 @@
 
 import dataclasses
 import math
+import numbers
 from typing import Any
+
+KINDS: dict[type, tuple[type, str]] = {  # of defaults: what else is taken, and what it is called
+    bool: (bool, "True or False"),
+    int: (numbers.Integral, "a whole number"),  # numpy's are, too
+    float: (numbers.Real, "a number of Python or numpy"),
+    str: (str, "a text"),
+}
 
 
 class UsageError(ValueError):
@@ -18,10 +26,15 @@ def unknown_name(kind: str, name: object, valid: object) -> UsageError:
     return UsageError(f"unknown {kind} {str(name)!r}; choose one of: {names}")
 
 
-def check_finite(where: str, settings: Any) -> None:
-    """A UsageError where a number among the fields of a dataclass is infinite or no number; for `__post_init__`."""
+def check_settings(where: str, settings: Any) -> None:
+    """A UsageError where a field of a dataclass is of another kind than its default (the text "no" would be a switch
+    that is on), or an infinite number; for `__post_init__`."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
+        like = float if field.type in (float, "float") else type(field.default)  # a float may begin as 1
+        valid, kind = KINDS.get(like, (object, ""))
+        if not isinstance(value, valid) or (isinstance(value, bool) and like in (int, float)):
+            raise UsageError(f"{where}{field.name}={value!r} is not {kind}")
         if isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"{where}{field.name}={value} is not a finite number")
 

@@ -11,6 +11,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32
 
+from jaxgo.core.errors import UsageError
+
+
+def check(key: Any) -> None:
+    """A UsageError for what is no key of `jax.random`, such as a seed."""
+    kind = getattr(key, "dtype", None)
+    if kind is None or not (jnp.issubdtype(kind, jax.dtypes.prng_key) or (kind == jnp.uint32 and key.ndim)):
+        raise UsageError(f"{key!r} is no key of randomness; write jax.random.key(seed)")
+
 
 def each_its_own(key: Array) -> bool:
     """Whether there is a key for each game."""
@@ -19,6 +28,7 @@ def each_its_own(key: Array) -> bool:
 
 def split(key: Array, count: int = 2) -> Sequence[Array]:
     """So many new keys, or new rows of keys."""
+    check(key)
     if not each_its_own(key):
         return list(jax.random.split(key, count))
     rows = jax.vmap(lambda k: jax.random.split(k, count), out_axes=1)(key)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
-from jaxgo.core.errors import UsageError, check_finite, check_whole
+from jaxgo.core.errors import UsageError, check_settings, check_whole
 from jaxgo.core.game import Game
 
 Params = Any  # whatever an evaluator learns; () where it learns nothing
@@ -42,7 +42,7 @@ class Evaluator(abc.ABC):
 
     def __post_init__(self) -> None:
         """Refuses numbers that no evaluator can use; who checks more calls this first."""
-        check_finite(f"{type(self).__name__}: ", self)
+        check_settings(f"{type(self).__name__}: ", self)
         check_whole(f"{type(self).__name__}: ", self, MOST)
 
     def init(self, game: Game[Any], key: Array) -> Params:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32
 
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
 from jaxgo.nets.base import cast_once, on_platform
@@ -43,6 +44,11 @@ class Network(Evaluator):
     in_chunks: bool = False  # where few of a batch are wanted
 
     untold: ClassVar[tuple[str, ...]] = ("in_chunks",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.module, Module) or isinstance(self.module, type):
+            raise UsageError(f"{self.module!r} is no network: give a Flax module, such as Mlp().module(game)")
 
     def on(self, platform: str) -> "Network":
         return dataclasses.replace(self, module=on_platform(self.module, platform), in_chunks=platform == "cpu")

@@ -73,6 +73,8 @@ def _is_game(value: Any) -> bool:
 
 def find(name: str) -> Game[Any]:
     """The game of this name, registered or at `package.module:Object`, with its usual options."""
+    if not isinstance(name, str):
+        raise UsageError(f"{name!r} is no name of a game; a game that is made already needs no making")
     if name in GAMES:
         return GAMES[name]
     if not is_place(name):

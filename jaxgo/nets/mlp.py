@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_settings
 from jaxgo.core.game import Game
 from jaxgo.nets.base import Head, Net, PolicyValueNet
 
@@ -53,6 +53,7 @@ class Mlp(Net):
     kind: ClassVar[str] = "mlp"
 
     def __post_init__(self) -> None:
+        check_settings("Mlp: ", self)
         if self.width < 1 or self.blocks < 0:
             raise UsageError(f"an mlp needs a width of at least 1 and blocks of at least 0, not {self}")
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.errors import UsageError, check_settings, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.nets.base import Head, Net, PolicyValueNet, cell_actions
 from jaxgo.nets.conv import Conv
@@ -119,6 +119,7 @@ class ResNet(Net):
     kind: ClassVar[str] = "resnet"
 
     def __post_init__(self) -> None:
+        check_settings("ResNet: ", self)
         if self.channels < 1 or self.blocks < 0 or self.pool_every < 0:
             raise UsageError(f"a resnet needs at least 1 channel, and blocks and pool_every of at least 0, not {self}")
         if self.precision not in get_args(Precision):

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import history, keys
 from jaxgo.core.choice import first_max
-from jaxgo.core.errors import UsageError, check_finite, check_whole
+from jaxgo.core.errors import UsageError, check_settings, check_whole
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
 from jaxgo.search import reuse
@@ -130,7 +130,7 @@ class Search(abc.ABC, Generic[S]):
 
     def __post_init__(self) -> None:
         """Refuses numbers that no search can use; who checks more calls this first."""
-        check_finite(f"{type(self).__name__}: ", self)
+        check_settings(f"{type(self).__name__}: ", self)
         check_whole(f"{type(self).__name__}: ", self, MOST)
 
     def quiet(self) -> "Search[S]":

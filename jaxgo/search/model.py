@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
-from jaxgo.core import play
+from jaxgo.core import keys, play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position, Transition
@@ -66,6 +66,11 @@ class Model:
     narrowing: Narrowing = NOTHING  # which moves a search looks at
     best: float | None = None  # where moves pay on the way: the most that any state is worth, if that is known
 
+    def __post_init__(self) -> None:
+        for value, kind, what in ((self.game, Game, "game"), (self.evaluator, Evaluator, "evaluator")):
+            if not isinstance(value, kind):
+                raise UsageError(f"a model is made of a game and an evaluator; {value!r} is no {what}")
+
     @classmethod
     def from_functions(
         cls, step: Step, evaluate: Evaluate, num_actions: int, *, legal: Legal | None = None, best: float | None = None
@@ -99,6 +104,7 @@ class Model:
 
     def init(self, key: Array) -> Params:
         """Fresh parameters of the evaluator."""
+        keys.check(key)
         return self.evaluator.init(self.game, key)
 
     def ready(self, params: Params) -> Params:
@@ -107,6 +113,7 @@ class Model:
 
     def start(self, key: Array, games: int) -> Position:
         """So many games at their start."""
+        keys.check(key)
         return jax.vmap(functools.partial(play.start, self.game))(jax.random.split(key, games))
 
     def play(self, position: Position, action: Int32[Array, " B"]) -> tuple[Position, Transition]:
@@ -188,6 +195,9 @@ class Model:
         over, legal = self.over(position), self.legal(position)
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
         _check_rules(self.game, legal, result)
+        if not self.pays:
+            kinds, structure = jax.tree.flatten(position.state)
+            _check_step(self.game, structure, tuple((x.shape[1:], x.dtype) for x in kinds))
         leaves = self._leaves(params, key, position.state, legal, over, result[:, 0])
         if not self.narrowing.proves:
             return leaves
@@ -261,6 +271,22 @@ def _check_rules(game: Game[Any], legal: Array, result: Array) -> None:
             f"{type(game).__name__} gives legal moves of shape {given[0]} and returns of shape {given[1]} for one "
             f"position; {wanted[0]} and {wanted[1]} are needed"
         )
+
+
+@functools.lru_cache(maxsize=256)
+def _check_step(game: Game[Any], structure: Any, kinds: tuple[tuple[Any, Any], ...]) -> None:
+    """A UsageError where a game's states change their shapes or types by a move: a tree would cut what it stores."""
+    state = jax.tree.unflatten(structure, [jax.ShapeDtypeStruct(*kind) for kind in kinds])
+    name, over = type(game).__name__, jax.eval_shape(game.over, state).shape
+    if over:
+        raise UsageError(f"{name} gives an `over` of shape {over} for one position; () is needed")
+    moved = jax.eval_shape(functools.partial(play.advance, game), state, jax.ShapeDtypeStruct((), jnp.int32)).state
+    for (path, old), new in zip(jax.tree_util.tree_leaves_with_path(state), jax.tree.leaves(moved), strict=True):
+        if (old.shape, old.dtype) != (new.shape, new.dtype):
+            raise UsageError(
+                f"a step of {name} makes {jax.tree_util.keystr(path).lstrip('.')} {new.dtype}{list(new.shape)} of "
+                f"{old.dtype}{list(old.shape)}; keep the shape and the type of every array"
+            )
 
 
 def _for_first(seat: Int8[Array, " B"]) -> Float32[Array, " B"]:

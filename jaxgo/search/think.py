@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int32
 
+from jaxgo.core import keys
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
@@ -66,6 +67,10 @@ class Limit:
     seconds: float | None = None  # by the clock on the wall
 
     def __post_init__(self) -> None:
+        if not isinstance(self.simulations, int | np.integer | None) or isinstance(self.simulations, bool):
+            raise UsageError(f"a limit counts whole simulations, not {self.simulations!r}")
+        if not isinstance(self.seconds, int | float | np.integer | np.floating | None):
+            raise UsageError(f"the seconds of a limit are a number, not {self.seconds!r}")
         if not self.simulations and not self.seconds:
             raise UsageError("a limit needs simulations or seconds above 0")
         if not (0 <= (self.simulations or 0) <= MOST and 0.0 <= (self.seconds or 0.0) < math.inf):
@@ -99,6 +104,7 @@ class Thinker:
         chunk_seconds: float = CHUNK_SECONDS,
         most_bytes: int = MOST_BYTES,
     ) -> None:
+        keys.check(key)
         if not 0.0 <= temperature < math.inf:
             raise UsageError(f"a temperature is a number of at least 0, not {temperature}")
         self.search, self.model, self.params = search, model, params

@@ -5,7 +5,7 @@ import typing
 from pathlib import Path
 from typing import Any, cast
 
-from jaxgo.core.errors import UsageError, check_finite, unknown_name
+from jaxgo.core.errors import UsageError, check_settings, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.words import tuples
 from jaxgo.games import make
@@ -38,7 +38,7 @@ class TargetsConfig:
     horizons: tuple[float, ...] = (4.0, 12.0)  # plies over which `short` averages the root values to come
 
     def __post_init__(self) -> None:
-        check_finite("targets.", self)
+        check_settings("targets.", self)
         for name in ("td_lambda", "bootstrap_weight", "fast_weight", "surprise"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise UsageError(f"targets.{name} is a share from 0 to 1, not {getattr(self, name)}")
@@ -71,7 +71,7 @@ class ReplayConfig:
     memory: str = "device"  # or host, for a window that the accelerators have no room for
 
     def __post_init__(self) -> None:
-        check_finite("replay.", self)
+        check_settings("replay.", self)
         if self.memory not in MEMORIES:
             raise unknown_name("replay.memory", self.memory, MEMORIES)
         if not 1 <= self.start <= self.capacity:
@@ -100,7 +100,7 @@ class LearnerConfig:
     patience: int = 20  # broken steps in a row before the run goes back to a checkpoint
 
     def __post_init__(self) -> None:
-        check_finite("learner.", self)
+        check_settings("learner.", self)
         if self.optimizer not in OPTIMIZERS:
             raise unknown_name("learner.optimizer", self.optimizer, OPTIMIZERS)
         if self.batch < 1 or self.patience < 1 or self.warmup < 0 or self.decay_steps < 0:
@@ -127,7 +127,7 @@ class JudgeConfig:
     slots: int = 0  # games of an agent side by side; 0: as many as there are pairs
 
     def __post_init__(self) -> None:
-        check_finite("judge.", self)
+        check_settings("judge.", self)
         if self.pairs < 1 or self.final_pairs < 1 or min(self.simulations, self.past, self.slots) < 0:
             raise UsageError("judge.pairs and final_pairs are at least 1; simulations, past and slots at least 0")
         if not self.every >= 0:
@@ -143,7 +143,7 @@ class GateConfig:
     pairs: int = 200  # of games at most; where they do not decide, the old weights stay
 
     def __post_init__(self) -> None:
-        check_finite("gate.", self)
+        check_settings("gate.", self)
         if self.every < 0 or self.pairs < 1 or not self.elo > 0:
             raise UsageError("gate.every is at least 0, gate.pairs at least 1, and gate.elo is above 0")
 
@@ -162,7 +162,7 @@ class WatchConfig:
     stop: bool = False  # end the run where one of these four is passed, and not only say so
 
     def __post_init__(self) -> None:
-        check_finite("watch.", self)
+        check_settings("watch.", self)
         if min(self.silent, self.give_up, self.entropy, self.spread, self.length) < 0 or self.iterations < 1:
             raise UsageError("watch.iterations is at least 1, and silent, give_up, entropy, spread, length at least 0")
         if not 0.0 <= self.draws <= 1.0:
@@ -177,7 +177,7 @@ class Budget:
     seconds: float = 0.0  # of training, compiling apart
 
     def __post_init__(self) -> None:
-        check_finite("budget.", self)
+        check_settings("budget.", self)
         if self.iterations < 0 or not self.seconds >= 0:
             raise UsageError(
                 f"a budget of {self.iterations} iterations and {self.seconds} seconds cannot be kept; 0 sets no limit"
@@ -209,7 +209,7 @@ class TrainConfig:
             object.__setattr__(self, "game", name)
             object.__setattr__(self, "options", tuple(options.items()))
         object.__setattr__(self, "net", as_net(self.net))
-        check_finite("", self)
+        check_settings("", self)
         if not 0 <= self.seed < MOST_SEEDS:
             raise UsageError(f"seed={self.seed} is not from 0 to {MOST_SEEDS - 1}")
         if self.save_every < 0:

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from go_boards import KO, RULES, board
-from support import Host, codes, perft_json
+from support import Host, codes, perft_json, untyped
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import state_bytes
@@ -164,12 +164,18 @@ def test_names():
         ({"size": 8, "handicap": 5}, "2 to 4"),
         ({"size": 5, "handicap": 2}, "no handicap"),
         ({"komi": float("nan")}, "komi"),
+        ({"komi": -1e308}, "from -1000 to 1000"),
         ({"move_limit": -1}, "move_limit"),
     ],
 )
 def test_wrong_options(options, text):
     with pytest.raises(UsageError, match=text):
         make("go9", **options)
+
+
+def test_no_komi_is_too_large_to_be_refused():
+    with pytest.raises(UsageError, match="from -1000 to 1000"):
+        untyped(Go, komi=10**400)
 
 
 def test_a_chain_without_liberties_cannot_be_drawn():

@@ -21,7 +21,7 @@ from jaxgo.games.mnk import Mnk
 from jaxgo.search import PRESETS, SEARCHES, Flat, Gumbel, Model, Puct, SearchState, Uct
 from jaxgo.search.base import per_game
 from jaxgo.search.edges import root_edges
-from jaxgo.search.model import ILLEGAL
+from jaxgo.search.model import ILLEGAL, _check_step
 from jaxgo.search.reuse import check_moves
 from jaxgo.search.think import Thinker
 from jaxgo.search.tree import plant
@@ -145,6 +145,13 @@ class Odd(Mnk):
     def returns(self, state: Any) -> Any:
         return super().returns(state)[:1] if self.wrong == "returns" else super().returns(state)
 
+    def over(self, state: Any) -> Any:
+        return super().over(state)[None] if self.wrong == "over" else super().over(state)
+
+    def step(self, state: Any, action: Any) -> Any:
+        moved = super().step(state, action)
+        return moved._replace(stones=moved.stones + 0.5) if self.wrong == "step" else moved
+
 
 def odd_root(wrong: str) -> Any:
     model = Model(Odd(wrong=wrong), EVALUATORS["uniform"])
@@ -152,11 +159,23 @@ def odd_root(wrong: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"), [("legal", r"legal moves of shape \(1,\)"), ("returns", r"returns of shape \(1,\)")]
+    ("wrong", "said"),
+    [
+        ("legal", r"legal moves of shape \(1,\)"),
+        ("returns", r"returns of shape \(1,\)"),
+        ("step", r"a step of Odd makes stones float32\[9\] of int8\[9\]"),
+    ],
 )
 def test_a_game_of_other_shapes_is_refused(wrong: str, said: str):
     with pytest.raises(UsageError, match=said):
         odd_root(wrong)
+
+
+def test_a_game_that_is_over_in_a_list_is_refused():
+    game = Odd(wrong="over")
+    kinds, structure = jax.tree.flatten(jax.eval_shape(game.init, KEY))
+    with pytest.raises(UsageError, match=r"an `over` of shape \(1,\)"):  # tests check types before that
+        _check_step(game, structure, tuple((x.shape, x.dtype) for x in kinds))
 
 
 @dataclasses.dataclass(frozen=True)

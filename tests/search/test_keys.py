@@ -1,11 +1,14 @@
 """A key for each game: what a game draws does not hang on its neighbours or on its place in the batch."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxgo.core import keys
+from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.players import load_player
 
@@ -25,6 +28,13 @@ def test_one_key_is_used_as_jax_would():
     assert same(keys.of_step(ONE, jnp.int32(5), jnp.arange(3)), jax.random.fold_in(ONE, 5))
     np.testing.assert_array_equal(keys.sample(jax.random.uniform, ONE, (6, 2)), jax.random.uniform(ONE, (6, 2)))
     assert same(keys.any_one(ONE), ONE)
+
+
+@pytest.mark.parametrize("seed", [0, [0, 1], jnp.int32(0), np.uint32(0)])
+def test_a_seed_is_no_key(seed):
+    for use in (keys.check, inspect.unwrap(keys.split)):  # types are checked in tests, and not where people use it
+        with pytest.raises(UsageError, match="is no key of randomness; write jax"):
+            use(seed)
 
 
 def test_every_game_uses_its_own_key():

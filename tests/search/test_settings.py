@@ -1,12 +1,17 @@
-"""Numbers in the settings of searches and evaluators are finite, and not larger than anything can be."""
+"""Settings of searches and evaluators are of the kinds of their defaults, finite, and not larger than can be."""
 
 import dataclasses
+import inspect
 
+import numpy as np
 import pytest
+from support import untyped
 
-from jaxgo.core.errors import UsageError
-from jaxgo.evaluators import EVALUATORS, Heuristic, Mix, Uniform
-from jaxgo.search import SEARCHES
+from jaxgo.core.errors import UsageError, check_settings
+from jaxgo.evaluators import EVALUATORS, Heuristic, Mix, Network, Uniform
+from jaxgo.games import find, make
+from jaxgo.nets import Mlp
+from jaxgo.search import SEARCHES, Model
 
 VALUES = [*SEARCHES.values(), *EVALUATORS.values(), Mix(Uniform(), Heuristic())]
 
@@ -26,6 +31,48 @@ def test_numbers_are_finite(value, name):
     for wrong in (float("nan"), float("inf"), -float("inf")):
         with pytest.raises(UsageError, match=f"{name}={wrong} is not a finite number"):
             dataclasses.replace(value, **{name: wrong})
+
+
+@dataclasses.dataclass
+class Settings:
+    """Outside of jaxgo, where nothing else looks at types."""
+
+    count: int = 1
+    rate: float = 1
+    switch: bool = False
+    word: str = "a"
+    room: int | None = None
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *(("count", wrong) for wrong in (1.0, "1", True, None)),
+        *(("rate", wrong) for wrong in ("1", True, None, np.array([1.0]))),
+        *(("switch", wrong) for wrong in ("no", 1)),
+        ("word", 3),
+    ],
+)
+def test_settings_are_of_the_kind_of_their_defaults(name, wrong):
+    """The text "no" would be a switch that is on, and 1.5 games would be cut to one."""
+    with pytest.raises(UsageError, match=f"here.{name}=.* is not (a |True or)"):
+        check_settings("here.", Settings(**{name: wrong}))
+
+
+def test_whole_numbers_are_numbers_and_numpy_has_them_too():
+    check_settings("", Settings(count=np.int64(3), rate=np.float32(1.0), room=7))
+    check_settings("", Settings(rate=0.5))
+
+
+def test_parts_that_do_not_belong_together_are_refused():
+    game = make("tictactoe")
+    for wrong in (("tictactoe", Uniform()), (game, Uniform), (game, Mlp()), (game, None)):
+        with pytest.raises(UsageError, match="a model is made of a game and an evaluator"):
+            untyped(Model, game=wrong[0], evaluator=wrong[1])
+    with pytest.raises(UsageError, match="give a Flax module"):
+        untyped(Network, module=Mlp())
+    with pytest.raises(UsageError, match="no name of a game"):
+        inspect.unwrap(find)(game)
 
 
 @pytest.mark.parametrize(("value", "name"), settings(int))

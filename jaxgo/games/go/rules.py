@@ -23,6 +23,7 @@ from jaxgo.games.go.superko import GoTrace
 
 BLACK, WHITE = 0, 1
 KO_RULES = ("simple", "positional", "situational")
+MOST_KOMI = 1000  # more than any board has points
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # no I
 
 
@@ -69,8 +70,8 @@ class Go(Game[GoState]):
             raise UsageError(f"a Go board has 1 to 19 lines a side, not {self.size} x {self.width or self.size}")
         if self.ko not in KO_RULES:
             raise UsageError(f"the ko rule is one of {', '.join(KO_RULES)}, not {self.ko!r}")
-        if not np.isfinite(self.komi):
-            raise UsageError(f"komi must be a number, not {self.komi}")
+        if not abs(self.komi) <= MOST_KOMI:
+            raise UsageError(f"komi must be a number from -{MOST_KOMI} to {MOST_KOMI}, not {self.komi}")
         if not 0 <= self.move_limit <= 10_000:
             raise UsageError(f"move_limit is at most 10000 (0: twice the number of points), not {self.move_limit}")
         if self.handicap:
