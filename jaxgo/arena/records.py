@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from jaxgo.core.errors import UsageError
+from jaxgo.system.files import read_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +115,9 @@ def to_line(pair: PairResult) -> str:
 
 def from_line(text: str) -> PairResult:
     """The pair of a line; a ValueError says what is wrong with it. Fields that are not known are left out."""
-    record = json.loads(text)
+    record = read_json(text)
+    if "\\u" in text:  # half of a sign cannot be written to any file
+        json.dumps(record, ensure_ascii=False).encode()
     if not isinstance(record, dict):
         raise ValueError("not a JSON object")
     fields = {field.name: field for field in dataclasses.fields(PairResult)}

@@ -1,7 +1,6 @@
 """What the game itself guesses: its `heuristic` as value, its `move_weights` as policy. No playouts."""
 
 import dataclasses
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.system.files import read_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,7 @@ def weight_logits(game: Game[Any], states: States) -> Float32[Array, "B A"]:
 def read_weights(path: str, game: Game[Any]) -> dict[str, float]:
     """The weights of a file, in the order of the game's own; a UsageError where they are not this game's."""
     try:
-        about = json.loads(Path(path).read_text(encoding="utf-8"))
+        about = read_json(Path(path).read_text(encoding="utf-8"))
         kind, weights = about["game"], {str(name): float(value) for name, value in about["weights"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"cannot read weights from {path}: {error}") from None

@@ -29,7 +29,7 @@ def read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
         return NAMED_RULES[text.lower()]
     try:
         told = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # Python reads no number of thousands of digits
         raise UsageError(f"rules are JSON, or one of {', '.join(NAMED_RULES)}; territory is not counted") from None
     if not isinstance(told, dict):
         raise UsageError("rules in JSON are an object")

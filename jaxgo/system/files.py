@@ -1,10 +1,12 @@
 """Files that are whole or not there: atomic writing, checksums, and a lock that dies with its process."""
 
 import hashlib
+import json
 import os
 import socket
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 try:
     import fcntl
@@ -12,6 +14,14 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 from jaxgo.core.errors import UsageError
+
+
+def read_json(text: str | bytes) -> Any:
+    """What a text of JSON says; a ValueError also where it is nested deeper than Python can follow."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
 
 
 def write_whole(path: Path, data: bytes | str) -> None:

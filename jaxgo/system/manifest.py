@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxgo.system.files import checksums, write_whole
+from jaxgo.system.files import checksums, read_json, write_whole
 
 MANIFEST, FILES = "MANIFEST.json", "state"
 OWN = "sha256"
@@ -20,7 +20,7 @@ def write(place: Path, about: Mapping[str, Any]) -> None:
 
 def read(place: Path) -> dict[str, Any]:
     """What was written, or a ValueError or OSError. Whether the files fit is asked by `wrong_files`."""
-    said = json.loads((place / MANIFEST).read_text())
+    said = read_json((place / MANIFEST).read_text())
     if not isinstance(said, dict) or not isinstance(said.get("files"), dict):
         raise ValueError(f"{MANIFEST} cannot be read")
     if said.pop(OWN, None) not in (None, _sum(said)):  # those of earlier versions have none

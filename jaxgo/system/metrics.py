@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from jaxgo.core import names
-from jaxgo.system.files import write_whole
+from jaxgo.system.files import read_json, write_whole
 
 FILE = "metrics.jsonl"
 
@@ -78,7 +78,7 @@ def read_rows(run: Path) -> list[Row]:
     rows = []
     for line in lines:
         try:
-            row = json.loads(line)
+            row = read_json(line)
         except ValueError:
             continue
         if isinstance(row, dict):

@@ -23,7 +23,7 @@ import numpy as np
 
 from jaxgo.core.errors import UsageError
 from jaxgo.system import bundle, devices, manifest, weights
-from jaxgo.system.files import Lock, write_whole
+from jaxgo.system.files import Lock, read_json, write_whole
 from jaxgo.system.manifest import MANIFEST
 from jaxgo.system.weights import load_weights
 
@@ -324,7 +324,7 @@ def shared_store() -> Any | None:
 def read_config(path: str | Path) -> dict[str, Any]:
     """The settings of the run in a folder; a UsageError where there is none."""
     try:
-        config = json.loads((Path(path) / CONFIG).read_text())
+        config = read_json((Path(path) / CONFIG).read_text())
     except FileNotFoundError:
         raise UsageError(f"{path} is not the folder of a run: it has no {CONFIG}") from None
     except OSError as fault:

@@ -17,6 +17,7 @@ import numpy as np
 from jaxgo.arena.match import FOREVER, Pool
 from jaxgo.arena.openings import Openings
 from jaxgo.core.errors import UsageError
+from jaxgo.system.files import read_json
 from jaxgo.tuning.space import Space, Vector
 
 TRIES = 1000  # to draw a candidate that the search would take
@@ -95,7 +96,7 @@ class Evolution:
         if lines.pop():
             self.log.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         try:
-            found: list[Any] = [json.loads(line) for line in lines]
+            found: list[Any] = [read_json(line) for line in lines]
             done = [Generation(**line) for line in found[1:]]
         except (ValueError, TypeError):
             raise UsageError(f"{self.log} is no log of jaxgo tune; name another folder with --out") from None

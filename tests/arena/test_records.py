@@ -104,6 +104,8 @@ def test_merging_is_idempotent_and_keeps_the_first(tmp_path):
         ("{}", "no game, a, b, first, second, id"),
         ("[1]", "not a JSON object"),
         ("nonsense", "Expecting value"),
+        ("[" * 100_000, "nested too deep"),
+        (records.to_line(dataclasses.replace(FULL, a="\ud800")), "surrogates not allowed"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"first": "1"}), "first is '1'"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"second": 1.5}), "from 0 to 1"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"first": float("nan")}), "first is nan"),

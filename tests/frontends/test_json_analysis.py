@@ -6,9 +6,11 @@ import threading
 
 import pytest
 
+from jaxgo.core.errors import UsageError
 from jaxgo.frontends.analysis import AnalysisEngine, positions
 from jaxgo.frontends.analysis_answer import Answer
 from jaxgo.frontends.analysis_query import READ, UNUSED, FieldError, parse, read
+from jaxgo.frontends.go_rules import read_rules
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games import make
 from jaxgo.search.analysis import Move
@@ -61,6 +63,11 @@ def plain():
 
 
 # -- queries, without a search ---------------------------------------------------------------------------------------
+def test_rules_with_a_number_that_is_too_long_are_refused():
+    with pytest.raises(UsageError, match="rules are JSON"):
+        read_rules("1" * 5000, ("SIMPLE", False))
+
+
 def test_a_query_is_read_whole():
     told = {
         "moves": [["B", "C3"], ["w", "(0,4)"], ["B", "pass"]],

@@ -104,3 +104,9 @@ def test_json_and_nothing(run, tmp_path, capsys):
     assert "no runs below" in capsys.readouterr().out
     with pytest.raises(UsageError, match="no folder"):
         survey.find(tmp_path / "nowhere")
+
+
+def test_a_manifest_that_is_none_is_told(run):
+    for text in ("[]", "[" * 100_000, '{"files": []}'):
+        (run / "checkpoints" / "00000002" / "MANIFEST.json").write_text(text)
+        assert [c.fault for c in survey.look(run).checkpoints] == ["", "MANIFEST.json cannot be read"]
