@@ -109,4 +109,4 @@ def test_json_and_nothing(run, tmp_path, capsys):
 def test_a_manifest_that_is_none_is_told(run):
     for text in ("[]", "[" * 100_000, '{"files": []}'):
         (run / "checkpoints" / "00000002" / "MANIFEST.json").write_text(text)
-        assert [c.fault for c in survey.look(run).checkpoints] == ["", "MANIFEST.json cannot be read"]
+        assert [c.fault for c in survey.look(run).checkpoints] == ["", "MANIFEST.json is not what was written"]
