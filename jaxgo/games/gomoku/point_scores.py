@@ -160,16 +160,17 @@ def _bases(n: int) -> np.ndarray:
 
 @functools.cache
 def _around(n: int) -> np.ndarray:
-    """`int32[4, 11, cells]`: the cells of the four lines through a cell, up to five steps away, as places in four lists
-    of cells; the cell itself for what is off the board."""
-    row, column = np.divmod(np.arange(n * n), n)
-    k = np.arange(-REACH, REACH + 1)[:, None]
+    """`int32[cells, 4, 11]`: the cells of the four lines through a cell, up to five steps away; itself for what is off
+    the board."""
+    cell = np.arange(n * n)[:, None]
+    row, column = np.divmod(cell, n)
+    k = np.arange(-REACH, REACH + 1)
     table = []
-    for number, (dr, dc) in enumerate(DIRECTIONS):
+    for dr, dc in DIRECTIONS:
         r, c = row + k * dr, column + k * dc
         inside = (r >= 0) & (r < n) & (c >= 0) & (c < n)
-        table.append(np.where(inside, r * n + c, np.arange(n * n)) + number * n * n)
-    return np.stack(table).astype(np.int32)
+        table.append(np.where(inside, r * n + c, cell))
+    return np.stack(table, axis=1).astype(np.int32)
 
 
 def _room(at: np.ndarray, step: int, n: int) -> np.ndarray:
@@ -264,14 +265,15 @@ def tried(
     board = looked_at(stones)
     total, taken = _totals(board, worth)
     stone = colour.astype(jnp.int32) + 1
-    k = np.tile(np.arange(-REACH, REACH + 1), len(DIRECTIONS))[:, None]
+    k = np.tile(np.arange(-REACH, REACH + 1), len(DIRECTIONS))[None]
     # the new stone stands behind what is ahead of it, and on its own point
     digit = np.where(k == 0, LINES, 3 ** np.maximum(np.abs(k) - 1, 0) * np.where(k > 0, 1, ARMS))
-    around = jnp.asarray(_around(stones.shape[1]).reshape(len(k), -1))
-    there = around.at[:, points].get(mode="promise_in_bounds", wrap_negative_indices=False)
-    line = _look_up(board.lines.reshape(-1), there)
+    around = _look_up(jnp.asarray(_around(stones.shape[1])), points)
+    # direction by direction: all lines in one row would have to be put into one first
+    seen = [_look_up(lines, around[:, way]) for way, lines in enumerate(board.lines)]
+    line = jnp.concatenate(seen, axis=1)
     after = _look_up(worth, line + stone * jnp.asarray(digit, jnp.int32))
     change = jnp.where(line >= LINES, after - _look_up(worth, line), 0.0)
-    lead = jnp.where(taken, total, 0.0).sum() + jnp.where(k == 0, after, change).sum(axis=0)
-    own = line[np.flatnonzero(k == 0)] + colour.astype(jnp.int32) * LINES
-    return Tried(lead, _look_up(jnp.asarray(fives(rule)), own).any(axis=0))
+    lead = jnp.where(taken, total, 0.0).sum() + jnp.where(k == 0, after, change).sum(axis=1)
+    own = line[:, np.flatnonzero(k[0] == 0)] + colour.astype(jnp.int32) * LINES
+    return Tried(lead, _look_up(jnp.asarray(fives(rule)), own).any(axis=1))
