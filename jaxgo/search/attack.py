@@ -73,7 +73,7 @@ class Attack(Search[AttackState]):
 
     def extend(self, model: Model, params: Params, key: Array, state: AttackState, budget: Budget) -> AttackState:
         most = state.prover.nodes + per_game(budget, state.done.shape[0], jnp.int32)
-        prover = threats.go_on(model.game, state.prover, most, self.vct)
+        prover = threats.go_on(model.game, state.prover, most, self.vct, model.platform)
         return state._replace(prover=prover, done=state.done + prover.nodes - state.prover.nodes)
 
     def result(self, key: Array, state: AttackState, temperature: Temperature = 0.0) -> SearchResult:

@@ -202,7 +202,7 @@ class Model:
         if not self.narrowing.proves:
             return leaves
         # a root needs a move, and not only a value: the first of the proof is the only one left
-        won, move = self.narrowing.wins(self.game, position.state, leaves.logits > ILLEGAL, ~over)
+        won, move = self.narrowing.wins(self.game, self.platform, position.state, leaves.logits > ILLEGAL, ~over)
         only = jnp.arange(leaves.logits.shape[1])[None] == move[:, None]
         logits = jnp.where(won[:, None], jnp.where(only, 0.0, ILLEGAL), leaves.logits)
         return leaves._replace(logits=logits, value=jnp.where(won, _for_first(leaves.seat), leaves.value))
@@ -222,7 +222,7 @@ class Model:
         over = jax.vmap(self.game.over)(moved)
         result, live = jax.vmap(self.game.returns)(moved)[:, 0], wanted & ~over
         if self.narrowing.proves:
-            won, _ = self.narrowing.wins(self.game, moved, legal, live)
+            won, _ = self.narrowing.wins(self.game, self.platform, moved, legal, live)
             over, live = over | won, live & ~won
             result = jnp.where(won, _for_first(moved.to_play), result)
         return self._leaves(params, key, moved, legal, over, result, live, abreast)

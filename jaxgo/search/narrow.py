@@ -62,13 +62,13 @@ class Narrowing:
         return among
 
     def wins(
-        self, game: Game[Any], states: Any, legal: Bool[Array, "B A"], wanted: Bool[Array, " B"]
+        self, game: Game[Any], platform: str, states: Any, legal: Bool[Array, "B A"], wanted: Bool[Array, " B"]
     ) -> tuple[Bool[Array, " B"], Int32[Array, " B"]]:
         """Where the mover is proven to win, and by which move."""
         won, move = jnp.zeros_like(wanted), jnp.zeros(wanted.shape, jnp.int32)
         for nodes, quiet in ((self.vcf, False), (self.vct, True)):
             if nodes:
-                more, first = proofs.prove(game, states, legal, wanted & ~won, nodes, quiet=quiet)
+                more, first = proofs.prove(game, states, legal, wanted & ~won, nodes, quiet=quiet, platform=platform)
                 won, move = won | more, jnp.where(more, first, move)
         return won, move
 

@@ -8,7 +8,8 @@ said. Seats must alternate.
 
 All positions of a batch are searched side by side, each depth first on a stack of its own, one move of each at every
 step; so a search can be cut after any number of nodes, and go on. A quiet one looks for short wins before longer ones:
-its threats leave many answers, and a long chase of the first that comes would find nothing.
+its threats leave many answers, and a long chase of the first that comes would find nothing. Most attacks end after few
+nodes and some take many, so of a wide batch on a processor only a few are searched side by side (`turns.py`).
 """
 
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from jaxtyping import Array, Bool, Int8, Int32
 from jaxgo.core import play
 from jaxgo.core.choice import first_max
 from jaxgo.core.game import Game, Threats
+from jaxgo.search import turns
 
 DEPTH = 25  # plies of the longest proof
 NONE = -1
@@ -27,6 +29,7 @@ OPEN, WON, FAILED = range(3)
 ANY, LIKELY = 1, 2  # how much a move promises
 BLOCK, THREE, FOUR, DOUBLE = range(1, 5)  # the same where threats may be quiet
 SHORT, STEP = 7, 4  # plies of the first quiet search, and how many each next one has more
+ABREAST, MANY = 8, 32  # attacks side by side on a processor, where there are more than many: it takes longer to compile
 
 
 class Prover(NamedTuple):
@@ -88,19 +91,23 @@ def begin(
     )
 
 
-def go_on(game: Game[Any], prover: Prover, most: Int32[Array, " B"], quiet: bool = False) -> Prover:
-    """Searches until each attack is decided or has looked at `most` nodes; `quiet` is that of `begin`."""
+def go_on(game: Game[Any], prover: Prover, most: Int32[Array, " B"], quiet: bool = False, platform: str = "") -> Prover:
+    """Searches until each attack is decided or has looked at `most` nodes; `quiet` is that of `begin`.
 
-    def active(p: Prover) -> Bool[Array, " B"]:
-        return ~p.ended & (p.nodes < most)
+    The platform, where it is told, changes how long it takes, and nothing that is found.
+    """
+    games = most.shape[0]
 
-    def step(p: Prover) -> Prover:
-        p = _return(p, active(p))
+    def active(p: Prover, places: Int32[Array, " W"]) -> Bool[Array, " W"]:
+        return ~p.ended & (p.nodes < most[places])
+
+    def step(p: Prover, places: Int32[Array, " W"]) -> Prover:
+        p = _return(p, active(p, places))
         if quiet:
-            p = _deepen(p, active(p))
-        return _visit(game, p, active(p) & (p.known == OPEN), quiet)
+            p = _deepen(p, active(p, places))
+        return _visit(game, p, active(p, places) & (p.known == OPEN), quiet)
 
-    return jax.lax.while_loop(lambda p: active(p).any(), step, prover)
+    return turns.go_on(step, active, prover, turns.width_on(platform, games, ABREAST) if games > MANY else games)
 
 
 def prove(
@@ -111,10 +118,11 @@ def prove(
     nodes: int,
     depth: int = DEPTH,
     quiet: bool = False,
+    platform: str = "",
 ) -> tuple[Bool[Array, " B"], Int32[Array, " B"]]:
     """Whether the side to move is proven to win within so many nodes, and its first move."""
     prover = begin(game, states, legal, wanted, depth, quiet)
-    prover = go_on(game, prover, jnp.full(wanted.shape, nodes, jnp.int32), quiet)
+    prover = go_on(game, prover, jnp.full(wanted.shape, nodes, jnp.int32), quiet, platform)
     return prover.won, jnp.maximum(prover.line[:, 0, 0], 0)
 
 

@@ -18,9 +18,9 @@ IDLE = 4  # so many may wait before others take their places
 LAST = 4  # the last games, one part in so many of the width, are stepped without the places of the others
 
 
-def width_on(platform: str, games: int) -> int:
-    """How many of so many games are stepped side by side."""
-    return min(games, WIDTH) if platform == "cpu" else games
+def width_on(platform: str, games: int, width: int = WIDTH) -> int:
+    """How many of so many games are stepped side by side, `width` of them on a processor."""
+    return min(games, width) if platform == "cpu" else games
 
 
 def go_on(

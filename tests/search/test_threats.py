@@ -49,6 +49,28 @@ def boards() -> tuple[list[str], np.ndarray]:
     return found, np.arange(LANES, dtype=np.int8) % 2
 
 
+@pytest.mark.slow
+def test_attacks_that_take_turns_find_the_same():
+    """A wide batch on a processor: attacks make room for each other when they end, and nothing else changes."""
+    game, copies = make("gomoku", size=SIZE), 2
+    texts, seats = boards()
+    cells = np.tile(np.array([[".XO".index(c) for c in text] for text in texts], np.int8), (copies, 1))
+    everyone = np.ones(len(cells), bool)
+    # the copies have other budgets, so that no two of a place are the same search
+    most = np.where(np.arange(len(cells)) < len(texts), 40, 7).astype(np.int32)
+    assert len(cells) > threats.MANY > threats.ABREAST
+
+    def prove(platform: str) -> Any:
+        states = jax.vmap(functools.partial(drawn, game))(jnp.asarray(cells), jnp.tile(seats, copies))
+        prover = threats.begin(game, states, jax.vmap(game.legal)(states), jnp.asarray(everyone), DEPTH)
+        return threats.go_on(game, prover, jnp.asarray(most), platform=platform)
+
+    side_by_side, in_turns = (jax.jit(functools.partial(prove, name))() for name in ("gpu", "cpu"))
+    assert 0 < side_by_side.won.sum() < len(cells)
+    assert len(set(side_by_side.nodes.tolist())) > 5
+    jax.tree.map(np.testing.assert_array_equal, side_by_side, in_turns)
+
+
 def named(**cells: tuple[int, ...]) -> Threats:
     """What a game of four cells names: `win` is the mover's, `win_` the other seat's."""
 
