@@ -184,6 +184,10 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
     words = parse(text)
     if words.head in EXTERNAL:
         raise UsageError(f"{text.strip()!r} is a program of its own; only jaxgo eval can play against it")
+    if re.fullmatch(r"[0-9.]+s", words.budget):
+        raise UsageError(
+            f"{text.strip()!r} plays by the clock, in jaxgo eval alone; leave :{words.budget} out and say --seconds"
+        )
     if not words.weights:
         base, usual = _base(words.head, None)
         assert usual is not None, "a search has a usual evaluator"
