@@ -7,11 +7,13 @@ import numpy as np
 
 from jaxgo.core.game import Game
 from jaxgo.frontends.board import NOTHING, Board
+from jaxgo.frontends.thinking import Thought
 from jaxgo.search.analysis import Move
 from jaxgo.ui import board_shape, clicks
 from jaxgo.ui.board_shape import Mark
 
 LINE = 6  # moves of a variation that are drawn
+SHOWN = 60  # root moves that the page is told of
 
 
 def _plain(mark: Mark) -> list[Any]:
@@ -107,7 +109,24 @@ def ghosts(shown: Board, names: Sequence[str]) -> list[dict[str, int]]:
     return out
 
 
-def row(move: Move) -> dict[str, Any]:
+def thought(found: Thought) -> dict[str, Any]:
+    """What a search has found, whatever the board shows by now."""
+    return {
+        "number": found.number,
+        "seat": found.seat,
+        "action": found.action,
+        "name": found.name,
+        "value": round(found.value, 4),
+        "solved": found.solved,
+        "simulations": found.simulations,
+        "seconds": round(found.seconds, 2),
+        "by": found.decided_by,
+        "final": found.final,
+        "moves": [_row(move) for move in found.moves[:SHOWN]],
+    }
+
+
+def _row(move: Move) -> dict[str, Any]:
     """A root move in the table beside the board."""
     prior = None if move.prior is None else round(move.prior, 4)
     proven = ("loss", "draw", "win")[1 + (move.value > 0) - (move.value < 0)] if move.proven else ""

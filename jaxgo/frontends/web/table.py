@@ -26,7 +26,6 @@ from jaxgo.players import Player
 from jaxgo.records import formats
 from jaxgo.search.think import Limit
 
-SHOWN = 60  # root moves that the page is told of
 KEPT = 100  # games that a visitor can still save
 HUMAN = "you"
 LOG = logging.getLogger(__name__)
@@ -457,28 +456,9 @@ class Table:
 
     def _tell_thought(self, thought: Thought, hint: bool = False) -> None:
         shown, number = self.session.now
-        if thought.number != number:  # the move has been played: only the graph wants to know
-            ghosts: list[dict[str, int]] = []
-        else:
-            ghosts = drawing.ghosts(shown, thought.variation)
-        self._tell(
-            {
-                "tell": "thought",
-                "number": thought.number,
-                "seat": thought.seat,
-                "action": thought.action,
-                "name": thought.name,
-                "value": round(thought.value, 4),
-                "solved": thought.solved,
-                "simulations": thought.simulations,
-                "seconds": round(thought.seconds, 2),
-                "by": thought.decided_by,
-                "final": thought.final,
-                "hint": hint and thought.final,
-                "moves": [drawing.row(move) for move in thought.moves[:SHOWN]],
-                "line": ghosts,
-            }
-        )
+        # where the move has been played only the graph wants to know
+        line = drawing.ghosts(shown, thought.variation) if thought.number == number else []
+        self._tell({"tell": "thought", **drawing.thought(thought), "hint": hint and thought.final, "line": line})
 
 
 HANDLERS: dict[type[Any], Callable[[Table, Any], None]] = {
