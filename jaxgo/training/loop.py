@@ -20,7 +20,7 @@ from jaxgo.nets import to_json as net_to_json
 from jaxgo.search import to_json as search_to_json
 from jaxgo.search.health import EvaluatorError
 from jaxgo.selfplay import Tally
-from jaxgo.system import devices
+from jaxgo.system import devices, heap
 from jaxgo.system.aside import Aside
 from jaxgo.system.rundir import RunDir
 from jaxgo.training import inherit
@@ -183,7 +183,9 @@ class Loop:
         """
         if not devices.is_first_host():
             return None
-        return Aside(work).wait(self._asked, math.inf if self._due.together else PATIENCE)
+        found = Aside(work).wait(self._asked, math.inf if self._due.together else PATIENCE)
+        heap.give_back()  # what was compiled for it
+        return found
 
     def _meet(self, where: str) -> None:
         """Waits for the other hosts, and lets them know of a stop, as they may be at work for long."""
@@ -321,6 +323,7 @@ class Loop:
             began, played, done = one.began, one.played, one.done
         if not self._due.started:
             self._due.start(done)
+            heap.give_back()
         self._check(tally, learnt)
         if learnt["step"] and math.isfinite(learnt["loss"]):
             self._sound = f"; the last loss was {learnt['loss']:.4g}, its gradient {learnt['gradient']:.3g}"
