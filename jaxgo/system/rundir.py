@@ -204,7 +204,8 @@ class RunDir:
 
     def steps(self) -> list[int]:
         """The steps with a manifest, oldest first; whether their files fit it is seen when they are restored."""
-        return sorted(int(path.parent.name) for path in (self.path / STEPS).glob(f"*/{MANIFEST}"))
+        names = (path.parent.name for path in (self.path / STEPS).glob(f"*/{MANIFEST}"))
+        return sorted(int(name) for name in names if name.isdecimal())
 
     def restore(self, like: Any, before: int | None = None, per_device: tuple[str, ...] = ()) -> tuple[int, Any] | None:
         """The newest sound checkpoint, as a tree like this one and laid out like it; None where none was ever saved.
@@ -281,11 +282,12 @@ class RunDir:
         return jax.tree.unflatten(form, [_as_key(new, old) for new, old in zip(whole, originals, strict=True)])
 
     def _prune(self) -> None:
-        """Keeps the newest sound checkpoints and each `every` steps; removes the rest, and what has no manifest."""
+        """Keeps the newest sound checkpoints and each `every` steps; removes the other steps, and those that have no
+        manifest. What somebody else has laid there stays."""
         steps = [step for step in self.steps() if step not in self._damaged]
         kept = {*steps[-self._last :], *(step for step in steps if self._every and step % self._every == 0)}
         for path in (self.path / STEPS).iterdir():
-            if not (path.name.isdigit() and int(path.name) in kept):
+            if path.name.isdecimal() and int(path.name) not in kept:
                 # without its manifest first: half of a checkpoint must not look like one
                 (path / MANIFEST).unlink(missing_ok=True)
                 shutil.rmtree(path, ignore_errors=True)

@@ -53,7 +53,7 @@ def look(path: Path) -> Run:
     rated: dict[str, Any] = next((row for row in reversed(rows) if row.get("elo")), {})
     value, error = rated.get("elo", {}).get(rated.get("player"), (None, None))
     running = _held(path / LOCK)
-    steps = tuple(_checkpoint(place) for place in sorted((path / STEPS).glob("*")) if place.name.isdigit())
+    steps = tuple(_checkpoint(place) for place in sorted((path / STEPS).glob("*")) if place.name.isdecimal())
     if running:  # it is writing them, or taking them away
         steps = tuple(step for step in steps if step.fault != UNFINISHED)
     return Run(

@@ -125,6 +125,32 @@ def test_the_last_and_those_of_each_interval_stay(tmp_path):
         assert len(list((tmp_path / "checkpoints").iterdir())) == 3
 
 
+def test_a_copy_that_somebody_laid_beside_the_checkpoints_stays(tmp_path):
+    with RunDir(tmp_path, CONFIG, last=1) as run:
+        run.save(1, {"x": jnp.int32(1)})
+        run.wait()
+        copy = tmp_path / "checkpoints" / "a good one"
+        shutil.copytree(tmp_path / "checkpoints" / "00000001", copy)
+        run.save(2, {"x": jnp.int32(2)})
+        run.wait()
+        assert run.steps() == [2]
+        assert (copy / "MANIFEST.json").exists()
+
+
+def test_checkpoints_of_earlier_versions_are_read(tmp_path, monkeypatch):
+    """Theirs have an array each, and a manifest that says nothing of it nor of itself."""
+    monkeypatch.setattr(bundle, "is_small", lambda array: False)
+    with RunDir(tmp_path, CONFIG) as run:
+        run.save(1, state(1))
+        run.wait()
+        file = tmp_path / "checkpoints" / "00000001" / "MANIFEST.json"
+        said = json.loads(file.read_text())
+        assert said.pop("bundled") == []
+        del said["sha256"]
+        file.write_text(json.dumps(said))
+        equal(run.restore(state())[1], state(1))
+
+
 # -- faults -----------------------------------------------------------------------------------------------------------
 
 
