@@ -9,6 +9,7 @@ The table is exact: where an answer lies and the 30 bits beside it are a reversi
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -392,7 +393,6 @@ def _finish(proof: Proof, jobs: Job) -> Proof:
     return proof._replace(lanes=lanes, answers=answers, given=given)
 
 
-@functools.partial(jax.jit, static_argnames=("game", "lanes"), donate_argnames="table")
 def _prove(game: ConnectFour, jobs: Job, answers: Array, table: Array, lanes: int) -> tuple[Array, Array, Array]:
     """Answers to all jobs that are OPEN, the table, and the nodes looked at."""
     board, count = Board(game), answers.shape[0]
@@ -421,6 +421,13 @@ def _prove(game: ConnectFour, jobs: Job, answers: Array, table: Array, lanes: in
     return proof.answers, proof.table, proof.nodes.sum()
 
 
+@functools.cache
+def _prover() -> Callable[..., tuple[Array, Array, Array]]:
+    """The program, in whole registers: the compiler for processors takes half of the widest otherwise."""
+    wide = {"xla_cpu_prefer_vector_width": 512} if jax.default_backend() == "cpu" else None
+    return jax.jit(_prove, static_argnames=("game", "lanes"), donate_argnames="table", compiler_options=wide)
+
+
 class Solver:
     """Proves positions of one board, keeping its table from call to call."""
 
@@ -444,7 +451,7 @@ class Solver:
 
     def _ask(self, own: Words, mask: Words, question: int, answers: np.ndarray) -> np.ndarray:
         jobs = Job(own, mask, jnp.full(len(answers), question, jnp.uint32))
-        said, self.table, nodes = _prove(self.game, jobs, jnp.asarray(answers), self.table, self.lanes)
+        said, self.table, nodes = _prover()(self.game, jobs, jnp.asarray(answers), self.table, self.lanes)
         self.nodes += int(nodes)
         return np.asarray(said)
 
