@@ -158,7 +158,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         levels = self.depth + self.quiescence + 1
         seat = leaves.seat.astype(jnp.int32)
         legal = leaves.logits > ILLEGAL
-        mask = forcing.narrowed(model.game, leaves.states, legal) if self._knows(model) and self.threats else legal
+        mask = forcing.narrowed(model.game, leaves.states, legal) if self._knows(model) and self.threats else None
         likely = history[jnp.arange(games), seat]
         moves, score, whole = self._candidates(leaves.logits, mask, likely, jnp.full(games, -1, jnp.int32))
         ahead = self._look_ahead(model.seen_by(self), params, leaves.states, moves)
@@ -325,7 +325,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         f = stack.descended(f, ready, top, slot, null, again)
         likely = state.history[rows, seat]
         first = jnp.full_like(move, -1) if entry is None else jnp.where(entry.bound > 0, entry.move, -1)
-        moves, score, whole = self._candidates(leaves.logits, mask, likely, first)
+        moves, score, whole = self._candidates(leaves.logits, mask if self._knows(model) else None, likely, first)
         if self.quiescence:
             whole &= ~stands & (left > 0)
         known = Known(low, high, jnp.where(stands, value, -BEYOND), left, sign, seat, words)
@@ -393,15 +393,18 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
     def _candidates(
         self,
         logits: Float32[Array, "B A"],
-        mask: Bool[Array, "B A"],
+        mask: Bool[Array, "B A"] | None,
         history: Float32[Array, "B A"],
         first: Int32[Array, " B"],
     ) -> tuple[Int32[Array, "B K"], Float32[Array, "B K"], Bool[Array, " B"]]:
-        """The moves to try, their order, and whether they are all that count. `first` never adds a move."""
+        """The moves to try, their order, and whether they are all that count. `first` never adds a move.
+
+        No mask: all legal moves count. The others are the last of all by their logits, and need not be masked again.
+        """
         actions = logits.shape[1]
         width = min(self.breadth, actions) or actions
-        count = mask.sum(axis=-1, dtype=jnp.int32)
-        score = jnp.where(mask, logits, -jnp.inf)
+        count = (logits > ILLEGAL if mask is None else mask).sum(axis=-1, dtype=jnp.int32)
+        score = logits if mask is None else jnp.where(mask, logits, -jnp.inf)
         if width < actions:
             # held together: a slice taken of the best alone would make XLA sort all of them; and with something beside
             # them: a barrier of top_k alone ends the process where the program is for several devices
@@ -409,7 +412,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         else:
             moves = jnp.broadcast_to(jnp.arange(actions, dtype=jnp.int32)[None], score.shape)
         # candidates alone, wherever there is one: asked of the best, which are few
-        there = (score > -jnp.inf) & ((score >= CANDIDATE) | (score.max(axis=-1, keepdims=True) < CANDIDATE))
+        there = (score > ILLEGAL) & ((score >= CANDIDATE) | (score.max(axis=-1, keepdims=True) < CANDIDATE))
         score = jnp.maximum(score, CANDIDATE)
         if self.ordering:
             bonus = 0.5 * jnp.log(1.0 + jnp.take_along_axis(history, moves, axis=1))
