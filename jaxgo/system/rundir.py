@@ -159,7 +159,7 @@ class RunDir:
                 arrays[BUNDLE] = bundle.join([leaves[index] for index in small])
             self._checkpointer().save((place / manifest.FILES).absolute(), arrays)
         except (OSError, ValueError, RuntimeError) as fault:
-            self._complain(step, fault)
+            self._complain(step, place, fault)
             return
         table = [[name, list(leaf.shape), str(leaf.dtype)] for name, leaf in _leaves(state)]
         about = {"step": step, "leaves": table, "bundled": small}
@@ -174,11 +174,14 @@ class RunDir:
                 self._damaged.discard(step)
                 self._prune()
         except Exception as fault:
-            self._complain(step, fault)
+            self._complain(step, place, fault)
 
-    def _complain(self, step: int, fault: Exception) -> None:
-        words = str(fault).strip().splitlines() or [type(fault).__name__]
-        self.say(f"checkpoint {step} could not be saved in {self.path} ({words[0][:200]}); the older ones are kept")
+    def _complain(self, step: int, place: Path, fault: Exception) -> None:
+        words = (str(fault).strip().splitlines() or [type(fault).__name__])[0][:200]
+        reason = "no space is left on the disk" if words.startswith("RESOURCE_EXHAUSTED") else words
+        self.say(f"checkpoint {step} could not be saved in {self.path} ({reason}); the older ones are kept")
+        if devices.is_first_host() and not (place / MANIFEST).exists():
+            shutil.rmtree(place, ignore_errors=True)  # what is left of it would keep a full disk full
 
     def meet(self, where: str) -> None:
         """Waits here until all hosts have come, however long one of them works on something; alone it goes on."""

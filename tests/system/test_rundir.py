@@ -18,7 +18,7 @@ import optax
 import pytest
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system import bundle, devices, survey
+from jaxgo.system import bundle, devices, manifest, survey
 from jaxgo.system.rundir import RunDir, load_weights, read_config
 
 ROOT = Path(__file__).parents[2]
@@ -268,6 +268,28 @@ def test_a_full_disk_is_one_sentence_and_keeps_the_old(saved, tmp_path, monkeypa
             f"checkpoint 3 could not be saved in {path} ([Errno 28] No space left on device); the older ones are kept"
         ]
         assert run.restore(state())[0] == 2
+
+
+@pytest.mark.parametrize("words", ["[Errno 28] No space left", "RESOURCE_EXHAUSTED: Error writing"])
+def test_nothing_stays_of_a_save_that_failed(tmp_path, monkeypatch, words):
+    """Or a disk that was full for an hour would be filled by what the saves of that hour left."""
+    said: list[str] = []
+    with RunDir(tmp_path, CONFIG, say=said.append) as run:
+        run.save(1, {"x": jnp.int32(1)})
+        run.wait()
+
+        def full(place, about):
+            raise RuntimeError(words)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(manifest, "write", full)
+            run.save(2, {"x": jnp.int32(2)})
+            run.wait()
+        assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000001"]
+        assert ("no space is left on the disk" in said[0]) == words.startswith("RESOURCE")
+        run.save(3, {"x": jnp.int32(3)})
+        run.wait()
+        assert run.steps() == [1, 3]
 
 
 def test_another_net_is_refused_by_name(saved):
