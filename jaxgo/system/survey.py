@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,7 @@ def look(path: Path) -> Run:
     """What there is to know of a run; its checkpoints are read to their last byte."""
     config, rows = read_config(path), read_rows(path)
     last = rows[-1] if rows else {}
-    rated: dict[str, Any] = next((row for row in reversed(rows) if row.get("elo")), {})
-    value, error = rated.get("elo", {}).get(rated.get("player"), (None, None))
+    player, elo = next((found for found in map(_rating, reversed(rows)) if found), ("", None))
     running = _held(path / LOCK)
     steps = tuple(_checkpoint(place) for place in sorted((path / STEPS).glob("*")) if place.name.isdecimal())
     if running:  # it is writing them, or taking them away
@@ -60,13 +60,29 @@ def look(path: Path) -> Run:
         path=path,
         game=str(config.get("game", "?")),
         state="running" if running else "stopped" if steps else "new",
-        iteration=int(last.get("iteration", 0)),
-        seconds=float(last.get("seconds") or 0.0),
-        player=str(rated.get("player", "")),
-        elo=None if value is None or error is None else (float(value), float(error)),
+        iteration=int(_number(last.get("iteration"))),
+        seconds=_number(last.get("seconds")),
+        player=player,
+        elo=elo,
         size=_size(path),
         checkpoints=steps,
     )
+
+
+def _rating(row: dict[str, Any]) -> tuple[str, tuple[float, float] | None] | None:
+    """Who was rated in a row, and how, if somebody was."""
+    table, player = row.get("elo"), str(row.get("player", ""))
+    if not table or not isinstance(table, dict):
+        return None
+    match table.get(player):
+        case [int() | float() as value, int() | float() as error]:
+            return player, (float(value), float(error))
+    return player, None
+
+
+def _number(value: Any) -> float:
+    """A number of a row; 0 where something else stands there."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
 
 def _checkpoint(place: Path) -> Checkpoint:

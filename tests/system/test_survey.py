@@ -110,3 +110,17 @@ def test_a_manifest_that_is_none_is_told(run):
     for text in ("[]", "[" * 100_000, '{"files": []}'):
         (run / "checkpoints" / "00000002" / "MANIFEST.json").write_text(text)
         assert [c.fault for c in survey.look(run).checkpoints] == ["", "MANIFEST.json is not what was written"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"iteration": None, "seconds": "x"},
+        {"iteration": 3, "seconds": 1.0, "elo": "high"},
+        {"iteration": [1], "seconds": float("nan"), "player": [3], "elo": {"[3]": [None, 2]}},
+    ],
+)
+def test_rows_that_say_something_else_are_no_fault_of_the_run(run, row):
+    (run / "metrics.jsonl").write_text(json.dumps(row) + "\n")
+    found = survey.look(run)
+    assert (found.elo, found.seconds) == (None, 1.0 if row["iteration"] == 3 else 0.0)
