@@ -118,6 +118,8 @@ class Spec:
 
 def parse(text: str) -> Spec:
     """The words of a spec; `str` writes them again."""
+    if not isinstance(text, str):
+        raise UsageError(f"{text!r} is no name of a player, such as uct:400; of a search make Player(search, model)")
     plain, *places = _split(text, "@", 1)
     head, *texts = _split(plain, ",")
     name, colon, budget = split_name(head)

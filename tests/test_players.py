@@ -1,6 +1,7 @@
 """Players by name: a spec is read and written, and what it loads is the very player that it was written for."""
 
 import dataclasses
+import inspect
 from typing import Any, get_args, get_type_hints
 
 import jax
@@ -88,6 +89,11 @@ def test_a_wrong_word_is_named(spec, said):
         load_player(spec, GAME)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_search_is_no_name_of_a_player():
+    with pytest.raises(UsageError, match="is no name of a player"):
+        inspect.unwrap(parse)(Uct())
 
 
 def test_a_player_plays():
