@@ -83,7 +83,8 @@ def fitted(job: Job) -> Job:
             found = sizes.of_games(found, sizes.ON_CPU)
         else:
             count = mesh.devices.size
-            found = sizes.fitted(found, count, devices.memory(mesh) // count or sizes.USUAL)
+            memory = devices.memory(mesh) // count or sizes.USUAL
+            found = sizes.fitted(found, count, memory, devices.platform(mesh))
         known = sizes.read(to_json(found))
     said = devices.from_first_host(list(known.values()))  # others may see another folder, or have other devices
     chosen = {name: int(size) for name, size in zip(known, said, strict=True) if name in job.open}

@@ -54,10 +54,28 @@ def test_games_of_a_device_are_enough_to_hide_its_launches_where_memory_allows()
 
 def test_memory_is_what_xla_takes_of_programs_for_an_h100():
     """Programs that `benchmarks/scale.py` compiled, of go19 self-play alone: GiB with the samples, at their highest."""
-    for name, games, gib in (("go9", 8192, 8.87), ("connect4", 16384, 2.32), ("go19", 1024, 6.69)):
+    for name, games, gib in (
+        ("go9", 8192, 8.87),
+        ("connect4", 16384, 2.32),
+        ("connect3d", 16384, 4.82),
+        ("gomoku15", 1024, 3.23),
+        ("go19", 1024, 6.69),
+    ):
         config = sizes.fitted(preset(name).config, 1, MEMORIES[-1])
         assert config.selfplay.games == games
         assert 0.9 < machine.takes(config) / GIB / gib < 1.1, name
+
+
+def test_a_tpu_has_room_for_what_its_padding_takes():
+    for name in ("go9", "connect4", "go19"):
+        config, memory = preset(name).config, MEMORIES[0]
+        one = sizes.fitted(config, 1, memory, "tpu")
+        assert sizes.PADDED * machine.takes(one) <= 7 / 8 * memory
+        assert one.selfplay.games <= sizes.fitted(config, 1, memory).selfplay.games
+    # self-play of connect4 with 4,096 games was compiled for a v5e: GiB without the samples
+    config = sizes.of_games(preset("connect4").config, 4096)
+    told = (machine.takes(config) - machine.needs(config).samples) / GIB
+    assert 1 < sizes.PADDED * told / 1.11 < 1.3
 
 
 def test_a_larger_net_has_fewer_games_where_memory_is_short():
