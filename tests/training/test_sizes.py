@@ -53,7 +53,7 @@ def test_games_of_a_device_are_enough_to_hide_its_launches_where_memory_allows()
 
 
 def test_memory_is_what_xla_takes_of_programs_for_an_h100():
-    """Programs that `benchmarks/scale.py` compiled, of go19 self-play alone: GiB with the samples, at their highest."""
+    """Programs that `benchmarks/scale.py` compiled: GiB with the samples, at their highest."""
     for name, games, gib in (
         ("go9", 8192, 8.87),
         ("connect4", 16384, 2.32),
