@@ -422,9 +422,9 @@ def _prove(game: ConnectFour, jobs: Job, answers: Array, table: Array, lanes: in
 
 
 @functools.cache
-def _prover() -> Callable[..., tuple[Array, Array, Array]]:
+def _prover(platform: str) -> Callable[..., tuple[Array, Array, Array]]:
     """The program, in whole registers: the compiler for processors takes half of the widest otherwise."""
-    wide = {"xla_cpu_prefer_vector_width": 512} if jax.default_backend() == "cpu" else None
+    wide = {"xla_cpu_prefer_vector_width": 512} if platform == "cpu" else None
     return jax.jit(_prove, static_argnames=("game", "lanes"), donate_argnames="table", compiler_options=wide)
 
 
@@ -437,6 +437,8 @@ class Solver:
             raise UsageError("the solver of Connect Four needs a table of a power of two, at least 2^20, and a lane")
         self.board, self.lanes, self.nodes = Board(self.game), lanes, 0
         self.table = jnp.zeros(places, jnp.uint32)
+        (device,) = self.table.devices()
+        self._prove = _prover(device.platform)
 
     def values(self, states: Any) -> np.ndarray:
         """`int8[B]`: what a batch of live positions is worth to their movers."""
@@ -451,7 +453,7 @@ class Solver:
 
     def _ask(self, own: Words, mask: Words, question: int, answers: np.ndarray) -> np.ndarray:
         jobs = Job(own, mask, jnp.full(len(answers), question, jnp.uint32))
-        said, self.table, nodes = _prover()(self.game, jobs, jnp.asarray(answers), self.table, self.lanes)
+        said, self.table, nodes = self._prove(self.game, jobs, jnp.asarray(answers), self.table, self.lanes)
         self.nodes += int(nodes)
         return np.asarray(said)
 
