@@ -19,7 +19,7 @@ import numpy as np
 
 from jaxgo.core import names
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.system.files import write_whole
+from jaxgo.system.files import read_json, write_whole
 
 SHIPPED = Path(__file__).parents[1] / "weights"
 FOLDER = "players"  # of a run folder
@@ -129,10 +129,7 @@ def _read_tensors(path: Path) -> tuple[dict[str, Any], Weights]:
 
 def _note(text: str | bytes) -> dict[str, Any]:
     """What weights say of themselves."""
-    try:
-        about = json.loads(text)
-    except RecursionError:
-        about = None
+    about = read_json(text)
     if not isinstance(about, dict):
         raise ValueError("what it says of them is no JSON object")
     return about

@@ -64,7 +64,7 @@ NOTE = {"game": "tictactoe", "options": {}, "net": {"kind": "mlp"}}
     ("note", "arrays", "said"),
     [
         ([], ["a"], "holds no sound weights (what it says of them is no JSON object)"),
-        ("[" * 100_000, ["a"], "holds no sound weights (what it says of them is no JSON object)"),
+        ("[" * 100_000, ["a"], "holds no sound weights (nested too deep)"),
         ({}, ["a"], "do not say which game and network they are of"),
         ({**NOTE, "net": "mlp"}, ["a"], "do not say which game and network they are of"),
         (NOTE, ["a", "a/b"], "holds no sound weights (a/b lies in another array)"),
