@@ -1,8 +1,7 @@
 """The rules of Go in the words of KataGo, which GUIs use: names, or JSON with a key for each rule."""
 
-import json
-
 from jaxgo.core.errors import UsageError
+from jaxgo.system.files import read_json
 
 NAMED_RULES = {  # ko and suicide
     "tromp-taylor": ("POSITIONAL", True),
@@ -28,8 +27,8 @@ def read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
     if text.lower() in NAMED_RULES:
         return NAMED_RULES[text.lower()]
     try:
-        told = json.loads(text)
-    except (ValueError, RecursionError):  # Python reads no number of thousands of digits
+        told = read_json(text)
+    except ValueError:  # Python reads no number of thousands of digits
         raise UsageError(f"rules are JSON, or one of {', '.join(NAMED_RULES)}; territory is not counted") from None
     if not isinstance(told, dict):
         raise UsageError("rules in JSON are an object")

@@ -5,7 +5,6 @@ a spec that holds anything like a path is refused before it is read.
 """
 
 import dataclasses
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.games import GAMES
+from jaxgo.system.files import read_json
 from jaxgo.system.weights import load_weights, shipped, weight_steps
 
 PUZZLES = ("bfs:1000", "bfs:100")  # who runs ahead of a puzzle
@@ -66,8 +66,8 @@ def check_record(text: str) -> str:
     """A game's file, if the game that it names is a registered one."""
     if text.lstrip().startswith("{"):
         try:
-            told = json.loads(text)
-        except (ValueError, RecursionError):
+            told = read_json(text)
+        except ValueError:
             raise UsageError("the file is no whole JSON") from None
         check_game(str(told.get("game", "")))
     return text
