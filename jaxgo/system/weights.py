@@ -35,13 +35,13 @@ Weights = dict[str, Any]  # nested dicts of arrays, as Flax has them
 def save_weights(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]) -> None:
     """Writes weights and a JSON note about them: the game, the network, the step. `HALF` there: rounded."""
     arrays = _arrays(params)
-    if about.get(HALF):
-        arrays = {name: _cast(array, np.float32, np.float16) for name, array in arrays.items()}
     if path.suffix == TENSORS:
         kept = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         package = names.package("safetensors.numpy", f"{path}", EXTRA)
         write_whole(path, package.save(kept, metadata=metadata(params, about)))
         return
+    if about.get(HALF):
+        arrays = {name: _cast(array, np.float32, np.float16) for name, array in arrays.items()}
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_STORED) as file:
         file.writestr(ABOUT, json.dumps(about, indent=2))
