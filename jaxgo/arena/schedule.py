@@ -48,9 +48,9 @@ class Schedule:
 
     def enough(self, table: RatingTable | None, agents: Sequence[str]) -> bool:
         """Whether the wanted precision is reached."""
-        if self.until <= 0 or table is None or len(set(table.pool.tolist())) > 1:
+        if self.until <= 0 or table is None or not set(agents) <= set(table.agents):
             return False
-        if not set(agents) <= set(table.agents):
+        if len({int(table.pool[table.index(agent)]) for agent in agents}) > 1:
             return False
         return bool((errors(table, agents) <= self.until).all())
 

@@ -135,6 +135,15 @@ def test_a_match_that_is_won_99_times_in_100_gets_few_games(seed):
     assert abs(table.difference("gumbel", "uct").value - 120) <= 2 * table.difference("gumbel", "uct").error
 
 
+def test_a_pool_of_others_in_the_same_file_keeps_nobody_playing():
+    known = pairs("p", "q", *[1.0, 1.5, 0.5] * 500)
+    table = elo.rate([*known, *pairs("r", "s", 1.0, 0.5)])
+    assert table.pool.max() == 1
+    assert Schedule(until=50.0).enough(table, ("p", "q"))
+    assert not Schedule(until=50.0).enough(table, ("p", "r")), "who never met has no precision"
+    assert not Schedule(until=20.0).enough(table, ("r", "s"))
+
+
 def test_who_is_known_well_enough_gets_no_more_games():
     """p is known a little better than was asked, r a little worse, though games of p and q would tell more in all."""
     names = NAMES[:3]
