@@ -97,10 +97,11 @@ def once(results: Iterable[PairResult]) -> list[PairResult]:
     whatever order they were written.
     """
     pairs = list(results)
-    seen: set[tuple[str, str, str]] = set()
+    seen: set[tuple[tuple[str, str], tuple[str, str], str]] = set()
     again: set[str] = set()
     for pair in sorted((pair for pair in pairs if any(pair.lines)), key=lambda pair: (pair.seed, pair.number, pair.id)):
-        games = {(*seats, line) for seats, line in zip(((pair.a, pair.b), (pair.b, pair.a)), pair.lines, strict=True)}
+        a, b = zip((pair.a, pair.b), pair.checkpoints, strict=True)  # another player may have had the same name
+        games = {(*seats, line) for seats, line in zip(((a, b), (b, a)), pair.lines, strict=True)}
         if games & seen:
             again.add(pair.id)
         else:

@@ -115,6 +115,8 @@ def test_games_of_others_are_not_the_same():
     lucky = [dataclasses.replace(pair, id=f"l{n}", number=n, lines=("", "")) for n in range(3)]
     half = dataclasses.replace(pair, id="5", number=4, lines=("x", "z"))  # one of its games is new
     assert records.once([pair, mirrored, swapped, other, half, *lucky]) == [pair, swapped, other, *lucky]
+    anew = dataclasses.replace(pair, id="6", number=5, checkpoints=("another", ""))  # a run begun anew in its folder
+    assert records.once([pair, anew]) == [pair, anew]
     assert records.from_line(records.to_line(pair)) == pair
 
 
