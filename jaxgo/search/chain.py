@@ -170,15 +170,16 @@ class Chain(Search[ChainState]):
 
 @functools.cache
 def _search(text: str) -> Search:
+    """The search of a last link, as it plays to win: no name of a chain says how much noise it explores with."""
     name, colon, simulations = text.partition(":")
     known: dict[str, Search] = {**REGISTRY, **{name: preset.search for name, preset in PRESETS.items()}}
     if name not in known:
         raise unknown_name("search at the end of a chain", name, known)
     if not colon:
-        return known[name]
+        return known[name].quiet()
     if not simulations.isdecimal() or known[name].budget == 0:
         raise UsageError(f"{text!r} at the end of a chain is no search with a number of simulations, such as uct:400")
-    return dataclasses.replace(known[name], simulations=int(simulations))  # type: ignore[type-var]
+    return dataclasses.replace(known[name].quiet(), simulations=int(simulations))  # type: ignore[type-var]
 
 
 @functools.cache

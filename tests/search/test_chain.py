@@ -12,7 +12,7 @@ from jaxgo.core import lookahead, play
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import make
-from jaxgo.search import SEARCHES, Chain, Model
+from jaxgo.search import SEARCHES, Chain, Gumbel, Model
 from jaxgo.search.chain import read_book
 
 GAME = make("tictactoe")
@@ -102,7 +102,8 @@ def test_captures_that_cannot_be_taken_back():
 def test_every_search_can_end_a_chain():
     for name, search in SEARCHES.items():
         if not isinstance(search, Chain):
-            assert Chain(f"win+{name}").search is search
+            assert Chain(f"win+{name}").search == search.quiet()
+    assert Chain("win+gumbel:8").search == Gumbel(8, gumbel_scale=0.0), "a name means a player as it plays to win"
 
 
 @pytest.mark.slow
