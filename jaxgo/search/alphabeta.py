@@ -76,12 +76,11 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        Narrowing.__post_init__(self)
         if self.simulations < 1 or self.depth < 1:
             raise UsageError("alphabeta needs simulations and depth of at least 1")
-        if min(self.table, self.quiescence, self.breadth) < 0 or self.table > 24 or self.depth > 100:
-            raise UsageError(
-                "alphabeta needs table, quiescence and breadth of at least 0, table up to 24, depth up to 100"
-            )
+        if min(self.table, self.quiescence) < 0 or self.table > 24 or self.depth > 100:
+            raise UsageError("alphabeta needs table and quiescence of at least 0, table up to 24, depth up to 100")
 
     @property
     def budget(self) -> int:

@@ -45,6 +45,7 @@ class Bandit(Search[BanditState], Narrowing):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        Narrowing.__post_init__(self)
         if self.simulations < 1 or self.parallel_leaves < 1 or self.nodes < 0 or self.virtual_loss < 0.0:
             raise UsageError(
                 "a search needs simulations and parallel_leaves of at least 1, nodes and virtual_loss of at least 0"

@@ -75,6 +75,7 @@ class Gumbel(Search[GumbelState], Narrowing):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        Narrowing.__post_init__(self)
         if self.simulations < 1 or self.max_considered < 1 or self.parallel_leaves < 0 or self.nodes < 0:
             raise UsageError(
                 "gumbel needs simulations and max_considered of at least 1, parallel_leaves and nodes of at least 0"

@@ -12,6 +12,7 @@ from jaxgo.evaluators import EVALUATORS, Heuristic, Mix, Network, Uniform
 from jaxgo.games import find, make
 from jaxgo.nets import Mlp
 from jaxgo.search import SEARCHES, Model
+from jaxgo.search.narrow import Narrowing
 
 VALUES = [*SEARCHES.values(), *EVALUATORS.values(), Mix(Uniform(), Heuristic())]
 
@@ -79,3 +80,11 @@ def test_parts_that_do_not_belong_together_are_refused():
 def test_whole_numbers_have_a_bound(value, name):
     with pytest.raises(UsageError, match=f"{name}=99999999999 is too large; at most 16,777,216"):
         dataclasses.replace(value, **{name: 99999999999})
+
+
+@pytest.mark.parametrize("name", ["breadth", "vcf", "vct"])
+def test_options_of_narrowing_are_refused_where_the_search_is_made(name):
+    for search in SEARCHES.values():
+        if isinstance(search, Narrowing):
+            with pytest.raises(UsageError, match="breadth, vcf and vct of a search are at least 0"):
+                dataclasses.replace(search, **{name: -1})
