@@ -16,6 +16,7 @@ from jaxgo.frontends.go_rules import NAMED_RULES, ONLY, read_rules
 from jaxgo.frontends.gtp_text import COLOURS, read_move
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.system.files import read_json
 
 SIDES = ("BLACK", "WHITE", "SIDETOMOVE")  # whom win rates are for
 MOST_KOMI, MOST_VISITS, MOST_SECONDS = 400.0, 10_000_000, 1e6
@@ -68,16 +69,12 @@ class Query:
 def parse(text: str) -> dict[str, Any]:
     """The object in a line."""
     try:
-        found = json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError):
+        found = read_json(text)
+    except ValueError:
         raise FieldError("Could not parse input line as a JSON object") from None
     if not isinstance(found, dict):
         raise FieldError("Input line is not a JSON object")
     return found
-
-
-def _no_number(word: str) -> Any:
-    raise ValueError(word)
 
 
 def read(told: dict[str, Any], own: Game[Any]) -> Query:

@@ -8,8 +8,10 @@ from jaxgo.core.game import Game
 from jaxgo.games import make
 from jaxgo.games.names import name_of
 from jaxgo.records.record import GameRecord, bounded
+from jaxgo.system.files import read_json
 
 FORMAT = 1
+DIGITS = 10  # of the number of a move: Python reads none of thousands
 KNOWN = {"jaxgo", "game", "options", "start", "moves", "players", "returns", "verdict", "reason", "comments"}
 
 
@@ -32,13 +34,11 @@ def write(record: GameRecord) -> str:
 def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
     """The game of a file; `game` says which it must be, `upto` moves are read and no more."""
     try:
-        told = json.loads(bounded(text))
+        told = read_json(bounded(text))
     except json.JSONDecodeError as error:
         raise UsageError(f"line {error.lineno}: this is no JSON: {error.msg}") from None
-    except RecursionError:
-        raise UsageError("line 1: this JSON is nested too deep") from None
-    except ValueError:  # Python reads no number of thousands of digits
-        raise UsageError("line 1: this JSON has a number that is too long") from None
+    except ValueError as error:  # such as a number of thousands of digits
+        raise UsageError(f"line 1: this JSON cannot be read: {error}") from None
     if not isinstance(told, dict) or told.get("jaxgo") != FORMAT:
         raise UsageError(f'line 1: this JSON is no game of jaxgo: it has no "jaxgo": {FORMAT}')
     if unknown := sorted(told.keys() - KNOWN):
@@ -85,7 +85,7 @@ def _described(game: Game[Any]) -> str:
 
 def _list_of(told: dict[str, Any], name: str, kind: Any) -> list[Any]:
     found = told.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(value, kind) for value in found):
+    if not isinstance(found, list) or not all(isinstance(v, kind) and not isinstance(v, bool) for v in found):
         raise UsageError(f'"{name}" is no list of {"numbers" if name == "returns" else "texts"}')
     return found
 
@@ -99,6 +99,8 @@ def _text(told: dict[str, Any], name: str) -> str:
 
 def _comments(told: dict[str, Any]) -> dict[int, str]:
     found = told.get("comments", {})
-    if not isinstance(found, dict) or not all(key.isdecimal() and isinstance(text, str) for key, text in found.items()):
+    if not isinstance(found, dict) or not all(
+        key.isdecimal() and len(key) < DIGITS and isinstance(text, str) for key, text in found.items()
+    ):
         raise UsageError('"comments" are texts by the number of moves before them')
     return {int(key): text for key, text in found.items()}

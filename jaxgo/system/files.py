@@ -17,11 +17,16 @@ from jaxgo.core.errors import UsageError
 
 
 def read_json(text: str | bytes) -> Any:
-    """What a text of JSON says; a ValueError also where it is nested deeper than Python can follow."""
+    """What a text of JSON says; a ValueError also where it is nested deeper than Python can follow, or has NaN."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_no_number)
     except RecursionError:
         raise ValueError("nested too deep") from None
+
+
+def _no_number(word: str) -> Any:
+    """Python would take NaN and Infinity, which JSON has not."""
+    raise ValueError(f"{word} is no number")
 
 
 def write_whole(path: Path, data: bytes | str) -> None:

@@ -5,12 +5,12 @@ name of a file. Whatever is wrong is a `UsageError`, which the page shows.
 """
 
 import dataclasses
-import json
 import math
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.system.files import read_json
 
 MOST_TEXT = 64 * 1024  # characters of a message; a game of Go with comments is shorter
 MOST_SECONDS, MOST_SIMULATIONS = 120.0, 200_000
@@ -178,8 +178,8 @@ def read(text: str) -> Request:
     if len(text) > MOST_TEXT:
         raise UsageError(f"a message has at most {MOST_TEXT} characters, not {len(text)}")
     try:
-        found = json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError):
+        found = read_json(text)
+    except ValueError:
         raise UsageError("a message is one JSON object") from None
     if not isinstance(found, dict):
         raise UsageError("a message is one JSON object")
@@ -195,10 +195,6 @@ def read(text: str) -> Request:
         if field.name not in found and field.default is field.default_factory is dataclasses.MISSING:
             raise UsageError(f"{word} needs {field.name}")
     return kind(**{name: _value(f"{word}.{name}", name, value, hints[name]) for name, value in found.items()})
-
-
-def _no_number(word: str) -> Any:
-    raise ValueError(word)
 
 
 def _value(where: str, name: str, value: Any, hint: Any) -> Any:
