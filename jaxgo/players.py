@@ -13,12 +13,13 @@ A spec means a player as it plays to win: it explores only where the spec names 
 `gumbel:64,gumbel_scale=1`. `spec(player)` writes the name that `load_player` reads as the same player again.
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_type_hints
 
 import jax
@@ -244,22 +245,25 @@ def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evalu
 
 def trained(place: str, about: Mapping[str, Any]) -> tuple[Game[Any], Net]:
     """The game and the net that weights are of."""
-    try:
+    with _told_by(f"the weights of {place} do not say which game and network they are of"):
         return make(about["game"], **about["options"]), net_from_json(about["net"])
-    except UsageError:
-        raise
-    except (KeyError, TypeError, ValueError):
-        raise UsageError(f"the weights of {place} do not say which game and network they are of") from None
 
 
 def _rated(place: str, about: Mapping[str, Any]) -> Search | None:
     """The search that weights were rated with."""
-    try:
+    with _told_by(f"the weights of {place} name no search that can be read"):
         return search_from_json(about["search"]) if about.get("search") else None
+
+
+@contextlib.contextmanager
+def _told_by(fault: str) -> Iterator[None]:
+    """Reads the note of weights, which may say anything: what is no UsageError already is one with these words."""
+    try:
+        yield
     except UsageError:
         raise
-    except (TypeError, ValueError):
-        raise UsageError(f"the weights of {place} name no search that can be read") from None
+    except (KeyError, TypeError, ValueError):
+        raise UsageError(fault) from None
 
 
 def network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) -> tuple[Model, Params]:
