@@ -215,7 +215,8 @@ class Screen:
                 out.append((words, _short(seen[name])))
         if self.limit and "play_moves_s" in seen:  # a root is an evaluation, too
             evaluations = seen["play_moves_s"] + seen["play_simulations_s"]
-            out.append(("of the network's speed", f"{evaluations / self.limit:.0%}"))
+            # more than all: the machine was busy when the network was measured
+            out.append(("of the network's speed", f"{min(1.0, evaluations / self.limit):.0%}"))
         return out
 
     def _loss(self) -> list[tuple[str, float]]:

@@ -54,6 +54,13 @@ def test_nothing_is_shown_that_was_not_heard(terminal):
         assert word not in said
 
 
+def test_no_share_is_above_all():
+    """The network's own speed is measured for half a second at the start, when the machine may be busy."""
+    said = shown(False, Report("play", 7, 1.0, PLAY | {"play_simulations_s": 3800.0}), limit=2000.0)
+    assert "100%" in said
+    assert "200%" not in said
+
+
 def test_games_are_counted_over_a_while():
     """Games of one length end together, and nine iterations of ten see none of them."""
     screen = Screen("connect4-cpu", CONFIG, Console(file=io.StringIO(), force_terminal=False, width=120))
