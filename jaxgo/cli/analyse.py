@@ -100,7 +100,7 @@ class Analyse:
             if thinker.tree is None:
                 raise UsageError(f"{self.agent} keeps no tree to look into; leave --line out")
             steps = [game.parse_action(name) for name in split_moves(self.line)]
-            moves = analysis.inner(thinker.tree, steps, game.action_name)
+            moves = analysis.inner(thinker.tree, steps, game.action_name, exact=game.repetition == "none")
         else:
             moves = analysis.table(snapshot.result, game.action_name, thinker.tree)
         return moves[: self.rows or None]

@@ -130,8 +130,11 @@ def table(result: SearchResult, name: Name, tree: Tree | None = None, game: int 
     return [move(action) for action in order]
 
 
-def inner(tree: Tree, line: Sequence[int], name: Name, game: int = 0) -> list[Move]:
-    """The moves of the node behind these actions of the root, as its mover sees them, those of most visits first."""
+def inner(tree: Tree, line: Sequence[int], name: Name, game: int = 0, exact: bool = True) -> list[Move]:
+    """The moves of the node behind these actions of the root, as its mover sees them, those of most visits first.
+
+    Where a rule on repetition looks back further than a tree does, proofs are not `exact`: only ends of games count.
+    """
     known, node = lane(tree, game), ROOT
     for number, action in enumerate(line, 1):
         node = int(known.child[node, action])
@@ -157,7 +160,7 @@ def inner(tree: Tree, line: Sequence[int], name: Name, game: int = 0) -> list[Mo
             share=count / total,
             value=q,
             prior=float(weights[i] / weights.sum()),
-            proven=child >= 0 and bool(known.proven[child]),
+            proven=child >= 0 and bool(known.proven[child]) and (exact or not (known.parent == child).any()),
             best=i == most,
             wins=count * (q + 1.0) / 2.0,
             depth=int(depth[_below(known, child)].max() - depth[node]) if child >= 0 else 0,
