@@ -165,6 +165,8 @@ class Setting:
         from jaxgo.arena import openings
 
         if self.book:
+            if self.plies is not None:
+                raise UsageError("--plies is for random openings, and --book has its own; leave one out")
             return openings.book(contest.game, self.book)
         if self.plies == 0:
             return openings.start_only(contest.game)

@@ -111,6 +111,8 @@ class LearnerConfig:
             raise UsageError(
                 "learner.ema and momentum are at least 0 and below 1, final from 0 to 1, weight_decay at least 0"
             )
+        if min(self.value_weight, self.head_weight) < 0:
+            raise UsageError("learner.value_weight and head_weight are at least 0: below, the net would unlearn")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -100,3 +100,5 @@ def test_names_and_mistakes():
         PgxGame("ludo")
     with pytest.raises(UsageError, match="players"):
         PgxGame("minatar-asterix")
+    with pytest.raises(UsageError, match="limit=40000 of a game of pgx is a number of plies up to 32767"):
+        PgxGame("tic_tac_toe", limit=40000)  # its plies are counted in 16 bits

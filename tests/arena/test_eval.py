@@ -119,6 +119,9 @@ def test_results_have_a_home():
         (("tictactoe", "--temperature", "-1"), "temperature and hot plies are numbers that cannot be below 0"),
         (("tictactoe", "--temperature", "nan"), "temperature and hot plies"),
         (("tictactoe", "--hot-plies", "-1"), "temperature and hot plies"),
+        (("tictactoe", "--temperature", "0.5"), "so many hot plies: give both, or neither"),
+        (("tictactoe", "--hot-plies", "4"), "so many hot plies: give both, or neither"),
+        (("tictactoe", "--book", "my.book", "--plies", "2"), "--plies is for random openings"),
         (("tictactoe", "--seed", "-1"), "the seed is a whole number from 0"),
         (
             ("tictactoe", "--anchor", "nosuch"),

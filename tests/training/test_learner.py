@@ -232,6 +232,8 @@ def test_settings_that_cannot_work_are_refused():
         {"reuse": 0.0},
         {"momentum": 1.0},
         {"weight_decay": -1.0},
+        {"value_weight": -1.0},
+        {"head_weight": -0.15},
     ):
         with pytest.raises(UsageError, match="learner"):
             dataclasses.replace(LearnerConfig(), **change)

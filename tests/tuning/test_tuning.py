@@ -124,6 +124,8 @@ def test_plans_and_games_are_refused_before_anything_is_compiled(tmp_path, capsy
         Plan(pairs=0)
     with pytest.raises(UsageError, match="sigma above 0"):
         Plan(sigma=0.0)
+    with pytest.raises(UsageError, match="a seed from 0 to 2147483646"):
+        Plan(seed=2**31 - 1)  # the ladder would be refused when all is played
     assert main(["tune", "hughe", "greedy", "--out", str(tmp_path)]) == 2
     assert "puzzle for one" in capsys.readouterr().err
     with Lock(tmp_path / "lock"):
