@@ -7,7 +7,7 @@ import pytest
 from jaxgo.core import position_text
 from jaxgo.core.board import in_a_row
 from jaxgo.core.errors import UsageError
-from jaxgo.games import make
+from jaxgo.games import GAMES, make
 
 FIVE, SIX = ".XXXXX...", "XXXXXX..."
 EMPTY = ["." * 9] * 7
@@ -64,6 +64,30 @@ def test_a_line_that_is_drawn_has_won(name, options, rows, seat, result):
 def test_a_drawing_that_a_game_cannot_keep_is_refused(name, text, cell):
     with pytest.raises(UsageError, match=cell):
         position_text.read(make(name), text)
+
+
+@pytest.mark.parametrize(
+    ("cells", "seat", "said"),
+    [
+        (lambda size: np.zeros(size - 1, np.int8), 0, r"whole numbers, row by row, not by an array of shape"),
+        (lambda size: np.zeros((1, size, 1), np.int8), 0, "row by row, not by an array of shape"),
+        (lambda size: np.zeros(size), 0, "row by row, not by an array of shape .* and type float64"),
+        (lambda size: np.full(size, 100, np.int8), 0, "have codes from 0 to"),
+        (lambda size: np.full(size, -1, np.int8), 0, "have codes from 0 to"),
+        (lambda size: np.zeros(size, np.int8), 2, "seat 2 is none of"),
+    ],
+)
+def test_what_is_no_board_of_a_game_is_refused(cells, seat, said):
+    for game in GAMES.values():
+        with pytest.raises(UsageError, match=said):
+            game.place(cells(game.picture[0] * game.picture[1]), seat)
+
+
+def test_a_board_may_be_drawn_row_by_row_or_as_it_is_seen():
+    cells = np.zeros((6, 7), np.int8)
+    cells[5, 3] = 1
+    one, other = (make("connect4").place(drawn, 1) for drawn in (cells, cells.reshape(-1)))
+    assert np.asarray(one.stones).tolist() == np.asarray(other.stones).tolist()
 
 
 def test_lines_are_found_in_every_direction():

@@ -230,6 +230,21 @@ class Game(abc.ABC, Generic[S]):
         """The position with these codes on the board and `to_play` to move, as if no move had been played."""
         raise UsageError(f"{type(self).__name__} cannot start from a drawn position")
 
+    def drawn(self, cells: np.ndarray, to_play: int) -> np.ndarray:
+        """What `place` is given, row by row; a UsageError where it is no board of this game, or nobody's move."""
+        codes, name = np.asarray(cells), type(self).__name__
+        height, width = self.picture
+        if codes.shape not in ((height * width,), self.picture) or codes.dtype.kind not in "iu":
+            raise UsageError(
+                f"a position of {name} is drawn by {height} x {width} whole numbers, row by row, not by an array of "
+                f"shape {codes.shape} and type {codes.dtype}"
+            )
+        if not ((codes >= 0) & (codes < len(self.pieces))).all():
+            raise UsageError(f"cells of {name} have codes from 0 to {len(self.pieces) - 1}, places in `pieces`")
+        if to_play not in range(self.players):
+            raise UsageError(f"seat {to_play} is none of {name}, whose seats are {list(range(self.players))}")
+        return codes.astype(np.int8).reshape(-1)
+
     # -- repetition, used by core.history -----------------------------------------------------------------------
     @property
     def repetition(self) -> Repetition:

@@ -75,6 +75,7 @@ class Archimedes(Game[ArchimedesState]):
 
     def place(self, cells: np.ndarray, to_play: int) -> ArchimedesState:
         """No ship counts as destroyed; set `lost` where the drawn position allows to rebuild."""
+        cells = self.drawn(cells, to_play)
         state, last = self._running(cells, to_play), 1 - to_play
         held = [cells[PORTS[1 - seat]] == 1 + seat for seat in range(2)]
         if self.rules == "dagaz" and held[last]:

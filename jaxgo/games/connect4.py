@@ -175,7 +175,7 @@ class ConnectFour(Game[ConnectFourState]):
         return board.Symmetries(board.symmetries(self.height, self.width)[:2], np.stack([across, across[::-1]]))
 
     def place(self, cells: np.ndarray, to_play: int) -> ConnectFourState:
-        codes = np.asarray(cells, np.int8).reshape(self.height, self.width)[::-1].T
+        codes = self.drawn(cells, to_play).reshape(self.height, self.width)[::-1].T
         stones = jnp.asarray(self.columns.place(codes, to_play))
         won = board.winner(codes, self.k, to_play)
         return ConnectFourState(stones, jnp.int8(to_play), jnp.int16(int((codes > 0).sum())), jnp.int8(won))

@@ -175,7 +175,7 @@ class Dodgem(Game[DodgemState]):
         return board.Symmetries(cells, actions.reshape(2, -1))
 
     def place(self, cells: np.ndarray, to_play: int) -> DodgemState:
-        grid = np.asarray(cells).reshape(self.size, self.size)
+        grid = self.drawn(cells, to_play).reshape(self.size, self.size)
         bits = 1 << np.arange(self.size)
         cars = np.stack([((grid == seat + 1) * bits).sum(axis=1) for seat in range(2)]).astype(np.uint8)
         return DodgemState(jnp.asarray(cars), jnp.int8(to_play), jnp.int16(0))

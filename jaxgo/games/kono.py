@@ -163,7 +163,7 @@ class Kono(Game[KonoState]):
         return board.Symmetries(cells, actions.reshape(len(cells), ACTIONS).astype(np.int32))
 
     def place(self, cells: np.ndarray, to_play: int) -> KonoState:
-        code = jnp.asarray(cells, jnp.int8)
+        code = jnp.asarray(self.drawn(cells, to_play))
         stones = jnp.stack([bits.pack(code == seat + 1) for seat in range(2)])
         return KonoState(stones, jnp.int8(to_play), jnp.int16(0))
 

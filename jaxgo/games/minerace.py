@@ -107,7 +107,7 @@ class MineRace(Game[MineRaceState]):
 
     def place(self, cells: np.ndarray, to_play: int) -> MineRaceState:
         """The road must be the game's own; only the token can be set."""
-        (token,) = np.nonzero(np.asarray(cells) >= TOKEN)
+        (token,) = np.nonzero(self.drawn(cells, to_play) >= TOKEN)
         if len(token) != 1:
             raise UsageError(f"a position of the mine race has one token '@', not {len(token)}; draw exactly one")
         return MineRaceState(jnp.int16(token[0]), jnp.int8(to_play), jnp.int16(0))

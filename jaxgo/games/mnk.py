@@ -98,10 +98,11 @@ class Mnk(Game[MnkState]):
         return board.of_cell_actions(board.symmetries(self.height, self.width))
 
     def place(self, cells: np.ndarray, to_play: int) -> MnkState:
-        stones = jnp.asarray(cells, jnp.int8)
+        cells = self.drawn(cells, to_play)
+        stones = jnp.asarray(cells)
         key = zobrist.of_cells(zobrist.table("stones", self.num_actions, 2), stones)
-        ply = jnp.int16(int((np.asarray(cells) > 0).sum()))
-        won = board.winner(np.asarray(cells).reshape(self.height, self.width), self.k, to_play)
+        ply = jnp.int16(int((cells > 0).sum()))
+        won = board.winner(cells.reshape(self.height, self.width), self.k, to_play)
         return MnkState(stones, jnp.int8(to_play), ply, jnp.int8(won), key)
 
     def action_name(self, action: int) -> str:

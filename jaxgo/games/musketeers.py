@@ -123,7 +123,7 @@ class Musketeers(Game[MusketeersState]):
         return board.Symmetries(cells, actions.reshape(len(cells), ACTIONS))
 
     def place(self, cells: np.ndarray, to_play: int) -> MusketeersState:
-        code = np.asarray(cells)
+        code = self.drawn(cells, to_play)
         if (code == 1).sum() != 3:
             raise UsageError(f"a position of Three Musketeers has 3 musketeers, not {(code == 1).sum()}")
         pieces = jnp.stack([bits.pack(jnp.asarray(code == kind)) for kind in (1, 2)])

@@ -205,7 +205,7 @@ class Pegs(Game[PegsState]):
         return Symmetries(cells, (cells[:, :, None] * 4 + turns[:, None, :]).reshape(len(cells), -1))
 
     def place(self, cells: np.ndarray, to_play: int) -> PegsState:
-        codes = np.asarray(cells)
+        codes = self.drawn(cells, to_play)
         if ((codes == VOID_CODE) == holes(self.board)).any():
             raise UsageError(f"that drawing is not the {self.board} board; its holes must be where the board has them")
         return PegsState(jnp.asarray(pack(codes == 1)), jnp.int8(0), jnp.int16(0))

@@ -121,7 +121,7 @@ class ScoreFour(Game[ScoreFourState]):
         return board.of_cell_actions(board.symmetries(SIDE, SIDE))
 
     def place(self, cells: np.ndarray, to_play: int) -> ScoreFourState:
-        codes = stacks.from_side_by_side(cells, SIDE, SIDE).reshape(SIDE, -1).T
+        codes = stacks.from_side_by_side(self.drawn(cells, to_play), SIDE, SIDE).reshape(SIDE, -1).T
         stones = PEGS.place(codes, to_play)
         mine, theirs = (((seat & lines()) == lines()).all(axis=1).any() for seat in stones)
         won = 2 - to_play if theirs else to_play + 1 if mine else 0  # a line that stands there has won

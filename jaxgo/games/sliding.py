@@ -207,13 +207,14 @@ class SlidingBlocks(Game[SlidingState]):
         return 1 / (1 + self._steps(state).astype(jnp.float32))
 
     def place(self, cells: np.ndarray, to_play: int) -> SlidingState:
-        drawn = "".join((".", *self.letters)[code] for code in np.asarray(cells).tolist())
+        cells = self.drawn(cells, to_play)
+        drawn = "".join((".", *self.letters)[code] for code in cells.tolist())
         width = self.shape[1]
         drawn = "/".join(drawn[i : i + width] for i in range(0, len(drawn), width))
         for letter in self.letters:
             if letter not in drawn or _shape(drawn, letter) != _shape(self.rows, letter):
                 raise UsageError(f"block {letter} is not drawn in its own shape; draw every block once")
-        return self._state(jnp.asarray(cells, jnp.int8))
+        return self._state(jnp.asarray(cells))
 
     def _block_name(self, letter: str) -> str:
         return str(int(letter, 36)) if self.scramble else letter

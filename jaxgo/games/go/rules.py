@@ -106,7 +106,7 @@ class Go(Game[GoState]):
         return self.place(cells, WHITE if self.handicap else BLACK)
 
     def place(self, cells: np.ndarray, to_play: int) -> GoState:
-        cells, lines = np.asarray(cells), self.lines
+        cells, lines = self.drawn(cells, to_play), self.lines
         chain, liberties = label_chains(lines, cells)
         if ((cells > 0) & (liberties == 0)).any():
             raise UsageError("the drawn position has a chain without liberties; take it off the board")

@@ -204,18 +204,19 @@ class Gomoku(Game[GomokuState]):
         return board.of_cell_actions(board.symmetries(self.size, self.size), openings.choices(self.opening))
 
     def place(self, cells: np.ndarray, to_play: int) -> GomokuState:
-        codes = jnp.asarray(cells, jnp.int8)
+        cells = self.drawn(cells, to_play)
+        codes = jnp.asarray(cells)
         stones = jnp.stack([lines.pack(codes == colour + 1, self.size) for colour in (BLACK, WHITE)])
         state = self.init(jax.random.key(0))._replace(
             stones=stones,
             to_play=jnp.int8(to_play),
-            ply=jnp.int16(int((np.asarray(cells) > 0).sum())),
+            ply=jnp.int16(int((cells > 0).sum())),
             phase=jnp.int8(openings.PLAY),
             key=zobrist.of_cells(zobrist.table("stones", self.points, 2), codes),
         )
         if self.rules == "renju":  # hundreds of small operations: one program, rather than one by one
             state = state._replace(forbidden=jax.jit(renju.forbidden_points)(stones[0], stones[1]))
-        return state._replace(outcome=jnp.int8(self._outcome(np.asarray(cells), state)))
+        return state._replace(outcome=jnp.int8(self._outcome(cells, state)))
 
     def _outcome(self, codes: np.ndarray, state: GomokuState) -> int:
         """Of a drawn position: a line that stands there has won, that of who moved last before the other."""

@@ -229,7 +229,7 @@ class Kamisado(Game[KamisadoState]):
 
     def place(self, cells: np.ndarray, to_play: int) -> KamisadoState:
         """A round that begins from this position: any tower may move."""
-        codes = np.asarray(cells).reshape(-1).astype(np.int64) - 1
+        codes = self.drawn(cells, to_play).astype(np.int64) - 1
         where = np.flatnonzero(codes >= 0)
         kinds = codes[where] % (2 * TOWERS)
         if sorted(kinds.tolist()) != list(range(2 * TOWERS)):

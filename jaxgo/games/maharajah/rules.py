@@ -101,7 +101,7 @@ class Maharajah(Game[MaharajahState]):
 
     def place(self, cells: np.ndarray, to_play: int) -> MaharajahState:
         """A king and rooks on their first squares may castle."""
-        cells = np.asarray(cells)
+        cells = self.drawn(cells, to_play)
         if (cells == KING).sum() != 1 or (cells == MAHARAJA).sum() not in (1, 2):
             raise UsageError("a position of maharajah needs one king and one or two Maharajas")
         rules, rights = self._rules, 0
