@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
 from jaxgo.core import keys, play
@@ -114,6 +115,8 @@ class Model:
     def start(self, key: Array, games: int) -> Position:
         """So many games at their start."""
         keys.check(key)
+        if not isinstance(games, int | np.integer) or isinstance(games, bool) or games < 1:
+            raise UsageError(f"games={games!r} begin at the start; ask for a whole number of them, of at least 1")
         return jax.vmap(functools.partial(play.start, self.game))(jax.random.split(key, games))
 
     def play(self, position: Position, action: Int32[Array, " B"]) -> tuple[Position, Transition]:

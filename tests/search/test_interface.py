@@ -126,6 +126,12 @@ def test_every_game_has_its_own_move_to_follow(moves: Any):
         check_moves(moves, root)
 
 
+@pytest.mark.parametrize("games", [-1, 0, True])
+def test_at_least_one_game_begins(games: Any):
+    with pytest.raises(UsageError, match="a whole number of them, of at least 1"):
+        FOUR.start(KEY, games)
+
+
 @pytest.mark.parametrize("wrong", [0, slice(0, 0)])
 def test_a_search_takes_a_batch_of_positions(wrong: Any):
     root = jax.tree.map(lambda x: x[wrong], positions(FOUR.game, 2, 0))
