@@ -118,10 +118,14 @@ class Thinker:
         self._rate = 0.0  # simulations a second, as the last chunk had it
 
     # -- what to think about -----------------------------------------------------------------------------------
-    def begin(self, root: Position) -> None:
-        """Takes up new positions, a batch of live games."""
+    def begin(self, root: Position, key: Array | None = None) -> None:
+        """Takes up new positions, a batch of live games; with a key it draws as a thinker that was made with it."""
+        if key is not None:
+            keys.check(key)
         with _Alone(self._busy):
             self.state, self._root, self._played = None, root, []
+            if key is not None:
+                self._key, self._moves = key, 0
             self._moves += 1
 
     def follow(self, action: Int32[Array, " B"] | np.ndarray, root: Position) -> None:

@@ -2,13 +2,15 @@
 
 import sys
 
+import jax
 import pytest
 from engine_tables import GO, GOMOKU, PATIENT, gtp, play
 
 from jaxgo.arena import records
 from jaxgo.arena.contest import Contest, seat
-from jaxgo.arena.engines.protocols import Limits
-from jaxgo.arena.engines.specs import External, is_engine, open_engine, read_engine
+from jaxgo.arena.engines.clocked import Clocked
+from jaxgo.arena.engines.protocols import RESIGN, Limits
+from jaxgo.arena.engines.specs import PROTOCOLS, External, is_engine, open_engine, read_engine
 from jaxgo.arena.openings import random_openings
 from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.tournament import Tournament
@@ -48,6 +50,28 @@ def test_players_by_the_clock(tmp_path):
     assert sum(p.score if p.a.startswith("uct") else 2 - p.score for p in last.results) >= 4
     moves = sum(sum(pair.plies) for pair in last.results)
     assert last.seconds > 0.2 * (moves - 12) / 2 / 2  # half of the moves are its own, two games at once
+
+
+def test_every_game_of_a_player_by_the_clock_has_a_key_of_its_own(monkeypatch):
+    """All games began with the same one, so that a player drew alike in each."""
+    drawn = []
+
+    class Resigning(Clocked):
+        def draw_by(self, key):
+            drawn.append(tuple(jax.random.key_data(key).tolist()))
+
+        def begin(self, seat, moves):
+            pass
+
+        def choose(self, seat):
+            return RESIGN
+
+    monkeypatch.setitem(PROTOCOLS, "clock", Resigning)
+    openings = random_openings(make("tictactoe"), plies=1)
+    for _ in range(2):
+        play(openings, "uct:1s", "uct:2s", pairs=2)
+    assert len(set(drawn)) == 2 * 2 * 2
+    assert sorted(drawn[:8]) == sorted(drawn[8:]), "the keys are those of the pairs"
 
 
 def test_a_path_with_blanks(tmp_path):

@@ -236,6 +236,19 @@ def test_pondering_ends_by_itself_when_all_is_known():
     assert abs(float(snapshot.result.value[0])) == 1.0
 
 
+def test_a_game_is_drawn_by_its_own_key_whatever_was_thought_before():
+    """Players by the clock began each of their games with the same key."""
+    limit = Limit(simulations=50)
+    used = Thinker(UCT, MODEL, (), jax.random.key(1))
+    used.begin(roots(1))
+    used.think(limit)
+    used.begin(roots(1), jax.random.key(5))
+    fresh = Thinker(UCT, MODEL, (), jax.random.key(5))
+    fresh.begin(roots(1))
+    assert used.think(limit).result.visits.tolist() == fresh.think(limit).result.visits.tolist()
+    assert used._key_of(0) == fresh._key_of(0) != thinker()._key_of(0)
+
+
 # -- following the game ----------------------------------------------------------------------------------------
 
 

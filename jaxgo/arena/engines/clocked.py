@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from jaxgo.arena.engines.protocols import Engine, Limits
 from jaxgo.core.errors import UsageError
@@ -49,7 +50,8 @@ class Clocked(Engine):
     def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
         self.game, self.limits = game, limits
         player, self.seconds = read_timed(words[0], game)
-        self._thinker = Thinker(player.search, player.model, player.params, jax.random.key(0))
+        self._luck = jax.random.key(0)
+        self._thinker = Thinker(player.search, player.model, player.params, self._luck)
         self._model, self._step = player.model, jax.jit(player.model.play)
         self._position: Position | None = None
 
@@ -58,11 +60,14 @@ class Clocked(Engine):
         if game.players != 2:
             raise UsageError(f"a match needs two seats; {type(game).__name__} is a puzzle for one")
 
+    def draw_by(self, key: Array) -> None:
+        self._luck = key
+
     def begin(self, seat: int, moves: Sequence[tuple[int, int]]) -> None:
         self._position = self._model.start(jax.random.key(0), 1)
         for _, action in moves:
             self._position = self._step(self._position, jnp.full(1, action, jnp.int32))[0]
-        self._thinker.begin(self._position)
+        self._thinker.begin(self._position, self._luck)
         self._thinker.warm(Limit(seconds=self.seconds))  # compiles off the clock
 
     def told(self, seat: int, action: int) -> None:

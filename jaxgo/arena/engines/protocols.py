@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
+from jaxtyping import Array
 
 from jaxgo.arena.engines.process import Fault, Process, shown
 from jaxgo.core.errors import UsageError
@@ -65,6 +66,9 @@ class Engine(abc.ABC):
     @abc.abstractmethod
     def check(game: Game[Any]) -> None:
         """A UsageError if this protocol cannot tell of such a game."""
+
+    def draw_by(self, key: Array) -> None:  # noqa: B027  (most have nothing to draw by it)
+        """The key of the next game, for players of jaxgo; other programs have luck of their own."""
 
     @abc.abstractmethod
     def begin(self, seat: int, moves: Sequence[tuple[int, int]]) -> None:

@@ -242,6 +242,8 @@ class _Table:
                 with self._lock:
                     if number not in self._engines and not self._stopped:
                         self._engines[number] = open_engine(player, self._event.game, self._event.limits)
+                key = jax.random.fold_in(self._event.keys[index], 2 * number + side)
+                self._ask(number, lambda engine, k=key: engine.draw_by(k))
                 self._ask(number, lambda engine, s=number ^ side: engine.begin(s, moves))
 
     def _choose(self, number: int, index: int, side: int, length: int, view: View) -> int:
