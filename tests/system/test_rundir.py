@@ -96,15 +96,15 @@ def test_another_number_of_devices_goes_on(tmp_path):
 
 def test_a_save_leaves_nothing_behind(tmp_path):
     """What writes an array keeps a few objects of it for ever; a state of many arrays is written as a few."""
-    arrays = {str(index): np.full(3, index, np.float32) for index in range(80)}
+    arrays = {str(index): np.full(3, index, np.float32) for index in range(160)}
     with RunDir(tmp_path, CONFIG) as run:
         seen = []
-        for step in range(1, 13):
+        for step in range(1, 5):
             run.save(step, jax.tree.map(jnp.asarray, arrays))
             run.wait()
             gc.collect()
             seen.append(sys.getallocatedblocks())
-        assert (seen[-1] - seen[3]) / 8 < 250  # it was 570
+        assert (seen[-1] - seen[1]) / 2 < 500  # array by array it was 1,016
         equal(run.restore(arrays)[1], jax.tree.map(jnp.asarray, arrays))
 
 
