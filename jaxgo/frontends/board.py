@@ -155,9 +155,10 @@ class Board:
         state, history = self.now.position
         if self.game.repetition not in ("none", "forbidden") and int(history.verdict):
             return "the position came back"
-        if int(state.ply) >= self.game.max_plies:
+        counted = isinstance(self.game, Go)
+        if int(state.ply) >= self.game.max_plies and (counted or max(self.now.returns) <= 0):  # the last move may win
             return "no more moves are allowed"
-        if isinstance(self.game, Go):
+        if counted:
             return "both passed"
         if self.game.players == 1 and self.now.returns[0] <= 0:
             return "no move is left"
@@ -181,7 +182,7 @@ def of_record(record: GameRecord) -> Board:
             board = board.play(board.read(action))
         except UsageError as error:
             raise UsageError(f"{record.place(number)}, {error}") from None
-    gave_up = record.verdict.upper().endswith("+R") or record.reason == RESIGNED
+    gave_up = record.verdict.strip().upper().endswith(("+R", "+RESIGN")) or record.reason == RESIGNED
     if gave_up and record.returns and not board.over:
         board = board.resign(int(record.returns[0] > record.returns[1]))
     return board

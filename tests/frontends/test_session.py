@@ -81,6 +81,15 @@ def test_the_end_of_a_puzzle_is_told(gain, said):
     assert boards.Board(game, (view,)).result().text == said
 
 
+def test_a_win_by_the_last_move_that_there_is_is_a_win_by_the_rules():
+    game = make("tictactoe")
+    for moves, said in (
+        ("b2 b3 a3 a2 b1 a1 c2 c3 c1", "seat 0 wins: by the rules"),
+        ("b2 b3 a3 c1 b1 a1 c2 a2 c3", "a draw: no more moves are allowed"),
+    ):
+        assert boards.from_text(game, f"start {moves}").result().text == said
+
+
 def test_a_game_ends_with_a_reason(session):
     for move in ("b2", "a3", "a2", "b3"):
         session.play(move)

@@ -100,6 +100,7 @@ def test_a_resignation_comes_back(played):
     text = sgf.write(boards.to_record(board, "go9"))
     assert "RE[W+R]" in text
     assert boards.of_record(sgf.read(text)).resigned == 0
+    assert boards.of_record(sgf.read(text.replace("W+R]", "W+Resign]"))).resigned == 0, "the other way to write it"
 
 
 def test_a_start_by_hand_comes_back():
