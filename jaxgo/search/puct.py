@@ -37,6 +37,7 @@ class Puct(Bandit):
     alpha: float = 0.0  # of the Dirichlet noise; 0: `total_alpha` divided by the number of legal moves
     total_alpha: float = 10.83  # what all legal moves share, where `alpha` is 0
     noise_everywhere: bool = False  # the same noise in the prior of every node that is made, and not only of the root
+    added: bool = False  # the prior is added and does not weigh: q + c sqrt(N) / (n + 1) + p
     forced: float = 0.0  # forced playouts at the root, 2 in KataGo; their visits are pruned from the policy
 
     def __post_init__(self) -> None:
@@ -45,6 +46,8 @@ class Puct(Bandit):
             raise UsageError("puct needs noise in [0, 1], alpha and forced of at least 0, total_alpha above 0")
         if self.fpu not in get_args(Fpu):
             raise unknown_name("fpu of puct", self.fpu, get_args(Fpu))
+        if self.added and self.forced > 0.0:
+            raise UsageError("puct forces playouts by the prior that weighs exploration; leave forced or added out")
 
     @property
     def lucky(self) -> bool:
@@ -84,12 +87,15 @@ class Puct(Bandit):
         explore = self._exploration(below.node_visits)
         seen = below.there & (below.visits > 0)
         worth, unseen = self._worth(seen, below.q, below.prior, below.value)
-        score = worth + (explore[:, None] * below.prior) / (below.visits + 1)
+        score = worth + self._bonus(explore[:, None], below.prior, below.visits + 1)
         if self.forced > 0.0:
             visits = jnp.where(seen, below.visits, 0)
             due = seen & (visits < self._forced_visits(visits, below.prior))
             score = jnp.where(due & root[:, None], jnp.inf, score)
-        return below.best(score, unseen + explore * below.untried_prior, self.solver)
+        return below.best(score, unseen + self._bonus(explore, below.untried_prior, 1), self.solver)
+
+    def _bonus(self, explore: Array, prior: Array, tries: Array | int) -> Array:
+        return explore / tries + prior if self.added else explore * prior / tries
 
     def _exploration(self, node_visits: Int32[Array, " L"]) -> Float32[Array, " L"]:
         """What a move's prior is multiplied with and its visits divide: `c * sqrt(visits of the node)`."""

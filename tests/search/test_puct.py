@@ -98,6 +98,20 @@ def test_formula_of_the_text():
     assert scores(grows, at)[0] == pytest.approx(0.5 + c * 0.1 * 5 / 5, abs=1e-5)
 
 
+def test_formula_that_adds_the_prior():
+    """By hand, with N = 25: 0.5 + 1.414 * 5 / 5 + 0.1 = 2.014, and 1.414 * 5 + 0.2 = 7.27 of a move without visits."""
+    search = Puct(fpu="even", c_init=1.414, c_base=1e9, added=True)
+    bonus = search._bonus(search._exploration(jnp.array([25])), jnp.array([0.1]), 5)
+    assert float(bonus[0]) + 0.5 == pytest.approx(2.014, abs=1e-4)
+    # 0.5 + 7.07 / 5 + 0.01 = 1.92 against 7.07 / 7 + 0.9 = 1.91; where the prior weighs, 0.51 against 0.91
+    at = node([4, 6], [2, 0], [0.01, 0.9], parent=25)
+    assert chosen(search, at) == [0]
+    assert chosen(dataclasses.replace(search, added=False), at) == [1]
+    assert chosen(search, node([1, 12, 0], [0.9, 0, 0], [0.1, 0.7, 0.2], parent=25)) == [2]
+    with pytest.raises(UsageError, match="leave forced or added out"):
+        Puct(added=True, forced=2.0)
+
+
 def test_worth_of_unvisited_moves():
     at = node([4, 0, 2], [2, 0, -1], [0.36, 0.36, 0.28], parent=7, value=0.25)
     below = at.below

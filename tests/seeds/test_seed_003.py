@@ -14,6 +14,7 @@ ITEMS = {
     "3.3 UCB with either logarithm": ("search/test_uct.py::test_the_bonus_is_that_of_ucb1",),
     "3.4 PUCT with its prior": (
         "search/test_puct.py::test_formula_of_the_text",
+        "search/test_puct.py::test_formula_that_adds_the_prior",
         "seeds/test_seed_003.py::test_3_4_and_3_7_the_preset_has_its_prior_and_prunes",
     ),
     "3.5 the sign": ("search/test_signs.py::test_the_move_that_looks_best_is_refuted",),
