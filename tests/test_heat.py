@@ -1,5 +1,6 @@
 """Heat maps: every share lands on its cell, points belong to whom they belong to, and what cannot be is refused."""
 
+import dataclasses
 import xml.etree.ElementTree as ElementTree
 
 import jax
@@ -27,6 +28,11 @@ def test_shares_land_on_their_cells_and_are_drawn_there():
     assert cells.tolist() == [0, 0.25, 0, 0, 0, 0, 0.25, 0, 0.5]
     assert said == "c1 50 %, a1 25 %, b3 25 %"
     assert heat.of_moves(GAME, state, moves, "policy")[0].tolist() == [0, 0.2, 0, 0, 0, 0, 0.7, 0, 0.1]
+    values = [dataclasses.replace(m, value=v) for m, v in zip(moves, (0.5, -0.25, 1.0), strict=True)]
+    values[2] = dataclasses.replace(values[2], visits=0)
+    worth, told = heat.of_moves(GAME, state, values, "value")
+    assert worth.tolist() == [0, 0, 0, 0, 0, 0, -0.25, 0, 0.5]
+    assert told == "c1 50 %, a1 -25 %", "nobody tried b3"
     picture = ElementTree.fromstring(board_view.svg(GAME, state, heat=cells.tolist()))
     discs = [disc for disc in picture.iter(f"{SVG}circle") if disc.get("class") == "heat"]
     assert len(discs) == 3

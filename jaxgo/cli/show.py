@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import check_seed, reader
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ class Show:
     """Moves from the start, parted by commas, such as b2,a1; --notation tells how the game writes them."""
     position: Annotated[str, tyro.conf.arg(metavar="TEXT")] = ""
     """Where the moves begin, as `jaxgo show` prints it: the rows from the top and the seat that moves."""
+    random: int = 0
+    """So many moves more, drawn by chance, as far as the game goes."""
+    seed: int = 0
+    """Of the drawn moves."""
     option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
     """An option of the game, such as komi=5.5; may be given several times."""
     svg: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -34,8 +38,8 @@ class Show:
     """Write the picture to this file, which ends in .png; needs the extra `png`."""
     numbers: bool = False
     """Number the pieces of the picture by the moves that brought them."""
-    heat: Annotated[str, tyro.conf.arg(metavar="policy|visits|ownership")] = ""
-    """Draw the agent's policy or visits where the moves land, or whose the points will be by random playouts."""
+    heat: Annotated[str, tyro.conf.arg(metavar="policy|visits|value|ownership")] = ""
+    """Draw the agent's policy, visits or values where moves land, or whose the points will be by random playouts."""
     agent: str = "uct:1600"
     """Who searches for --heat, such as puct:400 or gumbel:64@runs/go9."""
     notation: bool = False
@@ -53,8 +57,16 @@ class Show:
         for path, kind in ((self.svg, "svg"), (self.png, "png")):
             if path is not None and path.suffix.lower() != f".{kind}":
                 raise UsageError(f"--{kind} {path} is no name of such a picture; end it in .{kind}")
+        if self.random < 0:
+            raise UsageError(f"--random {self.random} is below 0; say how many moves are to be drawn")
+        check_seed(self.seed)
         moves = split_moves(self.moves)
         position, last = replay(game, moves, self.position)
+        if self.random:
+            names, position = drawn(game, position, self.random, self.seed)
+            moves += names
+            last = game.parse_action(names[-1]) if names else last
+            print(f"--moves {shlex.quote(','.join(moves))}")
         heat, said = self._heat(game, position) if self.heat else ({}, "")
         if self.svg or self.png:
             numbers = numbered(game, replay(game, [], self.position)[0], moves) if self.numbers else {}
@@ -92,6 +104,27 @@ class Show:
         moves = analysis.table(result, game.action_name, thinker.tree)
         cells, said = heat.of_moves(game, position.state, moves, kind)
         return {"heat": cells.tolist()}, f"{kind} of {agent.name}: {said}"
+
+
+def drawn(game: "Game[Any]", position: "Position", count: int, seed: int) -> tuple[list[str], "Position"]:
+    """The names of so many random moves, or of fewer where the game ends before, and the position after them."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    from jaxgo.core import play
+
+    luck, names = np.random.default_rng(seed), list[str]()
+    ask = jax.jit(lambda at: (play.legal(game, at), play.over(game, at)))
+    step = jax.jit(lambda at, action: play.play(game, at, action)[0])
+    while len(names) < count:
+        legal, over = (np.asarray(x) for x in ask(position))
+        if over:
+            break
+        action = int(luck.choice(np.flatnonzero(legal)))
+        names.append(game.action_name(action))
+        position = step(position, jnp.int32(action))
+    return names, position
 
 
 def numbered(game: "Game[Any]", position: "Position", moves: Sequence[str]) -> dict[int, int]:

@@ -13,8 +13,8 @@ from jaxgo.evaluators.endings import OWNERSHIP, Endings, knows
 from jaxgo.search.analysis import Move
 from jaxgo.ui import board_shape, clicks
 
-Kind = Literal["policy", "visits", "ownership"]
-KINDS = ("policy", "visits", "ownership")
+Kind = Literal["policy", "visits", "value", "ownership"]
+KINDS = ("policy", "visits", "value", "ownership")
 PLAYOUTS = 512  # that ownership is the mean of
 SHOWN = 8  # numbers that are told in words
 
@@ -29,14 +29,20 @@ def check(kind: str, game: Game[Any]) -> str:
 
 
 def of_moves(game: Game[Any], state: Any, moves: Sequence[Move], kind: str) -> tuple[np.ndarray, str]:
-    """The share of each cell, moves that land on one added up; and the best moves in words, those without cells too."""
-    shares = {move.name: move.prior if kind == "policy" else move.share for move in moves}
+    """The share of each cell, moves that land on one added up; and the best moves in words, those without cells too.
+
+    Of values, which are those of moves that were tried, the best one of a cell counts.
+    """
+    told = {"policy": "prior", "visits": "share", "value": "value"}[kind]
+    shares = {move.name: getattr(move, told) for move in moves if kind != "value" or move.visits}
     if None in shares.values():
         raise UsageError("this search keeps no policy; show --heat visits, or an agent such as puct:400")
-    heat = np.zeros(game.picture[0] * game.picture[1])
-    for choice in clicks.choices(game, state, [move.action for move in moves]):
+    heat = np.full(game.picture[0] * game.picture[1], -np.inf if kind == "value" else 0.0)
+    for choice in clicks.choices(game, state, [move.action for move in moves if move.name in shares]):
         if choice.at >= 0:
-            heat[choice.at] += shares[choice.name]
+            number = shares[choice.name]
+            heat[choice.at] = max(heat[choice.at], number) if kind == "value" else heat[choice.at] + number
+    heat[np.isinf(heat)] = 0.0
     return heat, _told(list(shares.items()))
 
 

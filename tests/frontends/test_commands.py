@@ -34,6 +34,19 @@ def test_a_position_is_shown_and_analysed(capsys):
     assert "this board has 3" in capsys.readouterr().err
 
 
+def test_random_moves_are_those_that_are_printed(capsys):
+    words = ["show", "tictactoe", "--moves", "b2", "--seed", "3"]
+    assert main([*words, "--random", "20"]) == 0
+    first, *drawn = capsys.readouterr().out.splitlines()
+    moves = first.removeprefix("--moves ").split(",")
+    assert moves[0] == "b2"
+    assert 5 <= len(moves) <= 9, "until the game is over"
+    assert main(["show", "tictactoe", "--moves", ",".join(moves)]) == 0
+    assert capsys.readouterr().out.splitlines() == drawn
+    assert main([*words, "--random", "-1"]) == 2
+    assert "--random -1 is below 0" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_positions_go_on_from_a_text():
     game = make("kamisado")
