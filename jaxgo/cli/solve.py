@@ -83,6 +83,7 @@ class Solve:
             print(f"{len(found.moves)} moves, none shorter:")
             print(",".join(game.action_name(action) for action in found.moves))
         print(f"{found.expanded:,} positions expanded, {found.seen:,} seen in {seconds:.1f} s")
+        print(f"{found.made:,} moves made, {found.again:.1%} of them to positions seen before")
         return 0 if found.moves is not None else 1
 
     def _game(self, game: "Game[Any]", position: "Position", room: "Room") -> int:

@@ -85,7 +85,7 @@ class Explorer:
         """`roots` is a batch of states; who is `guided` asks the game for `least_moves`, others read 0."""
         self.game, self.room, self.guided = game, room, guided
         self._waiting: dict[tuple[int, int], list[_Waiting]] = {}
-        self.expanded = 0
+        self.expanded = self.made = 0  # positions, and moves
         self.visited = Visited(PLACES)
         self.depths = np.full(PLACES, FAR, np.int32)
         self.roots = self._plant(roots)
@@ -189,6 +189,7 @@ class Explorer:
 
     def _read(self, made: _Slice) -> Made:
         count = len(made.lane)
+        self.made += count
         facts = jax.tree.map(lambda x: np.asarray(x)[:count], made.facts)
         number, fresh = self._number(facts.keys)
         reached = made.batch.depth[made.lane] + 1

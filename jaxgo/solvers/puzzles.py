@@ -25,6 +25,12 @@ class Solution(NamedTuple):
     moves: list[int] | None  # actions from the root; None: there is no solution
     expanded: int  # positions whose moves were made
     seen: int  # positions found, each class of equals once
+    made: int  # moves made; those that led to no new position led to one that was seen before
+
+    @property
+    def again(self) -> float:
+        """The share of moves that led to a position, or to an equal of one, that was seen before."""
+        return 1.0 - (self.seen - 1) / self.made if self.made else 0.0
 
 
 class _Trail:
@@ -71,7 +77,7 @@ def solve_puzzle(
     walk = Explorer(game, jax.tree.map(lambda x: jnp.asarray(x)[None], root), room or Room(), guided)
     best, goal = None, -1
     if bool(walk.roots.over[0]):
-        return Solution([] if walk.roots.value[0] >= SOLVED else None, 0, 1)
+        return Solution([] if walk.roots.value[0] >= SOLVED else None, 0, 1, 0)
     walk.wait_roots(int(walk.roots.bound[0]) if guided else 1)
     while walk.next_priority is not None and (best is None or walk.next_priority < best):
         for made in walk.expand():
@@ -86,4 +92,4 @@ def solve_puzzle(
             priority = depth + np.maximum(made.bound if guided else 0, 1)
             live = made.better & ~made.over
             walk.wait(made, live if best is None else live & (priority < best), priority)
-    return Solution(None if best is None else trail.back(goal), walk.expanded, walk.count)
+    return Solution(None if best is None else trail.back(goal), walk.expanded, walk.count, walk.made)

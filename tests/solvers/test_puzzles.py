@@ -114,13 +114,27 @@ def shortest_by_layers(plain: PlainSliding) -> int:
     return depth
 
 
-@pytest.mark.parametrize("backward", [False, True])
-def test_the_latin_cross_forward_and_backward(backward):
-    game = make("latincross")
+def solves_figure(game, backward: bool) -> None:
+    """One peg is left, after as many jumps as that takes, and some ways came together."""
     found = solve_puzzle(game, backward=backward, room=SMALL)
     assert found.moves is not None
-    assert len(found.moves) == 5
+    assert len(found.moves) == int((game.cells(game.init(jax.random.key(0))) == 1).sum()) - 1
     assert solves(game, found.moves)
+    assert found.seen - 1 <= found.made
+    assert found.again == 1 - (found.seen - 1) / found.made
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_the_latin_cross_forward_and_backward(backward):
+    solves_figure(make("latincross"), backward)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("figure", ["greek_cross", "tiny_diamond", "tiny_pyramid", "french"])
+def test_other_figures_forward_and_backward(figure, backward):
+    game = make("pegs", board="french", figure="greek_cross") if figure == "french" else make("pegs", figure=figure)
+    solves_figure(game, backward)
 
 
 def test_what_cannot_be_solved_is_said_to_be():
