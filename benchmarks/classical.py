@@ -270,7 +270,9 @@ def evaluations(lanes: int) -> None:
 DUELS = {  # the game, who should win, the other one, and the share of points that is asked of the first
     "zeroplus": ("gomoku9", "zeroplus:200", "greedy", 0.60),
     "connect3d": ("connect3d", "nycu3d-puct:64", "nycu3d:64", 0.64),  # 100 Elo
+    "pruning": ("connect3d", "nycu3d-puct:64", "nycu3d-puct:64,prune=no", 0.55),
     "kamisado": ("kamisado", "uct:64", "flat:64", 0.65),
+    "kono": ("kono", "flat:100", "flat:100,weighted=no", 0.50),
     "gobang": ("gomoku9", "puct:64", "uct:64,weighted=no,depth=1000", 0.90),
 }
 
@@ -288,6 +290,25 @@ def duels(pairs: int, names: Sequence[str] = tuple(DUELS)) -> None:
             f"{which}: {first} takes {score.mean:.1%} ± {1.96 * score.error:.1%} of {score.games} games from {second} "
             f"({elo:+.0f} Elo; {asked:.0%} is asked), in {time.perf_counter() - began:.0f} s"
         )
+
+
+PERSONALITIES = (
+    "greedy",
+    "threats:50",
+    "zeromax:2000",
+    "alphabeta:2000,depth=4,breadth=12",
+    "zeroplus:50",
+    "gobang:200",
+)
+
+
+def personalities(pairs: int) -> None:
+    """What the bots of Gomoku 9x9 take from random play: a seed asks for everything."""
+    game = GAMES["gomoku9"]
+    begin, random = random_openings(game).positions(range(pairs)), load_player("random", game)
+    for name in PERSONALITIES:
+        score = play_match(load_player(name, game), random, jax.random.key(0), begin)
+        print(f"{name}: {score.mean:.1%} of {score.games} games against random")
 
 
 AB = "alphabeta:20000,depth=4,breadth=12"
@@ -355,6 +376,7 @@ SINGLE: dict[str, Part] = {  # parts of parts, and what takes minutes: only wher
     **{name: lambda asked, name=name: duels(asked.lanes, [name]) for name in DUELS},
     **{f"proofs-{name}": lambda asked, name=name: proofs(name, asked.lanes, asked.limit) for name in PROOFS},
     **{f"ladder-{name}": lambda asked, name=name: ladder(name, asked.pairs, asked.minutes) for name in LADDERS},
+    "personalities": lambda asked: personalities(asked.pairs),
     "ladder": lambda asked: [ladder(name, asked.pairs, asked.minutes) for name in LADDERS],
 }
 

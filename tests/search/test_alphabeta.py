@@ -18,7 +18,7 @@ from support import mostly_slow
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
-from jaxgo.evaluators import Uniform
+from jaxgo.evaluators import Heuristic, Uniform
 from jaxgo.games import make
 from jaxgo.search import AlphaBeta, Model, table, turns
 from jaxgo.system.devices import AXIS, make_mesh
@@ -209,6 +209,20 @@ def test_breadth_takes_the_likeliest():
     value, _, _ = minimax(TICTACTOE, opened(TICTACTOE), 4, breadth=3)
     found = run(dataclasses.replace(ALL, breadth=3), TICTACTOE, opened(TICTACTOE))
     np.testing.assert_allclose(found.result.value, value, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_null_windows_and_all_tricks_are_brute_force_on_gomoku():
+    """1,000 positions of 7x7, depth 4, breadth 6; eight of them with nothing left out, which takes more nodes."""
+    model, search = Model(make("gomoku", size=7), Heuristic()), dataclasses.replace(PLAIN, breadth=6)
+    root = opened(model, 10, 1000)
+    plain = run(search, model, root)
+    quick = run(dataclasses.replace(search, **TRICKS["all"]), model, root)
+    np.testing.assert_allclose(quick.result.value, plain.result.value, atol=1e-6)
+    assert quick.done.sum() < plain.done.sum()
+    value, _, nodes = minimax(model, jax.tree.map(lambda x: x[:LANES], root), 4, breadth=6)
+    np.testing.assert_allclose(plain.result.value[:LANES], value, atol=1e-6)
+    assert plain.done[:LANES].sum() < nodes
 
 
 @pytest.mark.slow

@@ -7,8 +7,10 @@ import pytest
 from seed_items import check
 
 from jaxgo.core import play
+from jaxgo.evaluators import Heuristic
 from jaxgo.games import make
 from jaxgo.players import load_player
+from jaxgo.search import Model
 
 RULES, THREATS, SESSION = "rules/test_gomoku.py", "rules/test_gomoku_threats.py", "frontends/test_session.py"
 ALPHABETA = "search/test_alphabeta.py"
@@ -41,13 +43,20 @@ ITEMS = {
     ),
     "1.10 a table of lines": (f"{THREATS}::test_the_table_is_the_naming_of_lines",),
     "1.11 what a position is worth": (f"{THREATS}::test_the_heuristic_is_fair",),
-    "1.12 personalities": ("seeds/test_seed_001.py::test_1_12_personalities_have_names_that_load_the_same_player",),
+    "1.12 personalities": (
+        "seeds/test_seed_001.py::test_1_12_personalities_have_names_that_load_the_same_player",
+        "benchmarks/classical.py::personalities",
+    ),
     "1.13 the heuristic bot": (
         "seeds/test_seed_001.py::test_1_13_every_classical_player_takes_a_five_and_stops_one",
         "search/test_simple.py::test_greedy_draws_equals_and_takes_its_own_five_before_all_else",
     ),
-    "1.14 alpha-beta": (f"{ALPHABETA}::test_every_trick_leaves_the_value_as_it_is",),
-    "1.15 null windows": (f"{ALPHABETA}::test_every_trick_leaves_the_value_as_it_is",),
+    "1.14 alpha-beta": (
+        f"{ALPHABETA}::test_every_trick_leaves_the_value_as_it_is",
+        f"{ALPHABETA}::test_null_windows_and_all_tricks_are_brute_force_on_gomoku",
+        f"{ALPHABETA}::test_ends_are_final_and_a_lost_side_holds_out",
+    ),
+    "1.15 null windows": (f"{ALPHABETA}::test_null_windows_and_all_tricks_are_brute_force_on_gomoku",),
     "1.16 threats beyond the horizon": (
         "search/test_threats.py::test_proofs_are_those_of_a_plain_search",
         "search/test_threats.py::test_forcing_moves_let_alpha_beta_see_beyond_the_horizon",
@@ -55,6 +64,7 @@ ITEMS = {
     ),
     "1.17 iterative deepening": (
         f"{ALPHABETA}::test_a_cut_search_is_that_of_the_last_whole_depth_and_goes_on_as_if_never_cut",
+        "seeds/test_seed_001.py::test_1_17_odd_depths_flatter_who_moves",
     ),
     "1.18 tree search with candidates": ("benchmarks/classical.py::duels",),
     "1.19 tuning of weights": (
@@ -140,3 +150,30 @@ def test_1_12_personalities_have_names_that_load_the_same_player():
     ):
         player = load_player(spec, GAME)
         assert load_player(player.name, GAME) == player
+
+
+@pytest.mark.slow
+def test_1_17_odd_depths_flatter_who_moves():
+    """After one ply the mover's stone counts and the answer does not; after two the value is nearer to what it was."""
+    model, known = Model(GAME, Heuristic()), jnp.asarray(GAME.knowledge())
+
+    def drawn(key):
+        position = model.start(key, 32)
+        for ply in range(10):
+            luck = jax.random.gumbel(jax.random.fold_in(key, ply), (32, GAME.num_actions))
+            action = jnp.where(model.legal(position), luck, -jnp.inf).argmax(axis=1).astype(jnp.int32)
+            position = model.play(position, action)[0]
+        return position.state
+
+    def deepened(state):
+        points = jnp.arange(GAME.num_actions)
+
+        def best(state):
+            return jnp.where(GAME.legal(state), GAME.judge_moves(state, known, points)[0], -jnp.inf)
+
+        two = jax.vmap(lambda action: -best(GAME.step(state, action)).max())(points)
+        return GAME.heuristic(state), best(state).max(), jnp.where(GAME.legal(state), two, -jnp.inf).max()
+
+    still, one, two = (np.asarray(x) for x in jax.jit(lambda key: jax.vmap(deepened)(drawn(key)))(jax.random.key(0)))
+    assert (one - still).mean() > 0.02
+    assert abs((two - still).mean()) < 0.5 * (one - still).mean()

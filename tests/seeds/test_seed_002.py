@@ -1,11 +1,15 @@
 """Seed 002, Dagaz: each item of its checklist and what holds it, and tests of its bots by rules."""
 
+import random
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from reference.maharajah import Maharajah as Reference
 from seed_items import check
 
+from jaxgo.core import play
 from jaxgo.games import GAMES
 from jaxgo.players import load_player
 
@@ -20,6 +24,7 @@ ITEMS = {
         f"{CHAIN}::test_captures_that_cannot_be_taken_back",
         f"{CHAIN}::test_aggressive_takes_most_whatever_is_taken_back",
         "seeds/test_seed_002.py::test_2_2_bots_have_names",
+        "seeds/test_seed_002.py::test_2_2_instinct_takes_the_king_and_stays_out_of_reach",
     ),
     "2.3 roles that differ": ("arena/test_report.py::test_lengths_seats_and_repeated_games_are_told",),
     "2.4 Archimedes": (
@@ -36,6 +41,7 @@ ITEMS = {
     "2.8 sliding blocks": (
         f"{PUZZLES}::test_hughes_puzzle_breadth_first_in_31_moves_with_equal_blocks_merged",
         f"{PUZZLES}::test_klotski_in_116_moves",
+        "rules/test_sliding.py::test_the_reference_s_breadth_first_search",
     ),
     "2.9 a solution to watch": (
         "search/test_breadth.py::test_with_enough_room_the_way_is_the_shortest_and_is_found_once",
@@ -45,7 +51,9 @@ ITEMS = {
     ),
     "2.10 solitaire, backwards too": (
         f"{PUZZLES}::test_the_latin_cross_forward_and_backward",
+        f"{PUZZLES}::test_other_figures_forward_and_backward",
         f"{PUZZLES}::test_english_peg_solitaire",
+        "rules/test_pegs.py::test_figures",
     ),
     "2.11 no callback within a search": ("test_lowering.py::test_no_callback_no_wide_number_no_collective",),
     "2.12 playouts that are cut; no stop amid captures": (
@@ -61,6 +69,7 @@ ITEMS = {
     "2.15 weights of moves": (
         f"{EVALUATORS}::test_moves_are_drawn_in_proportion_to_their_weights",
         "rules/test_heuristics.py::test_towers_go_home_and_do_not_send_others_home",
+        "benchmarks/classical.py::duels",
     ),
     "2.16 results and belief together": (
         f"{SIMPLE}::test_a_clear_lead_in_results_beats_belief",
@@ -120,6 +129,39 @@ def test_2_5_careful_musketeers_never_line_up_unless_they_must():
         avoidable += int(blunder.sum())
     assert np.asarray(model.over(position)).all()
     assert avoidable == 0
+
+
+def royal_moments(plain, wanted: int) -> list[tuple]:
+    """States of random games by plain rules, so many of each kind, with the moves that instinct may make there: a royal
+    piece can be taken; or the Maharaja is to move, and some squares are out of the army's reach and some are not."""
+    rng, kinds = random.Random(5), ([], [])
+    while min(map(len, kinds)) < wanted:
+        state = plain.initial()
+        while state[4] is None:
+            cells, seat, *_ = state
+            legal = plain.legal(state)
+            takes = [a for a in legal if cells[a % 64] in "KM"]
+            free = [a for a in legal if not plain._royal_attacked(plain._moved(cells, *divmod(a, 64)), seat)]
+            if takes:
+                kinds[0].append((cells, seat, takes))
+            elif seat != plain.army and 0 < len(free) < len(legal) and all(cells[a % 64] == "." for a in free):
+                kinds[1].append((cells, seat, free))
+            state = plain.step(state, rng.choice(legal))
+    return [*kinds[0][:wanted], *kinds[1][:wanted]]
+
+
+@pytest.mark.slow
+def test_2_2_instinct_takes_the_king_and_stays_out_of_reach():
+    game, moments = GAMES["maharajah"], royal_moments(Reference(), 3)
+    glyphs = "".join(piece.glyph for piece in game.pieces)
+    placed = [
+        play.resume(game, game.place(np.array([glyphs.index(c) for c in cells], np.int8), seat))
+        for cells, seat, _ in moments
+    ]
+    root, instinct = jax.tree.map(lambda *x: jnp.stack(x), *placed), load_player("instinct", game)
+    run = jax.jit(lambda key: instinct.search.run(instinct.model, instinct.params, key, root).action)
+    for action, (cells, _, may) in zip(run(jax.random.key(0)).tolist(), moments, strict=True):
+        assert action in may, cells
 
 
 def test_2_2_bots_have_names():
