@@ -43,7 +43,7 @@ class Run:
 def find(top: Path) -> list[Path]:
     """The run folders below a folder, itself included."""
     if not top.is_dir():
-        raise UsageError(f"{top} is no folder; name one with runs in it, such as runs")
+        raise UsageError(f"{top} is no folder with runs; `jaxgo train` makes them, in runs/ unless told otherwise")
     return sorted(Path(folder) for folder, _, files in os.walk(top) if CONFIG in files)
 
 

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float32, Int32
+from jax.extend.core import Literal
+from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
@@ -89,18 +90,29 @@ class Traced(Search[TracedState]):
 
 
 def check_traced(search: Search[Any], names: tuple[str, ...], model: Model, params: Params) -> None:
-    """A UsageError where one of these fields decides what is compiled, found without compiling anything."""
+    """A UsageError where one of these fields decides what is compiled, or nothing; found without compiling anything."""
 
-    def play(options: Array, name: str) -> Bool[Array, " 1"]:
+    def play(options: Array, name: str) -> SearchResult:
         key = jax.random.key(0)
         root = model.start(key, 1)
-        return Traced(search, (name,)).run(model, Arguments(options, params), key, root).solved
+        return Traced(search, (name,)).run(model, Arguments(options, params), key, root)
 
+    kind = type(search).__name__.lower()
     for name in names:
         try:
-            jax.eval_shape(lambda options, name=name: play(options, name), jnp.zeros(1))
+            program = jax.make_jaxpr(lambda options, name=name: play(options, name))(jnp.zeros(1)).jaxpr
         except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, TypeError):
-            kind = type(search).__name__.lower()
             raise UsageError(
                 f"{name} of {kind} decides what is compiled, so it cannot be tuned; leave it out"
             ) from None
+        if not _has_a_say(program):
+            raise UsageError(f"{name} of {kind} changes nothing with the other settings of this player; leave it out")
+
+
+def _has_a_say(program: Any) -> bool:
+    """Whether anything that a program gives back hangs on what it takes."""
+    live = {one for one in program.outvars if not isinstance(one, Literal)}
+    for step in reversed(program.eqns):
+        if not live.isdisjoint(step.outvars):
+            live.update(one for one in step.invars if not isinstance(one, Literal))
+    return not live.isdisjoint(program.invars)

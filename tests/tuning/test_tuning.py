@@ -106,6 +106,7 @@ def test_the_strategy_finds_what_is_best_and_asks_nobody_who_is_not_allowed(tmp_
     ("agent", "names", "words"),
     [
         ("puct:4", ("noise",), "noise of puct decides what is compiled"),
+        ("uct:4", ("c", "weight"), "weight of uct changes nothing with the other settings of this player"),
         ("uct:4", ("cc",), "unknown number of uct:4.* 'cc'; choose one of: virtual_loss, c"),
         ("uct:4", (), "tune what of uct:4"),
         ("uct:4", ("c", "c"), "c is named twice"),
