@@ -2,6 +2,7 @@
 
 uv run benchmarks/oracle.py                                           # the weights that jaxgo ships
 uv run benchmarks/oracle.py --player uct --budgets 64 400 1600
+uv run --extra benchmark benchmarks/oracle.py --truth bitbully --first-ply 2            # with the openings
 uv run benchmarks/oracle.py --game dodgem3 --player gumbel@dodgem3-cpu --positions 0 --budgets 0 64
 
 Positions are drawn by seed: from random moves, from moves that a policy draws, and from both mixed, a third each; or,
@@ -16,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import harness
 import jax
@@ -57,9 +58,11 @@ class Oracle:
     positions: int = 1000
     """Positions, at most; small games have fewer. 0: every position that play can reach, of a small game."""
     first_ply: int = 14
-    """No position comes earlier; in connect4 the truth of earlier ones takes longer."""
+    """No position comes earlier; in connect4 our solver takes longer for earlier ones."""
     policy: str = ""
     """Whose policy draws positions; empty: that of the first player."""
+    truth: Literal["ours", "bitbully"] = "ours"
+    """Whose word the truth is: our solvers', or that of bitbully, whose book knows the first 12 plies of connect4."""
     table: Path | None = None
     """A table of `jaxgo solve GAME --out FILE`, instead of working the game out."""
     seed: int = 0
@@ -123,8 +126,31 @@ def every(game: Game[Any]) -> Position:
     return jax.vmap(functools.partial(play.resume, game))(states)
 
 
+def by_bitbully(game: Game[Any]) -> Callable[[Any], Values]:
+    """An independent solver of Connect Four, one position after the other."""
+    if game != ConnectFour():
+        raise UsageError("bitbully knows connect4 alone, on its usual board; leave --truth as it is")
+    try:
+        from bitbully import BitBully, Board
+    except ImportError:
+        raise UsageError("bitbully is missing; run: uv sync --extra benchmark") from None
+    solver = BitBully("12-ply-dist")
+
+    def ask(states: Any) -> Values:
+        cells = np.asarray(jax.jit(jax.vmap(game.cells))(states)).reshape(-1, *game.shape)
+        values = np.full((len(cells), game.num_actions), ILLEGAL, np.int8)
+        for row, position in zip(values, cells, strict=True):
+            for column, score in solver.score_all_moves(Board(position.tolist())).items():
+                row[column] = np.sign(score)
+        return values
+
+    return ask
+
+
 def truth(game: Game[Any], options: Oracle) -> Callable[[Any], Values]:
     """Tells what every move is worth, from a batch of states."""
+    if options.truth == "bitbully":
+        return by_bitbully(game)
     if isinstance(game, ConnectFour):
         return Solver(game).moves
     table = solved.load(options.table)[0] if options.table else solve_game(game)
