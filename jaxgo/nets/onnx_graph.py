@@ -144,10 +144,12 @@ def _resnet(graph: _Graph, module: Any) -> tuple[str, str]:
             y = graph.op("Add", y, graph.everywhere(heard))
         x = graph.op("Add", x, graph.conv(active(y, f"norm_out{block}"), f"out{block}"))
     x = active(x, "norm")
-    pooled = graph.relu(graph.dense(graph.pool(x), "pooled"))
+    seen = graph.pool(x)
     if not module.by_cell:
-        few = graph.flat(graph.relu(graph.dense(x, "policy_few")))
-        return graph.dense(graph.join(few, pooled), "policy"), graph.value(pooled)
+        seen = graph.join(graph.flat(graph.relu(graph.dense(x, "few"))), seen)
+    pooled = graph.relu(graph.dense(seen, "pooled"))
+    if not module.by_cell:
+        return graph.dense(pooled, "policy"), graph.value(pooled)
     aware = graph.everywhere(graph.dense(pooled, "policy_pooled"))
     cells = graph.relu(graph.op("Add", graph.dense(x, "policy_cells"), aware))
     logits = graph.flat(graph.dense(cells, "policy"))

@@ -20,12 +20,12 @@ from jaxgo.nets.base import Head, Net, PolicyValueNet, cell_actions
 from jaxgo.nets.conv import Conv
 
 Precision = Literal["float32", "bfloat16"]
-IN_PRECISION = re.compile(r"stem|(in|out|pool)\d+|pooled|\w+_(few|pooled|cells)")  # layers that compute in it
+IN_PRECISION = re.compile(r"stem|(in|out|pool)\d+|few|pooled|\w+_(pooled|cells)")  # layers that compute in it
 
 
 class Features(NamedTuple):
     board: Float[Array, "B H W C"]
-    pooled: Float[Array, "B P"]
+    pooled: Float[Array, "B P"]  # what the heads know of it as a whole
 
 
 def pool(x: Float[Array, "B H W C"]) -> Float[Array, "B P"]:
@@ -69,8 +69,11 @@ class ResNetModule(PolicyValueNet):
             # starts as the identity
             x = x + self._conv(f"out{block}", nn.initializers.zeros_init())(y)
         x = self._active(x, "norm")
-        hidden = nn.Dense(self.channels, dtype=self.precision, name="pooled")(pool(x))
-        return Features(x, nn.relu(hidden))
+        seen, size = pool(x), self.channels
+        if not self.by_cell:
+            few = nn.relu(nn.Dense(max(2, self.channels // 4), dtype=self.precision, name="few")(x))
+            seen, size = jnp.concatenate([few.reshape(few.shape[0], -1), seen], axis=-1), 4 * self.channels
+        return Features(x, nn.relu(nn.Dense(size, dtype=self.precision, name="pooled")(seen)))
 
     def _active(self, x: Array, name: str) -> Array:
         return nn.relu(nn.LayerNorm(dtype=self.precision, name=name)(x))
@@ -80,11 +83,7 @@ class ResNetModule(PolicyValueNet):
 
     def policy(self, features: Features, name: str) -> Array:
         if not self.by_cell:
-            few = nn.relu(
-                nn.Dense(max(2, self.channels // 4), dtype=self.precision, name=f"{name}_few")(features.board)
-            )
-            flat = jnp.concatenate([few.reshape(few.shape[0], -1), features.pooled], axis=-1)
-            return _small(self.actions, name)(flat.astype(jnp.float32))
+            return self.values(features, name, self.actions)
         cells = self.board(features, name)
         rest = self.actions - self.cells
         if not rest:
