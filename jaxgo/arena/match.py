@@ -183,7 +183,7 @@ def _room(agents: Sequence[Player], mesh: Mesh) -> int:
         return agent.search.begin(agent.model, agent.params, jax.random.key(0), root)
 
     largest = 1
-    for agent in agents:
+    for agent in {(agent.search, agent.model): agent for agent in agents}.values():  # others take no more
         shapes = jax.tree.leaves(jax.eval_shape(functools.partial(begin, agent)))
         largest = max(largest, sum(leaf.size * leaf.dtype.itemsize for leaf in shapes))
     most = MOST_SLOTS.get(mesh.devices.flat[0].platform, MOST_SLOTS_ELSEWHERE)

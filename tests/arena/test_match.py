@@ -14,7 +14,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Evaluation, Evaluator
 from jaxgo.games import make
 from jaxgo.players import Player, load_player
-from jaxgo.search import SEARCHES
+from jaxgo.search import SEARCHES, Random
 from jaxgo.search.health import EvaluatorError
 from jaxgo.search.model import Model
 from jaxgo.system import devices
@@ -162,6 +162,15 @@ def test_scores_by_hand():
     assert score.mean == 3.5 / 8
     assert score.outcomes.tolist() == [1, 1, 1, 0, 1]
     assert score.error == pytest.approx(np.std([1, 0.5, 0.25, 0], ddof=1) / 2)
+
+
+def test_agents_that_differ_only_in_their_numbers_are_measured_once(monkeypatch):
+    """Tuning makes a pool of many such agents in each generation, and looks at the room that their trees take."""
+    asked, begin = [], Random.begin
+    monkeypatch.setattr(Random, "begin", lambda search, *more: asked.append(search) or begin(search, *more))
+    (one,) = agents("random")
+    Pool([one, *(dataclasses.replace(one, name=f"candidate {number}") for number in range(3))], 4)
+    assert len(asked) == 1
 
 
 def test_mistakes_are_named(crowd):
