@@ -311,6 +311,31 @@ def personalities(pairs: int) -> None:
         print(f"{name}: {score.mean:.1%} of {score.games} games against random")
 
 
+CENTRE = ("22", "23", "32", "33")
+
+
+def first_moves(games: int) -> None:
+    """Is the centre of Connect Four 3D good for who begins, and for the reply? Two moves at random, then games of the
+    network's policy by itself, whose next twelve moves are drawn, so that hardly any two are the same."""
+    game = GAMES["connect3d"]
+    player = load_player("greedy@connect3d-cpu", game)
+    model, rng = player.model, np.random.default_rng(0)
+    drawn = rng.integers(0, game.num_actions, (2, games // 2), np.int32)
+    begin = jax.jit(lambda key: model.start(key, games // 2))(jax.random.key(0))
+    for moves in drawn:
+        begin = jax.jit(model.play)(begin, moves)[0]
+    score = play_match(player, player, jax.random.key(0), begin, temperature=1.0, hot_plies=12)
+    different = {tuple(line) for lane in range(games // 2) for line in score.line(lane)}
+    print(f"{games:,} games, {len(different):,} of them different after two moves")
+    inside = np.isin([game.action_name(action) for action in range(game.num_actions)], CENTRE)[drawn]
+    for first, reply in itertools.product((True, False), repeat=2):
+        those = (inside[0] == first) & (inside[1] == reply)
+        won = np.concatenate([score.first[those], 1 - score.second[those]])
+        error = 1.96 * won.std() / np.sqrt(len(won))
+        kinds = " and ".join("the centre" if centre else "elsewhere" for centre in (first, reply))
+        print(f"{kinds}: who begins takes {won.mean():.1%} ± {error:.1%} of {len(won):,} games")
+
+
 AB = "alphabeta:20000,depth=4,breadth=12"
 # every match that is asked for is one of neighbours, or of bots two rungs apart: `uct` below alpha-beta, this below the
 # same with proofs by fours, `greedy` below `zeroplus`
@@ -376,6 +401,7 @@ SINGLE: dict[str, Part] = {  # parts of parts, and what takes minutes: only wher
     **{name: lambda asked, name=name: duels(asked.lanes, [name]) for name in DUELS},
     **{f"proofs-{name}": lambda asked, name=name: proofs(name, asked.lanes, asked.limit) for name in PROOFS},
     **{f"ladder-{name}": lambda asked, name=name: ladder(name, asked.pairs, asked.minutes) for name in LADDERS},
+    "first-moves": lambda asked: first_moves(10_000),
     "personalities": lambda asked: personalities(asked.pairs),
     "ladder": lambda asked: [ladder(name, asked.pairs, asked.minutes) for name in LADDERS],
 }

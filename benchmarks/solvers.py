@@ -48,6 +48,8 @@ class Solvers:
     """Positions of Connect Four that are solved together; a line is printed after each part."""
     first_ply: int = 14
     """No position of Connect Four comes earlier."""
+    last_ply: int = 40
+    """Nor later."""
     every_move: bool = True
     """Judge every move in these positions, not only the positions."""
     seed: int = 0
@@ -273,7 +275,7 @@ def drawn_games(options: Solvers, game: Game[Any]) -> tuple[list[list[int]], lis
     lines: list[list[int]] = []
     states: list[Any] = []
     while len(lines) < options.positions:
-        plies, state = rng.integers(options.first_ply, 41, count), start
+        plies, state = rng.integers(options.first_ply, options.last_ply + 1, count), start
         moves = np.zeros((count, plies.max()), np.int32)
         for ply in range(moves.shape[1]):
             moves[:, ply] = (rng.random((count, game.num_actions)) * np.asarray(legal(state))).argmax(axis=1)

@@ -110,6 +110,7 @@ class Solve:
             print(f"  {name}  {_verdict(value, distance + 1)}")
         won, drawn, lost = table.counts()
         print(f"{len(table.keys):,} positions: {won:,} won, {drawn:,} drawn, {lost:,} lost ({seconds:.1f} s)")
+        print(f"the longest forced win takes {int(table.distances[table.values != 0].max(initial=0))} moves")
         if self.out is not None:
             table.save(self.out, solved.describe(game))
         return 0

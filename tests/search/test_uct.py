@@ -115,6 +115,17 @@ def test_a_lost_race_looks_lost_whatever_one_does():
     assert (solved.value == -1).all()
 
 
+@pytest.mark.slow
+def test_until_the_delay_every_expansion_counts_as_even():
+    """The rest ends on mines, which are won and lost; all simulations are counted."""
+    model, root = race("..-...I-.II.-....-III....-....-IIII", 2)
+    _, state = searched(Uct(simulations=300, delay=300, smooth=True, solver=False), model, root)
+    live = [int((~state.tree.proven[lane, : state.tree.used[lane]]).sum()) - 1 for lane in range(2)]  # but the root
+    assert state.outcomes[:, 1].tolist() == live
+    assert state.outcomes.sum(axis=1).tolist() == [300, 300]
+    assert (state.outcomes[:, [0, 2]] > 0).all()
+
+
 LONG_RACE = "..-...I-.II.-....-III....-....-IIII"
 
 

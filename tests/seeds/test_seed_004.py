@@ -5,6 +5,7 @@ from seed_items import check
 UCT, POLICIES = "search/test_uct.py", "search/test_policies.py"
 ITEMS = {
     "4.1 reads, delay, outcomes, a policy of priors, choice and value": (
+        f"{UCT}::test_until_the_delay_every_expansion_counts_as_even",
         "search/test_analysis.py::test_outcomes_count_every_simulation",
         f"{POLICIES}::test_a_policy_of_the_likeliest_moves",
     ),
