@@ -24,7 +24,7 @@ ITEMS = {
         "seeds/test_seed_003.py::test_3_4_and_3_7_the_preset_has_its_prior_and_prunes",
     ),
     "3.8 stronger by pruning and prior": ("benchmarks/classical.py::duels",),
-    "3.9 openings": ("arena/test_statistics.py::test_openings_by_hand",),
+    "3.9 openings": ("arena/test_statistics.py::test_openings_by_hand", "benchmarks/classical.py::first_moves"),
     "3.10 planes of the root, choice by value": (
         "rules/test_connect3d.py::test_a_lead_may_be_part_of_the_result",
         "test_heat.py::test_shares_land_on_their_cells_and_are_drawn_there",
