@@ -271,7 +271,8 @@ DUELS = {  # the game, who should win, the other one, and the share of points th
     "zeroplus": ("gomoku9", "zeroplus:200", "greedy", 0.60),
     "connect3d": ("connect3d", "nycu3d-puct:64", "nycu3d:64", 0.64),  # 100 Elo
     "pruning": ("connect3d", "nycu3d-puct:64", "nycu3d-puct:64,prune=no", 0.55),
-    "kamisado": ("kamisado", "uct:64", "flat:64", 0.65),
+    # without the weights of moves, which the seed did not have: with them a bandit of 64 playouts is as strong
+    "kamisado": ("kamisado", "uct:64,weighted=no", "flat:64,weighted=no,weight=1", 0.65),
     "kono": ("kono", "flat:100", "flat:100,weighted=no", 0.50),
     "gobang": ("gomoku9", "puct:64", "uct:64,weighted=no,depth=1000", 0.90),
 }

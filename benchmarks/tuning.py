@@ -59,6 +59,7 @@ def main() -> None:
         first, last = (next(n for n in names if f"weights-{step}." in n) for step in (0, options.generations))
         between = [pair for pair in results if {pair.a, pair.b} == {first, last}]
         share = sum(pair.score if pair.a == last else 2 - pair.score for pair in between) / 2 / len(between)
+        found = json.loads((Path(folder) / f"weights-{options.generations}.json").read_text())["weights"]
         elo = rate(results, (first, 0.0)).difference(last, first)
         harness.report(
             "tuning/gomoku",
@@ -70,6 +71,8 @@ def main() -> None:
             elo=elo.value,
             error95=elo.error,
             bar=200.0,
+            order=" ".join(sorted(found, key=lambda name: -found[name])),  # the seed asks for 5, s4, fours, s3, b3, s2
+            weights=found,
         )
 
 
