@@ -3,10 +3,7 @@
 from seed_items import check
 
 ITEMS = {
-    "0.1 a baseline, and a search that beats it": (
-        "partial: 17 of 18 games were won; the 200 that the seed asks for were not played to their end",
-        "benchmarks/classical.py::duels",
-    ),
+    "0.1 a baseline, and a search that beats it": ("benchmarks/classical.py::duels",),
     "0.2 the evaluator is injected": ("search/test_evaluators.py::test_every_registered_evaluator_judges_a_batch",),
     "0.3 Monte-Carlo evaluator": (
         "search/test_evaluators.py::test_playouts_of_the_mine_race_have_the_exact_mean",
