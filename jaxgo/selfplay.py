@@ -194,7 +194,8 @@ class Selfplay:
         moved, transition = self.model.play(position, action)
 
         ruled = transition.discount == 0
-        lost = (result.value <= -self.config.resign) & ~random_move & (self.config.resign > 0)
+        value = outlook(result, policy)
+        lost = (value <= -self.config.resign) & ~random_move & (self.config.resign > 0)
         resigns = lost & state.may_resign
         end = ruled | resigns
         mover = position.state.to_play
@@ -202,7 +203,7 @@ class Selfplay:
         trajectory = Trajectory(
             state=position.state,
             policy=policy.astype(jnp.float16),
-            value=result.value,
+            value=value,
             reward=jnp.where(resigns, -1.0, transition.reward),
             discount=jnp.where(end, 0.0, transition.discount),
             surprise=surprise(policy, prior),
@@ -280,6 +281,19 @@ def sharpen(result: SearchResult) -> Float32[Array, "B A"]:
     return policy / jnp.maximum(policy.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
 
 
+def outlook(result: SearchResult, policy: Float32[Array, "B A"]) -> Float32[Array, " B"]:
+    """What a position is worth to who plays this policy on, as far as the search has tried its moves.
+
+    The mean at the root counts the simulations that were spent to rule moves out, too: where one move of seven holds a
+    draw, it tells of six losses.
+    """
+    tried = result.visits > 0
+    weight, q = jnp.where(tried, policy, 0.0), jnp.where(tried, result.q, 0.0)
+    total = weight.sum(axis=-1)
+    mean = (weight * q).sum(axis=-1) / jnp.maximum(total, jnp.finfo(jnp.float32).tiny)
+    return jnp.where(result.solved | (total <= 0), result.value, mean)
+
+
 def surprise(policy: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Float32[Array, " B"]:
     """How many nats a policy is away from the prior logits."""
     log_prior = jax.nn.log_softmax(prior, axis=-1)
@@ -313,6 +327,6 @@ def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], 
         broken=total(~result.healthy),
         entropy=total(-(result.policy * logs)),
         surprise=total(plies.surprise),
-        values=total(result.value),
-        squares=total(result.value**2),
+        values=total(plies.value),
+        squares=total(plies.value**2),
     )

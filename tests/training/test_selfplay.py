@@ -13,7 +13,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Evaluation, Evaluator
 from jaxgo.search import Greedy, Gumbel, Model, Puct, Search
 from jaxgo.search.base import SearchResult
-from jaxgo.selfplay import Selfplay, SelfplayConfig, sharpen
+from jaxgo.selfplay import Selfplay, SelfplayConfig, outlook, sharpen
 
 GAMES, STEPS = 32, 24
 SEARCH = Gumbel(simulations=4, max_considered=2, solver=False)
@@ -148,6 +148,17 @@ def test_the_policy_to_learn_leaves_out_what_is_proven_lost():
     result = SearchResult(blank, policy, value, jnp.zeros((4, 3), jnp.int32), q, proven, solved, jnp.ones(4, bool))
     expected = [[0.0, 0.6, 0.4], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [2 / 3, 1 / 3, 0.0]]
     np.testing.assert_allclose(sharpen(result), expected, rtol=1e-6)
+
+
+def test_a_position_is_worth_what_its_policy_is_and_not_what_was_ruled_out():
+    policy = jnp.array([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2], [0.2, 0.4, 0.4], [0.5, 0.5, 0.0]])
+    visits = jnp.array([[2, 3, 3], [4, 4, 0], [0, 0, 0], [3, 3, 0]])
+    q = jnp.array([[0.5, -1.0, -1.0], [0.5, -1.0, jnp.nan], [0.0, 0.0, 0.0], [1.0, -1.0, 0.0]])
+    value = jnp.array([-0.6, -0.25, 0.3, 1.0])
+    solved = jnp.array([False, False, False, True])
+    known = jnp.zeros((4, 3), bool)
+    result = SearchResult(jnp.zeros(4, jnp.int32), policy, value, visits, q, known, solved, jnp.ones(4, bool))
+    np.testing.assert_allclose(outlook(result, policy), [0.2, 0.125, 0.3, 1.0], rtol=1e-6)
 
 
 def test_the_temperature_falls_by_halves_to_what_was_asked_for():
