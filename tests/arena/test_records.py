@@ -108,7 +108,7 @@ def test_merging_is_idempotent_and_keeps_the_first(tmp_path):
         (records.to_line(dataclasses.replace(FULL, a="\ud800")), "surrogates not allowed"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"first": "1"}), "first is '1'"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"second": 1.5}), "from 0 to 1"),
-        (json.dumps(json.loads(records.to_line(FULL)) | {"first": float("nan")}), "first is nan"),
+        (json.dumps(json.loads(records.to_line(FULL)) | {"first": float("nan")}), "NaN is no number"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"seed": True}), "seed is True"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"plies": [1]}), "plies is [1]"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"opening": "a1"}), "opening is 'a1'"),
