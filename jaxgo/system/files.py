@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import socket
 from pathlib import Path
@@ -17,9 +18,10 @@ from jaxgo.core.errors import UsageError
 
 
 def read_json(text: str | bytes) -> Any:
-    """What a text of JSON says; a ValueError also where it is nested deeper than Python can follow, or has NaN."""
+    """What a text of JSON says; a ValueError also where it is nested deeper than Python can follow, or a number is
+    not finite."""
     try:
-        return json.loads(text, parse_constant=_no_number)
+        return json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -27,6 +29,14 @@ def read_json(text: str | bytes) -> Any:
 def _no_number(word: str) -> Any:
     """Python would take NaN and Infinity, which JSON has not."""
     raise ValueError(f"{word} is no number")
+
+
+def _finite(word: str) -> float:
+    """Python would take 1e400 for infinity."""
+    number = float(word)
+    if math.isinf(number):
+        raise ValueError(f"{word[:20]} is too large a number")
+    return number
 
 
 def write_whole(path: Path, data: bytes | str) -> None:
