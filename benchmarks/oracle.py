@@ -23,6 +23,7 @@ import harness
 import jax
 import jax.numpy as jnp
 import numpy as np
+import peers_bitbully
 import tyro
 
 from jaxgo.core import play
@@ -130,19 +131,13 @@ def by_bitbully(game: Game[Any]) -> Callable[[Any], Values]:
     """An independent solver of Connect Four, one position after the other."""
     if game != ConnectFour():
         raise UsageError("bitbully knows connect4 alone, on its usual board; leave --truth as it is")
-    try:
-        from bitbully import BitBully, Board
-    except ImportError:
-        raise UsageError("bitbully is missing; run: uv sync --extra benchmark") from None
-    solver = BitBully("12-ply-dist")
+    bitbully = peers_bitbully.package()
+    solver = bitbully.BitBully("12-ply-dist")
 
     def ask(states: Any) -> Values:
         cells = np.asarray(jax.jit(jax.vmap(game.cells))(states)).reshape(-1, *game.shape)
-        values = np.full((len(cells), game.num_actions), ILLEGAL, np.int8)
-        for row, position in zip(values, cells, strict=True):
-            for column, score in solver.score_all_moves(Board(position.tolist())).items():
-                row[column] = np.sign(score)
-        return values
+        boards = [bitbully.Board(position.tolist()) for position in cells]
+        return np.stack([peers_bitbully.move_values(solver, board, game.num_actions) for board in boards])
 
     return ask
 

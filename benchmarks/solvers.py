@@ -19,8 +19,8 @@ import harness
 import jax
 import jax.numpy as jnp
 import numpy as np
+import peers_bitbully
 
-from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.games import make
 from jaxgo.games.sliding import SlidingBlocks
@@ -291,13 +291,10 @@ def drawn_games(options: Solvers, game: Game[Any]) -> tuple[list[list[int]], lis
 
 def ask_connect4(options: Solvers) -> None:
     """Random positions, or all their moves, and the same by bitbully; each line tells of all parts up to it."""
-    try:
-        from bitbully import BitBully, Board
-    except ImportError:
-        raise UsageError("bitbully is missing; run: uv sync --extra benchmark") from None
+    bitbully = peers_bitbully.package()
     game = make("connect4")
     lines, states = drawn_games(options, game)
-    solver, theirs = Solver(game), BitBully()
+    solver, theirs = Solver(game), bitbully.BitBully()
     ask = "moves" if options.every_move else "values"
     latest = states[int(np.argmax([len(moves) for moves in lines]))]
     getattr(Solver(game), ask)(jax.tree.map(lambda x: jnp.asarray(np.stack([x] * options.part)), latest))  # compiles
@@ -310,11 +307,10 @@ def ask_connect4(options: Solvers) -> None:
         began = time.perf_counter()
         ours = getattr(solver, ask)(batch)[: len(part)]
         seconds, began = seconds + time.perf_counter() - began, time.perf_counter()
-        boards = [Board(moves) for moves in part]
+        boards = [bitbully.Board(moves) for moves in part]
         if options.every_move:
-            scores = [theirs.score_all_moves(board) for board in boards]
-            truth = [[np.sign(scored.get(c, np.nan)) for c in range(game.num_actions)] for scored in scores]
-            same = [np.array_equal(row, np.nan_to_num(found, nan=-2)) for row, found in zip(ours, truth, strict=True)]
+            truth = [peers_bitbully.move_values(theirs, board, game.num_actions) for board in boards]
+            same = [np.array_equal(row, found) for row, found in zip(ours, truth, strict=True)]
         else:
             same = [np.sign(theirs.mtdf(board)) == value for board, value in zip(boards, ours, strict=True)]
         other += time.perf_counter() - began
