@@ -30,12 +30,12 @@ HORIZON = 400  # plies that wait for the end of their game at most, unless asked
 class TargetsConfig:
     """What is learnt from a game."""
 
-    td_lambda: float = 0.9  # 1: the label is the result of the game; less: later root values have a say in it
+    td_lambda: float = 0.9  # 1: the label is the result of the game; less: later searches have a say in it
     bootstrap_weight: float = 0.5  # of values that no result stands behind, only the search
     fast_weight: float = 0.25  # how often a position with a fast search is drawn, against one with a full search
     surprise: float = 0.5  # share of a sample's weight that goes by how much the search changed the policy
     heads: tuple[str, ...] = (SHORT,)  # besides policy and value: short, reply, and the game's auxiliary targets
-    horizons: tuple[float, ...] = (4.0, 12.0)  # plies over which `short` averages the root values to come
+    horizons: tuple[float, ...] = (4.0, 12.0)  # plies over which `short` averages what the searches to come say
 
     def __post_init__(self) -> None:
         check_settings("targets.", self)

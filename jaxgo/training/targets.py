@@ -42,7 +42,7 @@ class Window(NamedTuple):
 class _Later(NamedTuple):
     """What the scan knows of the next ply, for its mover."""
 
-    value: Float32[Array, " B"]  # the root value
+    value: Float32[Array, " B"]  # what the search said
     target: Float32[Array, " B"]
     short: Float32[Array, "B K"]
     policy: Float16[Array, "B A"]
