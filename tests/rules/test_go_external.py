@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import quick
+from jax import lax
 from support import random_games, start, step
 
 from jaxgo.core import play
@@ -35,7 +36,9 @@ def test_pgx_agrees(size, games, part):
     ours = make(f"go{size}", ko="simple", komi=7.5)
     record = random_games(ours, games, seed=part)
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        move = jax.jit(jax.vmap(env.step), compiler_options=quick.THOROUGH)
+        # ten games at a time fit into a processor's cache with all that pgx keeps of them: a third of the time of 250
+        by_tens = functools.partial(lax.map, lambda game: env.step(*game), batch_size=10)
+        move = jax.jit(by_tens, compiler_options=quick.THOROUGH)
         state = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), games))
         first = np.asarray(state.current_player)  # pgx draws who is Black
         ended = np.zeros(games, bool)
@@ -44,7 +47,7 @@ def test_pgx_agrees(size, games, part):
             playing = live & ~ended
             mask = np.unpackbits(record.legal_bits[t], axis=1, count=ours.num_actions).astype(bool)
             np.testing.assert_array_equal(mask[playing], np.asarray(state.legal_action_mask)[playing], err_msg=f"{t}")
-            state = move(state, jnp.asarray(action))
+            state = move((state, jnp.asarray(action)))
             stones = np.sign(np.asarray(state._x.board))
             cells = np.array([0, 1, -1])[record.cells[t + 1]]
             np.testing.assert_array_equal(cells[playing], stones[playing], err_msg=f"board after ply {t}")
