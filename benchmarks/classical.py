@@ -295,6 +295,7 @@ def duels(pairs: int, names: Sequence[str] = tuple(DUELS)) -> None:
 
 PERSONALITIES = (
     "greedy",
+    "zerosum",
     "threats:50",
     "zeromax:2000",
     "alphabeta:2000,depth=4,breadth=12",

@@ -75,6 +75,7 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
         ("uct:40,c=big", "c=big is not a number"),
         ("uct:40,solver=perhaps", "solver=perhaps is neither yes nor no"),
         ("uct:40,log=binary", "unknown log 'binary'; choose one of: natural, decimal"),
+        ("alphabeta:40,layers=odds", "unknown layers 'odds'; choose one of: even, odd, all"),
         ("uct:40,c", "'c' in 'uct:40,c' is not of the form name=value"),
         ("uct:40,c=1,c=2", "gives c twice"),
         ("uct:40,evaluator=oracle", "unknown evaluator 'oracle'; choose one of: uniform, heuristic, rollout"),

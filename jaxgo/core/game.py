@@ -170,8 +170,9 @@ class Game(abc.ABC, Generic[S]):
         """Numbers above 0 that `knowledge` is made of, by name: what a player may be tuned by. {}: none."""
         return {}
 
-    def knowledge_from(self, weights: Mapping[str, float]) -> Any:
-        """`knowledge` made of other weights; all names of `weights` are given."""
+    def knowledge_from(self, weights: Mapping[str, float], greater: bool = False) -> Any:
+        """`knowledge` made of other weights; all names of `weights` are given. `greater`: a move is worth what it is to
+        the seat that gains more from it, instead of to both together; only games with weights are asked for that."""
         return self.knowledge()
 
     def judge(self, state: S, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:

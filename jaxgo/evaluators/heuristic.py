@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,15 @@ class Heuristic(Evaluator):
     """Its parameters are what the game knows (`Game.knowledge`), or () for the game's own."""
 
     file: str = ""  # of weights that `jaxgo tune` wrote; "": the game's own
+    # where a game has weights: a move is worth what it is to the seat that gains more from it, and not to both together
+    greater: bool = False
 
     def init(self, game: Game[Any], key: Array) -> Params:
-        known = game.knowledge_from(read_weights(self.file, game)) if self.file else game.knowledge()
+        return self.knowledge(game, read_weights(self.file, game) if self.file else game.weights())
+
+    def knowledge(self, game: Game[Any], weights: Mapping[str, float]) -> Params:
+        """The parameters that these weights make."""
+        known = game.knowledge_from(weights, self.greater) if weights else game.knowledge()
         return jax.tree.map(jnp.asarray, known)
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
@@ -38,7 +45,7 @@ class Heuristic(Evaluator):
 
     def _known(self, game: Game[Any], params: Params) -> Any:
         mine = isinstance(params, tuple) and not params
-        return jax.tree.map(jnp.asarray, game.knowledge()) if mine else params
+        return self.knowledge(game, game.weights()) if mine else params
 
 
 def weight_logits(game: Game[Any], states: States) -> Float32[Array, "B A"]:

@@ -10,7 +10,7 @@ The bargain of the table (`table.py`): a position counts as known where 64 bits 
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float32, Int32, UInt32
 from jaxgo.core import history as histories
 from jaxgo.core import keys
 from jaxgo.core.choice import first_max
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing, lastply, stack, table, turns
@@ -31,6 +31,8 @@ from jaxgo.search.tree import mover_sign
 
 GUESS = 1.0 - 2.0**-20  # the most that an evaluator's word counts
 NULL = 2.0**-20  # the width of a null window
+WORD = 2.0**32  # what a word of a key is less than
+Layers = Literal["even", "odd", "all"]
 FIRST = 1e9  # the score of the move to try first
 
 
@@ -61,18 +63,19 @@ class AlphaBetaState(NamedTuple):
 class AlphaBeta(Search[AlphaBetaState], Narrowing):
     """Depths 2, 4, ... `depth`, each as soon as the last is finished, until the nodes are spent.
 
-    Even depths compare positions in which the same side is to move; `odd` searches the others, too.
+    Even depths compare positions in which the same side is to move; `layers` says which are searched before the last.
     """
 
     simulations: int = 200_000  # nodes
     depth: int = 4  # plies of the last search
-    odd: bool = False  # whether odd depths are searched, too
+    layers: Layers = "even"  # the depths before `depth`: 2, 4, ...; odd: 1, 3, ...; all: 1, 2, ...
     deepening: bool = True  # else only `depth`
     pvs: bool = True  # all moves but the first are searched with a null window first
     ordering: bool = True  # by weights, table and history; else in the order of their numbers
     table: int = 12  # 2 ** table entries for each game; 0: no table
     threats: bool = True  # where a game names threats: take a win, else stop the other seat's
     quiescence: int = 0  # plies of forcing moves beyond the horizon
+    followed: float = 1.0  # share of the positions at the horizon for which they are looked at, drawn by their keys
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,6 +84,10 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             raise UsageError("alphabeta needs simulations and depth of at least 1")
         if min(self.table, self.quiescence) < 0 or self.table > 24 or self.depth > 100:
             raise UsageError("alphabeta needs table and quiescence of at least 0, table up to 24, depth up to 100")
+        if self.layers not in get_args(Layers):
+            raise unknown_name("layers of alphabeta", self.layers, get_args(Layers))
+        if not 0.0 <= self.followed <= 1.0:
+            raise UsageError("alphabeta needs followed in [0, 1]")
 
     @property
     def budget(self) -> int:
@@ -188,12 +195,12 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
 
     @property
     def _step(self) -> int:
-        return 1 if self.odd else 2
+        return 1 if self.layers == "all" else 2
 
     @property
     def _first(self) -> int:
         """The first depth."""
-        return min(self._step, self.depth) if self.deepening else self.depth
+        return min(2 if self.layers == "even" else 1, self.depth) if self.deepening else self.depth
 
     # -- going up ----------------------------------------------------------------------------------------------
     def _return(self, state: AlphaBetaState, active: Bool[Array, " B"]) -> AlphaBetaState:
@@ -306,9 +313,11 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         low, high = jnp.where(sign > 0, alpha, -beta), jnp.where(sign > 0, beta, -alpha)
 
         # what is below: the moves to try, if any, and what the node is worth if it is not searched
-        mask, stands = self._moves_below(model, leaves.states, leaves.logits > ILLEGAL, left)
-        leaf = leaves.over | (mask.sum(axis=-1, dtype=jnp.int32) == 0)
         words = model.keys(leaves.states)
+        mask, stands = self._moves_below(model, leaves.states, leaves.logits > ILLEGAL, left)
+        if self.followed < 1.0:  # the same positions whenever they are met, so that the table holds no other value
+            mask &= ((left > 0) | (left < 0) | (words[:, 0].astype(jnp.float32) < self.followed * WORD))[:, None]
+        leaf = leaves.over | (mask.sum(axis=-1, dtype=jnp.int32) == 0)
         entry = table.look_up(state.table, words) if self.table else None
         hit = jnp.zeros_like(leaf)
         final = leaves.over

@@ -42,6 +42,8 @@ PRESETS: dict[str, Preset] = {
     "zeroplus": Preset(Uct(c=1.4142135, breadth=5, threats=True, vcf=40), Rollout(depth=10, prior="weights")),
     # its ZeroMax: alpha-beta over the likeliest, and only threats for some plies beyond the horizon
     "zeromax": Preset(AlphaBeta(depth=4, breadth=12, quiescence=8), Heuristic()),
+    # its ZeroSum: the point that is worth most to one side, where its Basic (`greedy`) adds up both
+    "zerosum": Preset(Greedy(), Heuristic(greater=True)),
     # Dagaz: a flat bandit with sqrt 2, the final choice 0.7 results and 0.3 move weights
     "dagaz": Preset(Flat(c=1.4142135, weight=0.7), Rollout()),
     # Dagaz's bot for races: the shortest way, whatever stands there

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -64,9 +63,14 @@ class Space:
         changes: Any = {name: values[name] for name in self.options}
         return dataclasses.replace(self.player.search, **changes)  # type: ignore[type-var]
 
+    @property
+    def _heuristic(self) -> Heuristic:
+        evaluator = self.player.model.evaluator
+        assert isinstance(evaluator, Heuristic)  # `space_of` takes weights of no other
+        return evaluator
+
     def _knowledge(self, values: dict[str, float]) -> Any:
-        known = self.player.model.game.knowledge_from({name: values[name] for name in self.weights})
-        return jax.tree.map(jnp.asarray, known)
+        return self._heuristic.knowledge(self.player.model.game, {name: values[name] for name in self.weights})
 
     def agent(self, x: Vector, name: str) -> Player:
         """The player with these numbers as arguments: however many there are, one program plays with all."""
@@ -87,7 +91,7 @@ class Space:
             weights = {name: values[name] for name in self.weights}
             about = {"game": type(model.game).__name__, "weights": weights}
             write_whole(path, json.dumps(about, indent=1) + "\n")
-            model = dataclasses.replace(model, evaluator=Heuristic(str(path)))
+            model = dataclasses.replace(model, evaluator=dataclasses.replace(self._heuristic, file=str(path)))
             params = self._knowledge(values)
         return named(dataclasses.replace(self.player, search=self._search(values), model=model, params=params))
 

@@ -137,6 +137,19 @@ def test_scores_of_points(rules):
         assert weights[row * 15 + column] == scores["sum_basic"] + NEAR
 
 
+def test_a_point_can_count_for_the_side_that_gains_more_from_it():
+    """Zero+'s ZeroSum, whose stones count as before."""
+    game, state = Gomoku(15), Gomoku(15).place(sample_board(), 0)
+    value, weights = jax.jit(game.judge)(state, jnp.asarray(game.knowledge_from(game.weights(), greater=True)))
+    for place, scores in GOLDEN["point_scores_row_col"].items():
+        row, column = map(int, place.split(","))
+        assert weights[row * 15 + column] == scores["max_zerosum"] + NEAR
+    np.testing.assert_allclose(value, game.heuristic(state), rtol=1e-6)
+    known, points = [game.knowledge_from(game.weights(), greater) for greater in (False, True)], jnp.arange(225)
+    ours, theirs = (jax.jit(game.judge_moves)(state, jnp.asarray(one), points) for one in known)
+    np.testing.assert_array_equal(np.asarray(ours[0]), np.asarray(theirs[0]))
+
+
 @pytest.mark.parametrize("exact", [False, True])
 def test_the_table_is_the_naming_of_lines(exact):
     """Every point of random boards, looked up, against the four lines cut out one by one."""

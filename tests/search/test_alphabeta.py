@@ -74,7 +74,8 @@ TRICKS = {
     "table": {"table": 10},
     "small table": {"table": 2, "ordering": True},
     "all": {"ordering": True, "pvs": True, "table": 10, "deepening": True},
-    "odd": {"ordering": True, "pvs": True, "table": 10, "deepening": True, "odd": True},
+    "all layers": {"ordering": True, "pvs": True, "table": 10, "deepening": True, "layers": "all"},
+    "odd layers": {"ordering": True, "pvs": True, "table": 10, "deepening": True, "layers": "odd"},
 }
 ALL = dataclasses.replace(PLAIN, **TRICKS["all"])
 
@@ -301,3 +302,15 @@ def test_wrong_settings():
     for wrong in ({"depth": 0}, {"breadth": -1}, {"table": 30}):
         with pytest.raises(UsageError, match="at least"):
             AlphaBeta(**wrong)
+    with pytest.raises(UsageError, match="followed"):
+        AlphaBeta(followed=1.5)
+
+
+def test_layers_are_the_depths_before_the_last():
+    """The first of them, and the step from one to the next; `test_every_trick_...` searches by them."""
+    steps = {"even": (2, 2), "odd": (1, 2), "all": (1, 1)}
+    for layers, expected in steps.items():
+        search = AlphaBeta(depth=5, layers=layers)
+        assert (search._first, search._step) == expected
+        whole = AlphaBeta(depth=5, layers=layers, deepening=False)
+        assert whole._first == 5

@@ -264,5 +264,10 @@ def test_forcing_moves_let_alpha_beta_see_beyond_the_horizon(beyond):
 
 @pytest.mark.slow
 def test_two_plies_alone_do_not_see_it():
-    result, _ = won_by(AlphaBeta(depth=2, breadth=8, deepening=False, table=8))
+    """With `followed=0` forcing moves are looked at for no position, which is as if they were not asked for."""
+    alone = AlphaBeta(depth=2, breadth=8, deepening=False, table=8)
+    result, _ = won_by(alone)
     assert result.value[0] < 1.0
+    never, _ = won_by(dataclasses.replace(alone, quiescence=8, followed=0.0))
+    assert never.value[0] == result.value[0]
+    assert never.action[0] == result.action[0]

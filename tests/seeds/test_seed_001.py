@@ -44,8 +44,10 @@ ITEMS = {
     "1.10 a table of lines": (f"{THREATS}::test_the_table_is_the_naming_of_lines",),
     "1.11 what a position is worth": (f"{THREATS}::test_the_heuristic_is_fair",),
     "1.12 personalities": (
-        "partial: ZeroSum's greater one of both sides' scores, odd layers alone and a share of leaves are no options",
         "seeds/test_seed_001.py::test_1_12_personalities_have_names_that_load_the_same_player",
+        f"{THREATS}::test_a_point_can_count_for_the_side_that_gains_more_from_it",
+        f"{ALPHABETA}::test_layers_are_the_depths_before_the_last",
+        "search/test_threats.py::test_two_plies_alone_do_not_see_it",
         "benchmarks/classical.py::personalities",
     ),
     "1.13 the heuristic bot": (
@@ -143,7 +145,8 @@ def test_1_13_every_classical_player_takes_a_five_and_stops_one(spec):
 def test_1_12_personalities_have_names_that_load_the_same_player():
     for spec in (
         "alphabeta:20000,depth=6,breadth=12",
-        "alphabeta:20000,breadth=12,quiescence=8",
+        "alphabeta:20000,breadth=12,quiescence=8,followed=0.5,layers=odd",
+        "zerosum",
         "threats:500",
         "puct:100,breadth=8,threats=yes,vcf=40",
         "zeroplus:200",

@@ -116,11 +116,16 @@ def tables(weights: Sequence[float], exact: tuple[bool, bool]) -> np.ndarray:
     return np.stack([count @ worth for count in counts], axis=1)
 
 
-def worths(scores: Float32[np.ndarray, "lines 2"]) -> np.ndarray:
+def worths(scores: Float32[np.ndarray, "lines 2"], apart: bool = False) -> np.ndarray:
     """`float32[3 * lines]`: what a line is worth through an empty point, to both colours together; through a black
-    stone, to Black; and through a white one, which is as much less to him."""
+    stone, to Black; and through a white one, which is as much less to him. `apart`: `float32[3 * lines, 2]`, Black's
+    and White's side by side."""
     black, white = scores.T
-    return np.concatenate([black + white, black, -white])
+    if not apart:
+        return np.concatenate([black + white, black, -white])
+    none = np.zeros_like(black)
+    each = [black, white], [black, none], [none, -white]
+    return np.concatenate([np.stack(one, axis=1) for one in each])
 
 
 @functools.cache
@@ -232,18 +237,20 @@ def point_scores(stones: UInt32[Array, "2 n"], tables: Float32[Array, "lines k"]
 
 class Judged(NamedTuple):
     lead: Float32[Array, ""]  # the scores of all black stones less those of the white ones
-    scores: Float32[Array, " cells"]  # of a point for both colours together; 0 where a stone stands
+    scores: Float32[Array, " cells"]  # of a point for both colours; 0 where a stone stands
     near: Bool[Array, " cells"]  # within two steps of a stone
 
 
-def judged(stones: UInt32[Array, "2 n"], worth: Float32[Array, " lines"]) -> Judged:
-    """What a table of `worths` says of a board."""
+def judged(stones: UInt32[Array, "2 n"], worth: Float32[Array, "*lines"]) -> Judged:
+    """What a table of `worths` says of a board. A point is worth what it is to both colours, or, where the table keeps
+    them apart, to the one that gains more from it."""
     board = looked_at(stones)
     total, taken = _totals(board, worth)
-    return Judged(jnp.where(taken, total, 0.0).sum(), jnp.where(taken, 0.0, total), board.near)
+    together, score = (total, total) if worth.ndim == 1 else (total.sum(axis=1), total.max(axis=1))
+    return Judged(jnp.where(taken, together, 0.0).sum(), jnp.where(taken, 0.0, score), board.near)
 
 
-def _totals(board: Board, worth: Float32[Array, " lines"]) -> tuple[Float32[Array, " cells"], Bool[Array, " cells"]]:
+def _totals(board: Board, worth: Float32[Array, "*lines"]) -> tuple[Float32[Array, "*cells"], Bool[Array, " cells"]]:
     """The four lines of every point together, and where stones stand."""
     return functools.reduce(operator.add, [_look_up(worth, line) for line in board.lines]), board.lines[0] >= LINES
 
@@ -255,7 +262,7 @@ class Tried(NamedTuple):
 
 def tried(
     stones: UInt32[Array, "2 n"],
-    worth: Float32[Array, " lines"],
+    worth: Float32[Array, "*lines"],
     rule: Rule,
     points: Int32[Array, " K"],
     colour: Int8[Array, ""],
@@ -263,6 +270,7 @@ def tried(
     """What a stone of a colour leads to on each of some empty points, where this wins for both colours. It adds its own
     scores, and changes those of the stones in its four lines."""
     board = looked_at(stones)
+    worth = worth if worth.ndim == 1 else worth.sum(axis=1)  # stones alone count, and each has one colour
     total, taken = _totals(board, worth)
     stone = colour.astype(jnp.int32) + 1
     k = np.tile(np.arange(-REACH, REACH + 1), len(DIRECTIONS))[None]

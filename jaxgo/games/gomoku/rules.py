@@ -342,9 +342,9 @@ class Gomoku(Game[GomokuState]):
         """What each kind of threat is worth, by the names of `point_scores`."""
         return dict(point_scores.WEIGHTS)
 
-    def knowledge_from(self, weights: Mapping[str, float]) -> Any:
+    def knowledge_from(self, weights: Mapping[str, float], greater: bool = False) -> Any:
         known = point_scores.tables([weights[name] for name in point_scores.WEIGHTS], self._exact)
-        return point_scores.worths(known)
+        return point_scores.worths(known, apart=greater)
 
     def judge(self, state: GomokuState, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:
         judged = point_scores.judged(state.stones, knowledge)
