@@ -112,18 +112,27 @@ def _to_elo(
 # -- the model -----------------------------------------------------------------------------------------------------
 
 
-def chances(lead: Float64[np.ndarray, " m"], log_draw: float) -> Float64[np.ndarray, "m 3"]:
-    """Chances that the first mover loses, draws and wins, for its lead `u` in natural units."""
+def _log_chances(lead: Float64[np.ndarray, " m"], log_draw: float) -> Float64[np.ndarray, "m 3"]:
+    """Logarithms of `chances`, also of those that are too small for a number."""
     logits = np.stack([-lead / 2, np.full_like(lead, log_draw), lead / 2], -1)
     logits -= logits.max(-1, keepdims=True)
-    weights = np.exp(logits)
-    return weights / weights.sum(-1, keepdims=True)
+    return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+
+
+def chances(lead: Float64[np.ndarray, " m"], log_draw: float) -> Float64[np.ndarray, "m 3"]:
+    """Chances that the first mover loses, draws and wins, for its lead `u` in natural units."""
+    return np.exp(_log_chances(lead, log_draw))
+
+
+def _log_seats(counted: Tally, x: Vector) -> tuple[Float64[np.ndarray, "m 3"], Float64[np.ndarray, "m 3"]]:
+    lead = x[counted.first] - x[counted.second]
+    return _log_chances(lead + x[-2], x[-1]), _log_chances(lead - x[-2], x[-1])
 
 
 def _seats(counted: Tally, x: Vector) -> tuple[Float64[np.ndarray, "m 3"], Float64[np.ndarray, "m 3"]]:
     """Chances that the first agent of each row loses, draws and wins on seat 0, and on seat 1."""
-    lead = x[counted.first] - x[counted.second]
-    return chances(lead + x[-2], x[-1]), chances(lead - x[-2], x[-1])
+    first, second = _log_seats(counted, x)
+    return np.exp(first), np.exp(second)
 
 
 class Posterior(NamedTuple):
@@ -205,8 +214,8 @@ def _slope(posterior: Posterior, x: Vector) -> Vector:
 def _log(posterior: Posterior, x: Vector) -> float:
     """What is maximised, up to a constant."""
     counts = posterior.counted.counts
-    seat0, seat1 = _seats(posterior.counted, x)
-    fitness = (counts.sum(2) * np.log(seat0)).sum() + (counts.sum(1) * np.log(seat1)).sum()
+    seat0, seat1 = _log_seats(posterior.counted, x)
+    fitness = (counts.sum(2) * seat0).sum() + (counts.sum(1) * seat1).sum()
     off = x - posterior.middle
     return float(fitness - 0.5 * off @ posterior.weight @ off)
 
@@ -224,7 +233,7 @@ def _newton(posterior: Posterior) -> Vector:
     for _ in range(STEPS):
         slope = _slope(posterior, x)
         step = np.linalg.solve(_curvature(posterior, x), slope)
-        if slope @ step < 1e-12:
+        if slope @ step < 1e-12 * max(1.0, -here):  # less than a float64 can tell apart
             return x
         share = 1.0
         while (there := _log(posterior, x + share * step)) < here and share > 1e-9:

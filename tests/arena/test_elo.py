@@ -219,6 +219,25 @@ def test_who_won_everything_stays_finite_and_is_named():
     assert one_sided(tally(results)) == [({0}, {1})]
 
 
+@pytest.mark.parametrize(
+    "results",
+    [
+        ([2, 0, 0], [0, 40, 0]),  # one pair lost, then nothing but draws
+        ([0, 446000, 40], [0, 0, 10**6]),  # so many that a float64 sees no way to the very top
+    ],
+)
+def test_results_that_are_all_alike_have_ratings(results):
+    """The first step of Newton's method leads far away there."""
+    games = np.array([np.diag(some) / 2 for some in results], float)
+    counted = Tally(("a", "b", "c"), np.array([0, 1]), np.array([1, 2]), games)
+    posterior = elo._posterior(counted, Prior())
+    slope = elo._slope(posterior, elo._newton(posterior))
+    assert np.abs(slope).max() < 1e-3, "the top of the likelihood"
+    table = rate(counted)
+    assert np.isfinite(table.covariance).all()
+    assert np.abs(table.elo).max() < 5000
+
+
 def test_one_sided_results_are_told_of_those_who_met():
     """a and b took points from each other and so did c and d; only b and c met, and b beat e too."""
     even = [pair("a", "b", 1, 0), pair("c", "d", 0.5, 0)]
