@@ -1,5 +1,6 @@
 """Which format a file has, and the way in and out of each."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,12 @@ WRITERS: dict[str, Callable[[GameRecord], str]] = {
 
 
 def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
-    """A game in whatever format it is written; a UsageError tells the line that is wrong."""
+    """A game in whatever format it is written, as far as `upto` moves; a UsageError tells the line that is wrong."""
     beginning = text[:200] if isinstance(text, str) else text[:200].decode("latin-1").removeprefix("\xef\xbb\xbf")
-    return _reader_of(beginning.lstrip())(text, game, upto)
+    record = _reader_of(beginning.lstrip())(text, game, upto)
+    if upto is None or len(record.moves) < upto:
+        return record
+    return dataclasses.replace(record, returns=None, verdict="", reason="")  # it goes on: nobody has given up yet
 
 
 def _reader_of(beginning: str) -> Callable[..., GameRecord]:

@@ -225,6 +225,13 @@ def test_a_file_can_be_read_as_far_as_it_is_good():
     assert json_file.read('{"jaxgo": 1, "game": "go9", "moves": ["A9", "Z9"]}', upto=1).moves == (0,)
 
 
+def test_who_gave_up_in_the_end_has_not_done_so_before():
+    text = "(;GM[1]SZ[9]RE[B+R];B[aa];W[bb];B[cc])"
+    whole, part = (formats.read(text, upto=upto) for upto in (None, 2))
+    assert (whole.verdict, whole.returns) == ("B+R", (1.0, -1.0))
+    assert (part.moves, part.verdict, part.returns, part.reason) == ((0, 10), "", None, "")
+
+
 def test_a_file_of_another_game_is_refused():
     with pytest.raises(UsageError, match="the file tells of Go 9x9, and this is Gomoku 9x9"):
         formats.read("(;GM[1]SZ[9])", GOMOKU)
