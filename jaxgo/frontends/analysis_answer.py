@@ -50,14 +50,15 @@ class Answer:
     def ended(self) -> dict[str, Any]:
         """The answer where the game is over: its result, without a move."""
         returns, game = self.board.now.returns, self.game
-        said = {**self._head(False), "moveInfos": [], "rootInfo": self._root(float(returns[self.seat]), 0)}
+        root = self._root(float(returns[self.seat]), 0)
+        root |= {"lcb": root["winrate"], "utilityLcb": root["utility"]}  # nothing is in doubt
+        said = {**self._head(False), "moveInfos": [], "rootInfo": root}
         if isinstance(game, Go):
             owner = np.asarray(jax.jit(game.owner)(self.board.now.position.state))
             self._outlook = Outlook(tuple(owner.astype(float).tolist()))
             lead = float(owner.sum()) - game.komi  # Black's
-            said["rootInfo"] |= dict.fromkeys(
-                ("scoreLead", "scoreSelfplay"), self._for_side(lead if not self.seat else -lead)
-            )
+            points = self._for_side(lead if not self.seat else -lead)
+            root |= {"scoreLead": points, "scoreMean": points, "scoreSelfplay": points}
         if self.query.policy:
             said["policy"] = [-1.0] * game.num_actions
         return said | self._ownership()
@@ -100,10 +101,10 @@ class Answer:
 
     def _policy(self, moves: list[Move]) -> list[float]:
         """The prior of every action in their order, a pass of Go last; all alike where the search keeps none."""
-        out = np.where(self.board.now.legal, 1.0 / max(1, int(self.board.now.legal.sum())), -1.0)
-        for move in moves:
-            if move.prior is not None:
-                out[move.action] = move.prior
+        legal, known = self.board.now.legal, [move for move in moves if move.prior is not None]
+        out = np.where(legal, 0.0 if known else 1.0 / max(1, int(legal.sum())), -1.0)
+        for move in known:
+            out[move.action] = move.prior
         return [round(share, DIGITS) for share in out.tolist()]
 
     def _ownership(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """KataGo's JSON analysis protocol: what queries mean, whom numbers are for, and lines of nonsense."""
 
+import dataclasses
 import json
 import random
 import threading
@@ -7,6 +8,7 @@ import threading
 import pytest
 
 from jaxgo.core.errors import UsageError
+from jaxgo.frontends import board as boards
 from jaxgo.frontends.analysis import AnalysisEngine, positions
 from jaxgo.frontends.analysis_answer import Answer
 from jaxgo.frontends.analysis_query import READ, UNUSED, FieldError, parse, read
@@ -170,6 +172,16 @@ def test_a_line_that_is_no_object_is_refused(text):
 
 
 # -- answers ---------------------------------------------------------------------------------------------------------
+def test_a_move_that_a_search_leaves_out_has_no_prior(plain):
+    query = read({"id": "a", "moves": [], "rules": "", "includePolicy": True}, plain.engine.game)
+    answer = Answer(query, 0, boards.begin(plain.engine.game))
+    move = Move(4, "b2", 8, 1.0, 0.0, 1.0, proven=False, best=True, wins=4.0, depth=1, variation=("b2",))
+    thought = Thought(0, 0, 4, "b2", 0.0, False, [move], ("b2",), 8, 0.1, "", True)
+    assert answer.told(thought, during=False)["policy"] == [0.0] * 4 + [1.0] + [0.0] * 4
+    blind = dataclasses.replace(thought, moves=[dataclasses.replace(move, prior=None)])
+    assert answer.told(blind, during=False)["policy"] == [round(1 / 9, 6)] * 9
+
+
 @pytest.mark.slow
 def test_an_answer_has_what_was_asked_for(go):
     answer = go.query(moves=[["B", "C3"]], maxVisits=40, includePolicy=True, includeOwnership=True, analysisPVLen=0)
@@ -241,6 +253,8 @@ def test_games_that_begin_with_stones_and_moves_out_of_turn(go):
     ended = go.query(moves=[["B", "C3"], ["W", "pass"], ["B", "pass"]], includeOwnership=True)
     assert (ended["moveInfos"], ended["rootInfo"]["winrate"], ended["rootInfo"]["scoreLead"]) == ([], 1.0, 0.5)
     assert ended["ownership"] == [1.0] * 25
+    told = ended["rootInfo"]
+    assert (told["scoreMean"], told["lcb"], told["utilityLcb"]) == (told["scoreLead"], told["winrate"], told["utility"])
 
 
 def test_images_of_a_position_have_one_name():
