@@ -91,7 +91,8 @@ class Bandit(Search[BanditState], Narrowing):
         judge, noise = keys.split(key)
         tree = more_room(self, state.tree, plan)
         tree = tree._replace(logits=tree.logits.at[:, ROOT].set(state.prior))
-        return self._begun(noise, root, reuse.follow(model.seen_by(self), params, judge, tree, action, root))
+        noisy = not self.keeps_judgements  # else noise would come on top of noise
+        return self._begun(noise, root, reuse.follow(model.seen_by(self), params, judge, tree, action, root, noisy))
 
     def _begun(self, key: Array, root: Position, tree: Tree) -> BanditState:
         noise, salt = keys.split(key)

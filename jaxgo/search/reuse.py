@@ -30,8 +30,19 @@ def check_moves(action: Any, root: Position) -> None:
         raise UsageError(f"follow takes a move of each game, an array of shape {wanted}, not {given}")
 
 
-def follow(model: Model, params: Params, key: Array, tree: Tree, action: Int32[Array, " B"], root: Position) -> Tree:
-    """The trees after `action` led to `root`; a game with action -1, or with a move never tried, begins anew."""
+def follow(
+    model: Model,
+    params: Params,
+    key: Array,
+    tree: Tree,
+    action: Int32[Array, " B"],
+    root: Position,
+    noisy: bool = False,
+) -> Tree:
+    """The trees after `action` led to `root`; a game with action -1, or with a move never tried, begins anew.
+
+    Where the priors of a tree are `noisy`, that of the new root is asked for again.
+    """
     check_moves(action, root)
     words = None if tree.key is None else model.keys(root.state)
     fresh = trees.plant(model.root(params, key, root), tree.visits.shape[1], tree.frontier is not None, words)
@@ -42,6 +53,8 @@ def follow(model: Model, params: Params, key: Array, tree: Tree, action: Int32[A
     kept = (action >= 0) & (child >= 0) & ~fresh.proven[:, ROOT] & ~closed
     moved = reroot(tree, jnp.where(kept, child, ROOT))
     moved = _restrict(moved, fresh.logits[:, ROOT] > ILLEGAL)
+    if noisy:
+        moved = moved._replace(logits=moved.logits.at[:, ROOT].set(fresh.logits[:, ROOT]))
 
     def choose(a: Array, b: Array) -> Array:
         return jnp.where(kept.reshape(-1, *[1] * (a.ndim - 1)), a, b)

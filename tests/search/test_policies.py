@@ -75,10 +75,18 @@ def test_noise_everywhere_is_in_the_prior_of_every_node():
         def run(key: Any, search: Puct = search) -> Any:
             return search.extend(model, (), key, search.begin(model, (), key, root), 24)
 
-        tree = jax.device_get(jax.jit(run)(jax.random.key(3)).tree)
+        state = jax.jit(run)(jax.random.key(3))
+        tree = jax.device_get(state.tree)
         live = np.where(tree.logits > -1e30, tree.logits, np.nan)
         spread = np.nanmax(live, axis=-1) - np.nanmin(live, axis=-1)
         inner = (np.arange(25)[None] > 0) & (np.arange(25)[None] < tree.used[:, None])
         assert (spread[:, 0] > 0).all()
         assert ((spread[inner] > 0).mean() > 0.9) == everywhere
+
+    def follow(key: Any, state: Any) -> Any:
+        after, _ = model.play(root, jnp.zeros(4, jnp.int32))
+        return search.follow(model, (), key, state, jnp.zeros(4, jnp.int32), after).prior
+
+    prior = jax.jit(follow)(jax.random.key(4), state)
+    assert (np.where(prior > -1e30, prior, 0.0) == 0.0).all()  # or noise would come on top of noise
     assert search.quiet() == Puct(24, noise=0.0, alpha=0.3, solver=False)
