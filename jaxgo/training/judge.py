@@ -70,11 +70,14 @@ class Judge:
     def __call__(self, iteration: int, params: Params, final: bool = False) -> dict[str, Any]:
         """Ratings after matches of the player with these weights; empty where nobody can be met."""
         config = self.config.judge
-        met = [load_player(spec, self.game) for spec in (config.final if final else config.opponents)]
-        if self.game.players != 2 or not (met or self._past):
+        if self.game.players != 2:
             return {}
+        met = [load_player(spec, self.game) for spec in (config.final if final else config.opponents)]
         player = self.player(iteration, params)
         past = [one for one in reversed(self._past) if one.name != player.name]
+        if not (met or past):
+            self._past = [player][: config.past]  # the next one has somebody to meet
+            return {}
         if self._openings is None:
             self._openings = random_openings(self.game, seed=self.config.seed)
         plan = Schedule("gauntlet", config.final_pairs if final else config.pairs)
@@ -83,7 +86,7 @@ class Judge:
         for _ in play.run():
             if self.stop():
                 return {}
-        self._past = [*past[::-1], player][-self.config.judge.past :] if self.config.judge.past else []
+        self._past = [*past[::-1], player][-config.past :] if config.past else []
         return self._rate(player.name, play.results())
 
     def tournament(
@@ -91,11 +94,11 @@ class Judge:
     ) -> Tournament:
         """A tournament of this run that compiles nothing but once: all others who may ever be met sit beside."""
         config = self.config
-        plain = [load_player(s, self.game) for s in dict.fromkeys([*config.judge.opponents, *config.judge.final])]
+        others = [load_player(spec, self.game) for spec in (*config.judge.opponents, *config.judge.final)]
+        away = {player.name: player for player in others}
+        mine = sum(away.pop(player.name, None) is None for player in players)
         own = 1 + max(config.judge.past, 1 if config.gate.every else 0)
-        mine = sum(bool(player.weights) for player in players)
-        names = {player.name for player in players}
-        spare = [players[0]] * (own - mine) + [player for player in plain if player.name not in names]
+        room = max(config.judge.pairs, config.judge.final_pairs)
         options = tuple(f"{name}={value}" for name, value in config.options)
         play = Tournament(
             Contest(config.game_name, self.game, tuple(players), options, config.seed + seed),
@@ -104,9 +107,10 @@ class Judge:
             self.folder / file,
             self.folder / GAMES if sample else None,
             self._slots,
+            chunk=room,
             sample=sample,
-            spare=spare,
-            room=max(config.judge.pairs, config.judge.final_pairs),
+            spare=[players[0]] * (own - mine) + list(away.values()),
+            room=room,
             mesh=devices.of_this_host(self._trainer.mesh),
             say=self._run.say,
         )

@@ -1,20 +1,24 @@
 """The judge: its players are quiet, their names load them, and what it writes can be rated."""
 
 import dataclasses
+import types
 from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 
 from jaxgo.arena import elo, records
+from jaxgo.arena.openings import start_only
+from jaxgo.arena.schedule import Schedule
 from jaxgo.nets import Mlp
 from jaxgo.players import load_player, spec
-from jaxgo.search import Gumbel, Puct, Uct
+from jaxgo.search import Gumbel, Puct, Random, Uct
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.training import presets
-from jaxgo.training.config import JudgeConfig, TrainConfig, from_json, to_json
+from jaxgo.training.config import GateConfig, JudgeConfig, TrainConfig, from_json, to_json
 from jaxgo.training.judge import Judge, rated_search
 from jaxgo.training.loop import about
 from jaxgo.training.trainer import Trainer
@@ -71,3 +75,53 @@ def test_two_players_of_one_name_are_rated_apart():
     assert table.rating("uct:8 #first").value > table.rating("uct:8").value + 50
     assert any("uct:8 has been several players" in note for note in table.notes)
     assert not any("several" in note for note in elo.rate(pairs(20, 1.0, "first")).notes)
+
+
+def test_judgements_and_tests_of_a_run_share_one_program(tmp_path: Path):
+    """A gate plays more pairs than a judgement, and an opponent may have weights of its own."""
+    search, met = Gumbel(simulations=4), f"@{tmp_path / 'other' / '7'}"
+    config = dataclasses.replace(
+        CONFIG,
+        search=search,
+        judge=JudgeConfig(pairs=4, final_pairs=8, opponents=("random", met), final=("uct:4",)),
+        gate=GateConfig(every=1, pairs=100),
+    )
+    trainer = Trainer(config, devices.make_mesh())
+    blank = jax.eval_shape(trainer.model.init, jax.random.key(1))
+    game, params = trainer.game, jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), blank)
+    with RunDir(tmp_path / "other", to_json(config)) as other:
+        other.save_weights(7, params, about(config))
+    with RunDir(tmp_path / "run", to_json(config)) as run:
+        judge = Judge(trainer, run)
+        one, two = (judge.player(step, params) for step in (1, 2))
+        others = [load_player(spec, game) for spec in config.judge.opponents]
+        pools = [
+            judge.tournament(players, Schedule("gauntlet", pairs), start_only(game), file)._pool
+            for players, pairs, file in (
+                ([one, *others], 4, "matches.jsonl"),
+                ([two, one, *others], 4, "matches.jsonl"),
+                ([two, one, load_player("uct:4", game)], 8, "matches.jsonl"),
+                ([two, one], 100, "gate.jsonl"),
+            )
+        ]
+    programs = {(pool.slots, pool.capacity, *(type(agent.search) for agent in pool.agents)) for pool in pools if pool}
+    assert {program[1:] for program in programs} == {(8, Gumbel, Gumbel, Gumbel, Random, Uct)}
+    assert len(programs) == 1
+
+
+def test_a_run_that_meets_its_own_past_alone_begins_with_its_first_player(tmp_path: Path, monkeypatch: Any):
+    config = dataclasses.replace(CONFIG, judge=JudgeConfig(opponents=(), past=2))
+    trainer = Trainer(config, devices.make_mesh())
+    seen: list[list[str]] = []
+
+    def tournament(self: Judge, players: Any, *_: Any, **__: Any) -> Any:
+        seen.append([player.name.rpartition("/")[2] for player in players])
+        return types.SimpleNamespace(run=lambda: (), results=list)
+
+    monkeypatch.setattr(Judge, "tournament", tournament)
+    monkeypatch.setattr(Judge, "_rate", lambda *_: {})
+    with RunDir(tmp_path / "run", to_json(config)) as run:
+        judge = Judge(trainer, run)
+        for step in (1, 2, 3, 4):
+            judge(step, {})
+    assert seen == [["2", "1"], ["3", "2", "1"], ["4", "3", "2"]]
