@@ -142,6 +142,7 @@ class OnCpu:
     reached: str = ""
     threats: bool = False
     init_from: str = ""
+    final: tuple[str, ...] = JudgeConfig.final
 
     def preset(self, name: str) -> Preset:
         game, heads = find(name), _heads(name)
@@ -164,7 +165,13 @@ class OnCpu:
                 replay=ReplayConfig(capacity=_halved(2**18, _sample_size(game), GIB // 2), start=2**13),
                 learner=LearnerConfig(batch=256, reuse=8.0 if dense else 4.0),
                 # to compile a judgement takes longer than these games to be learnt
-                judge=JudgeConfig(every=0.0 if self.minutes < LONG else 840.0, pairs=8, simulations=64, final_pairs=32),
+                judge=JudgeConfig(
+                    every=0.0 if self.minutes < LONG else 840.0,
+                    pairs=8,
+                    simulations=64,
+                    final=self.final,
+                    final_pairs=32,
+                ),
             ),
             hardware=CPU,
             memory=4,
@@ -174,6 +181,8 @@ class OnCpu:
         )
 
 
+# where games are long and have many moves, playouts to their ends would be judged four times as long as was learnt
+SHORT_PLAYOUTS = ("random", "careful", "uct:100,depth=20")
 OWN_GAME = OnCpu(10.0, Mlp(width=64, blocks=2), 16, 128)
 # on a CPU dense layers think many times as fast as convolutions, which learn a shape once for all places: these have
 # the boards where a shape may stand anywhere
@@ -224,9 +233,9 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
         "kamisado": OnCpu(
             4.0, Mlp(width=64, blocks=3), 32, 256, "+118 ± 85 Elo at 64 simulations, where uct:400 has +129 ± 114"
         ),
-        "musketeers": OnCpu(2.0, Mlp(width=128, blocks=3), 32, 256),
-        "maharajah": OnCpu(3.0, Mlp(width=48, blocks=3), 32, 64),
-        "archimedes": OnCpu(3.0, Mlp(width=48, blocks=3), 32, 64),
+        "musketeers": OnCpu(4.0, Mlp(width=128, blocks=3), 32, 256),
+        "maharajah": OnCpu(4.0, Mlp(width=48, blocks=3), 32, 64, final=SHORT_PLAYOUTS),
+        "archimedes": OnCpu(4.0, Mlp(width=48, blocks=3), 32, 64, final=SHORT_PLAYOUTS),
         "minerace": OnCpu(
             0.5, Mlp(width=64, blocks=2), 16, 128, "+77 ± 54 Elo at 64 simulations, where uct:400 has +77 ± 56"
         ),
