@@ -139,7 +139,7 @@ def parse(text: str) -> Spec:
     place = places[0].strip() if places else ""
     if place.startswith('"'):
         place = _unquoted(place)
-    elif (folder := place.rpartition(":"))[0] and folder[2].isdigit():
+    elif (folder := place.rpartition(":"))[0] and folder[2].isdecimal():
         place = f"{folder[0]}/{folder[2]}"
     return Spec(name, budget, tuple(options.items()), place)
 
@@ -366,7 +366,7 @@ def _described(head: str, player: Player) -> Spec | None:
     if budget:
         usually = _amount(base)
         base = dataclasses.replace(base, simulations=_fields(search)["simulations"])  # type: ignore[type-var]
-        if search.budget == 0 or not budget.isdigit():
+        if search.budget == 0 or not budget.isdecimal():
             budget = budget if budget != usually else ""
     options = _differences(base, search, {name: name for name in _fields(base)})
     if player.weights:

@@ -20,10 +20,10 @@ from jaxgo.players import load_player
 from jaxgo.system import aside, devices
 from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
-from jaxgo.system.rundir import CONFIG, RunDir, read_config, shared_store
+from jaxgo.system.rundir import CONFIG, RunDir, shared_store
 from jaxgo.system.stop import STOPPED, Stop
 from jaxgo.training import inherit, judge, machine, sizes
-from jaxgo.training.config import TrainConfig, to_json
+from jaxgo.training.config import TrainConfig, of_run, to_json
 from jaxgo.training.judge import MATCHES, anchor
 from jaxgo.training.loop import Report, about, train
 from jaxgo.training.machine import measure_evaluations
@@ -77,7 +77,7 @@ def fitted(job: Job) -> Job:
         return job
     mesh, found = devices.make_mesh(), job.config
     if (Path(job.run) / CONFIG).exists():
-        known = sizes.read(read_config(job.run))
+        known = sizes.read(to_json(of_run(Path(job.run))))
     else:
         if devices.platform(mesh) == "cpu":
             found = sizes.of_games(found, sizes.ON_CPU)

@@ -64,7 +64,7 @@ class Tune:
         from jaxgo.tuning.evolve import Plan
         from jaxgo.tuning.space import space_of
 
-        plan = Plan(self.generations, self.population, self.pairs, self.rounds, self.sigma, self.seed)
+        plan = Plan(self.generations, self.population, self.pairs, self.rounds, self.sigma, self.seed, self.plies)
         if self.ladder < 0:
             raise UsageError("--ladder is at least 0")
         game = read_game(self.name, self.option)

@@ -62,7 +62,7 @@ def _wish(engine: GtpEngine, words: Sequence[str]) -> Wish:
     if rest and rest[0].lower() in COLOURS:
         seat = read_seat(rest.pop(0), engine.game)
     interval, most, points = INTERVAL, 1000, False
-    if rest and rest[0].isdigit():
+    if rest and rest[0].isdecimal():
         interval = read_number(rest.pop(0), "an interval", 0, 10**6)
     while rest:
         option, *rest = rest

@@ -25,7 +25,7 @@ def join_hosts() -> None:
     address = os.environ.get("JAX_COORDINATOR_ADDRESS")
     if address:
         count, index = os.environ.get("JAX_NUM_PROCESSES"), os.environ.get("JAX_PROCESS_ID")
-        if not (count and index and count.isdigit() and index.isdigit()):
+        if not (count and index and count.isdecimal() and index.isdecimal()):
             raise UsageError("JAX_COORDINATOR_ADDRESS needs JAX_NUM_PROCESSES and JAX_PROCESS_ID, two whole numbers")
         jax.distributed.initialize(address, int(count), int(index), heartbeat_timeout_seconds=LOST)
     elif _processes() > 1:
@@ -71,7 +71,7 @@ def _processes() -> int:
     """How many processes the launcher says there are."""
     counts = [os.environ.get(name, "") for name in ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE")]
     workers = os.environ.get("TPU_WORKER_HOSTNAMES", "").split(",")
-    return max(len(workers), *(int(count) if count.isdigit() else 1 for count in counts))
+    return max(len(workers), *(int(count) if count.isdecimal() else 1 for count in counts))
 
 
 def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:

@@ -141,7 +141,7 @@ def _unsound(path: Path, error: Exception) -> UsageError:
 
 def weight_steps(run: Path) -> list[int]:
     """The steps of a run whose weights were kept, oldest first."""
-    return sorted(int(path.stem) for path in (run / FOLDER).glob("*.npz") if path.stem.isdigit())
+    return sorted(int(path.stem) for path in (run / FOLDER).glob("*.npz") if path.stem.isdecimal())
 
 
 def shipped() -> list[str]:
@@ -158,7 +158,7 @@ def _find(text: str, step: int | None) -> tuple[Path, int | None]:
         raise UsageError(f"cannot look for weights at {text[:100]}: {error.strerror}") from None
     if there:
         return path, step
-    if path.name.isdigit() and (path.parent / FOLDER).is_dir():
+    if path.name.isdecimal() and (path.parent / FOLDER).is_dir():
         return path.parent, int(path.name) if step is None else step
     if text in shipped():
         return SHIPPED / f"{text}.npz", None
@@ -167,7 +167,7 @@ def _find(text: str, step: int | None) -> tuple[Path, int | None]:
 
 
 def _file(run: Path, step: int) -> Path:
-    return next(path for path in (run / FOLDER).glob("*.npz") if path.stem.isdigit() and int(path.stem) == step)
+    return next(path for path in (run / FOLDER).glob("*.npz") if path.stem.isdecimal() and int(path.stem) == step)
 
 
 def _array(data: bytes) -> np.ndarray:

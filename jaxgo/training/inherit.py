@@ -64,7 +64,7 @@ def keep(run: RunDir, start: Start, about: Mapping[str, Any]) -> None:
     if known is not None or run.steps():
         then = "new weights" if known is None else known[0][FROM]
         raise UsageError(
-            f"{run.path} has begun with {then}, not with {start.words}; leave --init-from out, or name "
+            f"{run.path} has begun with {then}, not with {start.words}; go on with --init-from '', or name "
             "another folder with --run"
         )
     run.save_weights(0, start.params, {**about, FROM: start.words})

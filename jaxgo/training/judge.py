@@ -128,7 +128,7 @@ class Judge:
         pairs = records.read_begun(file) if began and past else []
         places = {Path(name.partition("@")[2]) for pair in pairs for name in (pair.a, pair.b) if "@" in name}
         home = self.folder.resolve()
-        judged = {int(place.name) for place in places if place.name.isdigit() and place.parent.resolve() == home}
+        judged = {int(place.name) for place in places if place.name.isdecimal() and place.parent.resolve() == home}
         steps = [step for step in weight_steps(self.folder) if step in judged and step <= began]
         found = []
         for step in steps[-past:] if past else []:

@@ -34,6 +34,7 @@ class Plan:
     rounds: int = 2  # matches of each candidate in a generation
     sigma: float = 0.5  # the first step of a number, as a share of it
     seed: int = 0
+    plies: int | None = None  # random moves of an opening; else as many as it takes
 
     def __post_init__(self) -> None:
         if min(self.generations, self.pairs, self.rounds) < 1:
@@ -83,6 +84,7 @@ class Evolution:
         plan = dataclasses.asdict(self.plan)
         del plan["generations"]
         return {
+            "game": repr(self.space.player.model.game),
             "player": self.space.player.name,
             "names": list(self.space.names),
             "start": list(self.space.start),

@@ -439,5 +439,7 @@ def test_an_unknown_player_is_told_the_ways(trained, tmp_path):
         load_weights("nonsense")
     with pytest.raises(UsageError, match=r"unknown step of .*'7'; choose one of: 5, 10"):
         load_weights(trained, 7)
+    with pytest.raises(UsageError, match="is no run folder, no file"):
+        load_weights(trained / "²")
     with RunDir(tmp_path / "new", CONFIG), pytest.raises(UsageError, match="holds no weights yet"):
         load_weights(tmp_path / "new")

@@ -331,7 +331,9 @@ def test_a_run_begins_with_the_weights_of_another(trainer, run, path, tmp_path):
         start = inherit.find(trainer, str(path), folder.path)
         inherit.keep(folder, start, about(CONFIG))
         assert inherit.find(trainer, str(path), folder.path) is None, "the weights are here by now"
-        with pytest.raises(UsageError, match=r"has begun with .*smoke, not with other; leave --init-from out, or name"):
+        with pytest.raises(
+            UsageError, match=r"has begun with .*smoke, not with other; go on with --init-from '', or name"
+        ):
             inherit.keep(folder, start._replace(words="other"), about(CONFIG))
         for _ in range(2):
             loop = Loop(trainer, folder, lambda report: None)

@@ -7,6 +7,7 @@ import pytest
 
 from jaxgo.cli.train_job import FREE, fitted
 from jaxgo.cli.train_words import parse
+from jaxgo.core.errors import UsageError
 from jaxgo.nets import ResNet
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
@@ -102,6 +103,12 @@ def test_a_processor_begins_with_few_games_whatever_the_preset_is_for():
     assert of(whole) == (sizes.ON_CPU, 512 * sizes.ON_CPU, 32 * sizes.ON_CPU, sizes.ON_CPU // 2)
     assert whole.updates == preset("go9").config.updates
     assert fitted(parse(["go9", "--run", "nowhere", "--selfplay.games", "64"])).config.selfplay.games == 64
+
+
+def test_sizes_of_a_config_that_was_edited_are_refused(tmp_path):
+    (tmp_path / "config.json").write_text('{"format": 1, "selfplay": {"games": 64}}')
+    with pytest.raises(UsageError, match="was edited or is of another version"):
+        fitted(parse(["go9", "--run", str(tmp_path)]))
 
 
 @pytest.mark.usefixtures("eight_accelerators")

@@ -1,5 +1,6 @@
 """Tuning: candidates that are players, a log that goes on, weights that beat those they began with."""
 
+import dataclasses
 import json
 from types import SimpleNamespace
 
@@ -54,8 +55,11 @@ def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
     list(again.run())
     assert [g.candidates for g in again.done] == [g.candidates for g in whole.done]
     assert again.mean(6).tolist() == whole.mean(6).tolist()
-    with pytest.raises(UsageError, match="written by other settings"):
-        Known(space("c"), SMALL, NOWHERE, path)
+    elsewhere = dataclasses.replace(space("c", "weight"), player=load_player("uct:4", make("connect4")))
+    openings = dataclasses.replace(SMALL, plies=2)
+    for other, plan in ((space("c"), SMALL), (elsewhere, SMALL), (space("c", "weight"), openings)):
+        with pytest.raises(UsageError, match="written by other settings"):
+            Known(other, plan, NOWHERE, path)
     path.write_text("{}\nnonsense\n")
     with pytest.raises(UsageError, match="no log of jaxgo tune"):
         Known(space("c"), SMALL, NOWHERE, path)
