@@ -208,6 +208,9 @@ class Pegs(Game[PegsState]):
         codes = self.drawn(cells, to_play)
         if ((codes == VOID_CODE) == holes(self.board)).any():
             raise UsageError(f"that drawing is not the {self.board} board; its holes must be where the board has them")
+        pegs, most = int((codes == 1).sum()), self.max_plies + 1
+        if pegs > most:
+            raise UsageError(f"a position of figure={self.figure} has at most {most} pegs, not {pegs}")
         return PegsState(jnp.asarray(pack(codes == 1)), jnp.int8(0), jnp.int16(0))
 
     def action_name(self, action: int) -> str:

@@ -60,6 +60,8 @@ class SlidingBlocks(Game[SlidingState]):
         for letter in _letters(self.goal):
             if letter not in self.rows or _shape(self.goal, letter) != _shape(self.rows, letter):
                 raise UsageError(f"block {letter} of the goal has another shape in the layout; draw them alike")
+        if not _moves(self.rows):
+            raise UsageError(f"no block of the layout {self.rows!r} can move; leave cells empty ('.') beside one")
         if self.scramble and not (_is_n_puzzle(self.rows) and _is_n_puzzle(self.goal)):
             raise UsageError("only puzzles of unit squares with one empty cell and a full goal can be scrambled")
         if not 1 <= self.max_plies <= 30_000:
@@ -214,6 +216,8 @@ class SlidingBlocks(Game[SlidingState]):
         for letter in self.letters:
             if letter not in drawn or _shape(drawn, letter) != _shape(self.rows, letter):
                 raise UsageError(f"block {letter} is not drawn in its own shape; draw every block once")
+        if not _moves(drawn):
+            raise UsageError(f"no block of the position {drawn!r} can move; draw one that goes on")
         return self._state(jnp.asarray(cells))
 
     def _block_name(self, letter: str) -> str:
@@ -232,6 +236,17 @@ def _letters(drawing: str) -> tuple[str, ...]:
 def _shape(drawing: str, letter: str) -> Shape:
     cells = [(r, c) for r, row in enumerate(drawing.split("/")) for c, name in enumerate(row) if name == letter]
     return tuple((r - cells[0][0], c - cells[0][1]) for r, c in cells)
+
+
+@functools.cache
+def _moves(drawing: str) -> bool:
+    """Whether any block can move."""
+    cells = {(r, c): name for r, row in enumerate(drawing.split("/")) for c, name in enumerate(row)}
+    return any(
+        all(cells.get((r + down, c + right)) in (".", block) for (r, c), name in cells.items() if name == block)
+        for block in _letters(drawing)
+        for down, right in board.STEPS[:4]
+    )
 
 
 @functools.cache

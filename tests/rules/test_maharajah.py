@@ -229,3 +229,15 @@ def test_wrong_options(options):
 def test_a_drawn_position_needs_royal_pieces():
     with pytest.raises(UsageError, match="one king"):
         Maharajah().place(np.zeros(64, np.int8), 0)
+
+
+@pytest.mark.parametrize(
+    ("goal", "rows", "result"),
+    [
+        ("mate", "......../......../......../......../......../......M./......../.......K", -1),
+        ("capture", "......PK/......PP/......../......../......../......../......../M.......", 0),
+    ],
+)
+def test_a_drawn_position_without_a_move_is_over(goal, rows, result):
+    host = Host.at(Maharajah(goal=goal), rows, 0)
+    assert (host.legal(), host.over, host.result) == ([], True, result)

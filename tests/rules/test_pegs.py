@@ -146,3 +146,9 @@ def test_a_drawing_must_fit_the_board():
     french = Host(Pegs("french")).rows
     with pytest.raises(UsageError, match="english board"):
         Host.at(Pegs(), french)
+
+
+def test_a_drawing_has_no_more_pegs_than_its_figure():
+    """Or the game would be longer than the longest that there is."""
+    with pytest.raises(UsageError, match="at most 6 pegs, not 32"):
+        Host.at(Pegs(figure="latin_cross"), Host(Pegs()).rows)

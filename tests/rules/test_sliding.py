@@ -252,6 +252,7 @@ def test_planes_show_block_by_block():
         ({"goal": ".../.../.../.AA"}, "another shape"),
         ({"scramble": True}, "scrambled"),
         ({"max_plies": 0}, "max_plies=0"),
+        ({"rows": "AB/CD", "goal": "BA/.."}, "can move"),
     ],
 )
 def test_wrong_options_are_told(options, words, monkeypatch):

@@ -5,6 +5,7 @@ or the last Maharaja, loses the game.
 """
 
 import dataclasses
+import functools
 from typing import NamedTuple
 
 import jax
@@ -97,11 +98,14 @@ class Maharajah(Game[MaharajahState]):
     # -- rules -------------------------------------------------------------------------------------------------
     def init(self, key: Array) -> MaharajahState:
         layout = LAYOUTS[self.layout]
-        return self.place(np.array([GLYPHS.index(g) for g in layout.rows.replace("/", "")], np.int8), 0)
+        return self._running(np.array([GLYPHS.index(g) for g in layout.rows.replace("/", "")], np.int8), 0)
 
     def place(self, cells: np.ndarray, to_play: int) -> MaharajahState:
         """A king and rooks on their first squares may castle."""
-        cells = self.drawn(cells, to_play)
+        state = self._running(self.drawn(cells, to_play), to_play)
+        return state._replace(outcome=jnp.int8(int(_ending(self, state))))
+
+    def _running(self, cells: np.ndarray, to_play: int) -> MaharajahState:
         if (cells == KING).sum() != 1 or (cells == MAHARAJA).sum() not in (1, 2):
             raise UsageError("a position of maharajah needs one king and one or two Maharajas")
         rules, rights = self._rules, 0
@@ -132,12 +136,16 @@ class Maharajah(Game[MaharajahState]):
             ply=state.ply + jnp.int16(1),
             outcome=jnp.where(won, WON_BY_0 + state.to_play, jnp.int8(RUNNING)),
         )
-        moves = self._moves(after)
+        return after._replace(outcome=jnp.where(won, after.outcome, self._without_moves(after)))
+
+    def _without_moves(self, state: MaharajahState) -> Int8[Array, ""]:
+        """What it comes to that the mover has no move, where he has none; else it goes on."""
+        moves = self._moves(state)
         # a mate is known only from the whole mask of the other side, so this goal pays for two masks a step
         stuck = ~(moves.mask().any() if self.goal == "mate" else moves.any())
-        mated = stuck & moves.attacked & (self.goal == "mate")
-        ending = jnp.where(mated, WON_BY_0 + state.to_play, jnp.int8(DRAWN))
-        return after._replace(outcome=jnp.where(stuck & ~won, ending, after.outcome))
+        mated = moves.attacked & (self.goal == "mate")
+        ending = jnp.where(mated, WON_BY_0 + (1 - state.to_play), jnp.int8(DRAWN))
+        return jnp.where(stuck, ending, jnp.int8(RUNNING))
 
     def over(self, state: MaharajahState) -> Bool[Array, ""]:
         return (state.outcome != RUNNING) | (state.ply >= self.max_plies)
@@ -190,3 +198,8 @@ class Maharajah(Game[MaharajahState]):
 
     def action_name(self, action: int) -> str:
         return "-".join(board.square_name(cell, 8, 8) for cell in divmod(action, 64))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _ending(game: Maharajah, state: MaharajahState) -> Int8[Array, ""]:
+    return game._without_moves(state)
