@@ -137,7 +137,8 @@ class BreadthFirst(Search[BreadthState]):
         chosen = jax.nn.one_hot(action, actions, dtype=jnp.float32)
         proven = (chosen > 0) & solved[:, None]
         q = jnp.where(proven, SOLVED, jnp.where(visits > 0, guess, 0.0))
-        value = jnp.where(solved, SOLVED, jnp.maximum(guess.max(axis=-1), -1.0))
+        best = jnp.where(found.any(axis=-1), guess.max(axis=-1), state.guess[:, 0])  # nothing is behind an end
+        value = jnp.where(solved, SOLVED, best)
         action, chances = decide(key, action, chosen, temperature)
         return SearchResult(action, chosen, value, visits, q, proven, solved, state.healthy, chances)
 
