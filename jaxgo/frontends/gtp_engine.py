@@ -126,7 +126,7 @@ class GtpEngine:
             self.session.restore(turned, self.session.name)
 
     def limit(self, seat: int) -> Limit | None:
-        """How long to think: by the clock, and never more than the player itself would."""
+        """How long to think: by the clock, and never more than the player itself, or its seconds for a move, would."""
         player = self.session.player_of(seat)
         budget = max(1, player.search.budget)
         points = self.game.shape[0] * self.game.shape[1]
@@ -136,7 +136,7 @@ class GtpEngine:
             return Limit(seconds=self.seconds) if self.seconds else Limit(simulations=budget)
         if seconds < 0.02:
             return Limit(simulations=1)
-        return Limit(seconds=seconds) if self.seconds else Limit(simulations=budget, seconds=seconds)
+        return Limit(seconds=min(seconds, self.seconds)) if self.seconds else Limit(simulations=budget, seconds=seconds)
 
 
 def long_enough(game: Game[Any]) -> Game[Any]:

@@ -18,6 +18,7 @@ from jaxgo.frontends.gtp_commands import COMMANDS
 from jaxgo.frontends.gtp_engine import GtpEngine
 from jaxgo.frontends.lines import LONGEST, read_lines
 from jaxgo.games import make
+from jaxgo.search.think import Limit
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "gtp").glob("*.tst"))
 GAMES = {"go": "go5", "musketeers": "musketeers"}
@@ -369,6 +370,17 @@ def test_no_clock_is_ever_spent_whatever_is_told():
                 break
             clock.spend(wanted)
             left = clock.main + period
+
+
+def test_a_clock_gives_a_move_no_more_than_its_own_seconds(searching):
+    engine = searching.engine
+    engine.seconds = 0.5
+    engine.clocks[0].begin(1000.0)
+    assert engine.limit(0) == Limit(seconds=0.5)
+    engine.clocks[0].begin(5.0)
+    assert 0.0 < engine.limit(0).seconds < 0.5
+    engine.seconds = 0.0
+    engine.clocks[0].begin(None)
 
 
 def test_moves_are_made_at_once_when_time_is_up(searching):
