@@ -20,6 +20,8 @@ from jaxgo.search import reuse
 from jaxgo.search.base import Budget, Search, SearchResult, draw
 from jaxgo.search.model import ILLEGAL, Model
 
+MOST_PLIES = 2**15 - 1  # that a count of plies can hold
+
 
 @dataclasses.dataclass(frozen=True)
 class SelfplayConfig:
@@ -49,6 +51,8 @@ class SelfplayConfig:
                 raise UsageError(f"selfplay.{name} is a share from 0 to 1, not {getattr(self, name)}")
         if min(self.fast_simulations, self.opening_plies, self.horizon) < 0:
             raise UsageError("selfplay.fast_simulations, opening_plies and horizon are at least 0")
+        if self.opening_plies > MOST_PLIES:
+            raise UsageError(f"selfplay.opening_plies={self.opening_plies} is too large; at most {MOST_PLIES:,}")
         if min(self.temperature, self.final_temperature) < 0:
             raise UsageError("selfplay.temperature and final_temperature are at least 0")
         if not self.half_life > 0:

@@ -107,7 +107,7 @@ class Pool:
         spread = self.mesh.devices.size
         self._each = -(-capacity // spread)  # openings of one device
         self.slots = min(self._each, slots or _room(self.agents, self.mesh))
-        self._temperature = jnp.float32(temperature), jnp.int32(hot_plies)
+        self._temperature = jnp.float32(temperature), jnp.int32(min(hot_plies, int(FOREVER)))
         # opening i lies on device i modulo D, so that few openings are shared out, too
         self._order = np.arange(spread * self._each).reshape(self._each, spread).T.reshape(-1)
         self._place = np.argsort(self._order)

@@ -18,6 +18,7 @@ from jaxgo.core.errors import UsageError
 
 POINTS = np.arange(5) / 4  # a pair's share of its two points
 UNSEEN = 1e-3  # pairs of each outcome, so that one that was not seen is not thought impossible
+MOST = 2000.0  # Elo of a hypothesis: beyond, the score is nearly 0 or 1, and no pair could tell
 HALVINGS = 60  # of the interval in which the multiplier is looked for
 
 
@@ -65,6 +66,8 @@ class Sprt:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.elo0) and math.isfinite(self.elo1) and self.elo0 < self.elo1):
             raise UsageError(f"elo0 must be below elo1, and they are {self.elo0:g} and {self.elo1:g}")
+        if max(abs(self.elo0), abs(self.elo1)) > MOST:
+            raise UsageError(f"elo0 and elo1 are from {-MOST:g} to {MOST:g}, not {self.elo0:g} and {self.elo1:g}")
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < value < 0.5:
                 raise UsageError(f"{name} is a chance between 0 and 0.5, not {value:g}")

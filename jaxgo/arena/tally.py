@@ -76,7 +76,7 @@ def namesakes(results: Iterable[PairResult]) -> dict[tuple[str, str], str]:
     A name may have been another player before: a run was made anew in its folder, or a default has changed.
     """
     codes: dict[str, dict[str, None]] = {}
-    for pair in results:
+    for pair in sorted(results, key=lambda pair: pair.time):  # files may come in any order
         for name, code in zip((pair.a, pair.b), pair.checkpoints, strict=True):
             if code:
                 known = codes.setdefault(name, {})

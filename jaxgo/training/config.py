@@ -5,7 +5,7 @@ import typing
 from pathlib import Path
 from typing import Any, cast
 
-from jaxgo.core.errors import UsageError, check_settings, unknown_name
+from jaxgo.core.errors import UsageError, check_settings, check_whole, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.words import tuples
 from jaxgo.games import make
@@ -23,6 +23,7 @@ SHORT, REPLY = "short", "reply"  # heads that every game can teach
 MEMORIES = ("device", "host")
 OPTIMIZERS = ("adamw", "sgd")
 MOST_SEEDS = 2**31 - 1  # the gate takes the one after
+MOST_STEPS = 2**31 - 1  # of the learner, that are counted
 HORIZON = 400  # plies that wait for the end of their game at most, unless asked for
 
 
@@ -101,6 +102,7 @@ class LearnerConfig:
 
     def __post_init__(self) -> None:
         check_settings("learner.", self)
+        check_whole("learner.", self, MOST_STEPS)
         if self.optimizer not in OPTIMIZERS:
             raise unknown_name("learner.optimizer", self.optimizer, OPTIMIZERS)
         if self.batch < 1 or self.patience < 1 or self.warmup < 0 or self.decay_steps < 0:

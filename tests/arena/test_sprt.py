@@ -90,6 +90,7 @@ def test_a_score_of_all_or_nothing_is_no_trap():
 
 
 def test_mistakes():
-    for wrong in ({"elo0": 5, "elo1": 5}, {"elo1": math.nan}, {"alpha": 0.0}, {"beta": 0.7}):
+    far = ({"elo1": 8000}, {"elo0": -200_000})  # no number holds what is left of the score
+    for wrong in ({"elo0": 5, "elo1": 5}, {"elo1": math.nan}, {"alpha": 0.0}, {"beta": 0.7}, *far):
         with pytest.raises(UsageError):
             Sprt(**{k: float(v) for k, v in wrong.items()})

@@ -77,6 +77,14 @@ def test_two_players_of_one_name_are_rated_apart():
     assert not any("several" in note for note in elo.rate(pairs(20, 1.0, "first")).notes)
 
 
+def test_the_last_player_of_a_name_is_known_by_the_time_and_not_by_the_order_of_files():
+    found = [
+        records.PairResult("go5", "uct:8", "random", 1.0, 1.0, code, checkpoints=(code, "r"), time=f"2026-01-0{day}")
+        for day, code in ((2, "new"), (1, "old"))
+    ]
+    assert set(elo.rate(found).agents) == {"uct:8", "random", "uct:8 #old"}
+
+
 def test_judgements_and_tests_of_a_run_share_one_program(tmp_path: Path):
     """A gate plays more pairs than a judgement, and an opponent may have weights of its own."""
     search, met = Gumbel(simulations=4), f"@{tmp_path / 'other' / '7'}"

@@ -14,6 +14,7 @@ from jaxgo.evaluators.base import Evaluation, Evaluator
 from jaxgo.search import Greedy, Gumbel, Model, Puct, Search
 from jaxgo.search.base import SearchResult
 from jaxgo.selfplay import Selfplay, SelfplayConfig, outlook, sharpen
+from jaxgo.training.config import LearnerConfig
 
 GAMES, STEPS = 32, 24
 SEARCH = Gumbel(simulations=4, max_considered=2, solver=False)
@@ -238,3 +239,10 @@ def test_searches_that_cannot_be_resumed_play_and_are_no_fast_ones():
     assert plies.full.shape == (3, 4), "the search was given its whole budget, as a plain number"
     with pytest.raises(UsageError, match=r"whole runs whole searches only; set selfplay\.fast_simulations to 0"):
         Selfplay(Whole(simulations=3), Model(Road(), Hashed()), SelfplayConfig(fast_simulations=2))
+
+
+def test_numbers_that_no_count_can_hold_are_refused():
+    with pytest.raises(UsageError, match=r"selfplay\.opening_plies=40000 is too large; at most 32,767"):
+        SelfplayConfig(opening_plies=40_000)
+    with pytest.raises(UsageError, match=r"learner\.warmup=10000000000 is too large"):
+        LearnerConfig(warmup=10**10)
