@@ -66,7 +66,7 @@ class ChainState(NamedTuple):
 class Chain(Search[ChainState]):
     """`chain:win+careful+uct:400`. `SearchResult.by` numbers the link that decided; `links` has their names.
 
-    Nothing is kept between moves.
+    Nothing is kept between moves, and no tree grows: a search that keeps one ends with its own simulations.
     """
 
     simulations: str = "win+careful+random"  # the links
