@@ -225,7 +225,8 @@ class Selfplay:
         """One budget for all games, or those with a small one would wait for the others."""
         if not self.config.fast_simulations:
             return self.search.budget
-        return jnp.where(full, self.search.budget, self.config.fast_simulations)
+        # a fast search is never the larger one, as where `search.simulations` was lowered below it
+        return jnp.where(full, self.search.budget, min(self.config.fast_simulations, self.search.budget))
 
     def _think(
         self, params: Params, cache: EvalCache | None, key: Array, shared: Array, position: Position

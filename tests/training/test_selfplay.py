@@ -246,3 +246,8 @@ def test_numbers_that_no_count_can_hold_are_refused():
         SelfplayConfig(opening_plies=40_000)
     with pytest.raises(UsageError, match=r"learner\.warmup=10000000000 is too large"):
         LearnerConfig(warmup=10**10)
+
+
+def test_a_fast_search_is_never_the_larger_one():
+    player = Selfplay(Gumbel(simulations=3), Model(Road(), Hashed()), SelfplayConfig(fast_simulations=9))
+    assert [int(player._simulations(jnp.bool_(full))) for full in (True, False)] == [3, 3]
