@@ -236,7 +236,14 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
         "musketeers": OnCpu(
             4.0, Mlp(width=128, blocks=3), 32, 256, "+179 ± 99 Elo at 64 simulations, where uct:400 has +53 ± 143"
         ),
-        "maharajah": OnCpu(4.0, Mlp(width=48, blocks=3), 32, 64, final=SHORT_PLAYOUTS),
+        "maharajah": OnCpu(
+            4.0,
+            Mlp(width=48, blocks=3),
+            32,
+            64,
+            "+19 ± 80 Elo at 64 simulations beside careful, where uct:100,depth=20 has -258 ± 133",
+            final=SHORT_PLAYOUTS,
+        ),
         "archimedes": OnCpu(4.0, Mlp(width=48, blocks=3), 32, 64, final=SHORT_PLAYOUTS),
         "minerace": OnCpu(
             0.5, Mlp(width=64, blocks=2), 16, 128, "+77 ± 54 Elo at 64 simulations, where uct:400 has +77 ± 56"
