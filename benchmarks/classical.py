@@ -417,10 +417,13 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=50, help="of each match of a ladder")
     parser.add_argument("--minutes", type=float, default=8, help="of a ladder, before no other match begins")
     parser.add_argument("--limit", type=float, default=0.5, help="processor seconds of plain Python for a position")
-    asked = parser.parse_args()
+    asked, parts = parser.parse_args(), {**PARTS, **SINGLE}
+    for part in asked.parts:
+        if part not in parts:
+            parser.error(f"there is no part {part!r}; choose among: {', '.join(parts)}")
     devices.use_cores()
     for part in asked.parts:
-        {**PARTS, **SINGLE}[part](asked)
+        parts[part](asked)
 
 
 if __name__ == "__main__":
