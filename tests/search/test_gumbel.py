@@ -74,7 +74,11 @@ def test_mctx_bit_for_bit(simulations: int, considered: int):
 
 @pytest.mark.parametrize(
     ("game", "plies"),
-    [(ConnectFour(), 36), (Road(), 8), pytest.param(Kamisado(points=3), 25, marks=pytest.mark.slow)],
+    [
+        pytest.param(ConnectFour(), 36, marks=pytest.mark.slow),
+        (Road(), 8),
+        pytest.param(Kamisado(points=3), 25, marks=pytest.mark.slow),
+    ],
     ids=["connect4", "road", "kamisado"],
 )
 def test_mctx_bit_for_bit_with_noise(game, plies: int):
@@ -150,6 +154,7 @@ def test_the_program_of_an_accelerator_finds_the_same():
     jax.tree.map(np.testing.assert_array_equal, (result, trees[0]), (same, trees[1]))
 
 
+@pytest.mark.slow
 def test_evaluator_calls():
     root = fives()
     wide = dataclasses.replace(PLAIN, max_considered=16)
@@ -159,6 +164,7 @@ def test_evaluator_calls():
         assert set(q.done.tolist()) == {0, budget}
 
 
+@pytest.mark.slow
 def test_budgets_of_their_own():
     root = fives()
     search = Gumbel(64, 8)

@@ -62,6 +62,7 @@ def test_hughes_puzzle_breadth_first_in_31_moves_with_equal_blocks_merged():
     assert solves(game, found.moves)
 
 
+@pytest.mark.slow
 def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
     game = make("slide8")
     for seed in (0, 3):

@@ -94,6 +94,7 @@ def test_another_number_of_devices_goes_on(tmp_path):
         equal(run.restore(one)[1], jax.tree.map(lambda x: jax.device_put(x, jax.devices()[0]), state(1)))
 
 
+@pytest.mark.slow
 def test_a_save_leaves_nothing_behind(tmp_path):
     """What writes an array keeps a few objects of it for ever; a state of many arrays is written as a few."""
     arrays = {str(index): np.full(3, index, np.float32) for index in range(160)}
