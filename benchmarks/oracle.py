@@ -36,12 +36,11 @@ from jaxgo.games.connect4 import ConnectFour
 from jaxgo.players import Player, load_player
 from jaxgo.search import Greedy
 from jaxgo.search.base import SearchResult
-from jaxgo.solvers.connect4 import Solver
+from jaxgo.solvers.connect4 import ILLEGAL, Solver
 from jaxgo.solvers.explore import Explorer, Room
 from jaxgo.solvers.retrograde import solve_game
 
 KINDS = {"random": 1.0, "mixed": 0.5, "policy": 0.0}  # the share of random moves on the way to a position
-ILLEGAL = -2
 BANDS = 4  # parts of equal size, by ply
 Values = np.ndarray  # int8[B, A]: of each move to its mover; ILLEGAL where there is none
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxgo.core.errors import UsageError
-
-ILLEGAL = -2  # as jaxgo/solvers/connect4.py has it
+from jaxgo.solvers.connect4 import ILLEGAL
 
 
 def package() -> ModuleType:

@@ -13,14 +13,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float16, Float32, Int8, Int16, Int32
 
 from jaxgo.core.errors import UsageError, check_settings
+from jaxgo.core.game import MOST_PLIES
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params, States
 from jaxgo.evaluators.cache import Cached, EvalCache
 from jaxgo.search import reuse
 from jaxgo.search.base import Budget, Search, SearchResult, draw
 from jaxgo.search.model import ILLEGAL, Model
-
-MOST_PLIES = 2**15 - 1  # that a count of plies can hold
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,11 +16,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, Num, UInt32
 
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, MOST_PLIES, Action, Game, Piece
 
 LONGEST = {"tic_tac_toe": 9, "connect_four": 42, "othello": 128, "hex": 122}  # plies, where pgx sets no limit
 OTHERWISE = 512
-MOST = 2**15 - 1  # that a count of plies can hold
 # what says nothing of the rules, or is made from the rest
 SILENT = ("observation", "legal_action_mask", "rewards", "current_player", "_step_count")
 
@@ -44,8 +43,8 @@ class PgxGame(Game[PgxState]):
     ply_limit = "limit"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.limit <= MOST:
-            raise UsageError(f"limit={self.limit} of a game of pgx is a number of plies up to {MOST}, or 0")
+        if not 0 <= self.limit <= MOST_PLIES:
+            raise UsageError(f"limit={self.limit} of a game of pgx is a number of plies up to {MOST_PLIES}, or 0")
         if self._env.num_players != 2:
             raise UsageError(f"{self.env} of pgx has {self._env.num_players} players; jaxgo plays games of two")
         if len(self._env.observation_shape) != 3:

@@ -22,6 +22,7 @@ from jaxgo.core.errors import UsageError
 
 Action = Int[Array, ""]
 Repetition = Literal["none", "forbidden", "draw", "loss"]
+MOST_PLIES = 2**15 - 1  # that a count of plies can hold
 
 
 @runtime_checkable

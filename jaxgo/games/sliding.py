@@ -60,7 +60,7 @@ class SlidingBlocks(Game[SlidingState]):
         for letter in _letters(self.goal):
             if letter not in self.rows or _shape(self.goal, letter) != _shape(self.rows, letter):
                 raise UsageError(f"block {letter} of the goal has another shape in the layout; draw them alike")
-        if not _moves(self.rows):
+        if not _can_move(self.rows):
             raise UsageError(f"no block of the layout {self.rows!r} can move; leave cells empty ('.') beside one")
         if self.scramble and not (_is_n_puzzle(self.rows) and _is_n_puzzle(self.goal)):
             raise UsageError("only puzzles of unit squares with one empty cell and a full goal can be scrambled")
@@ -216,7 +216,7 @@ class SlidingBlocks(Game[SlidingState]):
         for letter in self.letters:
             if letter not in drawn or _shape(drawn, letter) != _shape(self.rows, letter):
                 raise UsageError(f"block {letter} is not drawn in its own shape; draw every block once")
-        if not _moves(drawn):
+        if not _can_move(drawn):
             raise UsageError(f"no block of the position {drawn!r} can move; draw one that goes on")
         return self._state(jnp.asarray(cells))
 
@@ -239,7 +239,7 @@ def _shape(drawing: str, letter: str) -> Shape:
 
 
 @functools.cache
-def _moves(drawing: str) -> bool:
+def _can_move(drawing: str) -> bool:
     """Whether any block can move."""
     cells = {(r, c): name for r, row in enumerate(drawing.split("/")) for c, name in enumerate(row)}
     return any(

@@ -316,7 +316,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         words = model.keys(leaves.states)
         mask, stands = self._moves_below(model, leaves.states, leaves.logits > ILLEGAL, left)
         if self.followed < 1.0:  # the same positions whenever they are met, so that the table holds no other value
-            mask &= ((left > 0) | (left < 0) | (words[:, 0].astype(jnp.float32) < self.followed * WORD))[:, None]
+            mask &= ((left != 0) | (words[:, 0].astype(jnp.float32) < self.followed * WORD))[:, None]
         leaf = leaves.over | (mask.sum(axis=-1, dtype=jnp.int32) == 0)
         entry = table.look_up(state.table, words) if self.table else None
         hit = jnp.zeros_like(leaf)

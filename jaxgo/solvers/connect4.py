@@ -21,6 +21,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games.connect4 import ConnectFour
 
 OPEN, NO, YES = 0, 1, 2
+ILLEGAL = -2  # where a move has no worth
 LINE = 4
 NIBBLE = 4  # bits of a column's promise in a word of the stack
 COLUMN_AT = 28  # where the word holds the column that was played
@@ -458,7 +459,7 @@ class Solver:
         return np.asarray(said)
 
     def moves(self, states: Any) -> np.ndarray:
-        """`int8[B, A]`: what each move is worth to its mover; -2: it is not legal."""
+        """`int8[B, A]`: what each move is worth to its mover; ILLEGAL: it is not legal."""
         game = self.game
         count = np.asarray(states.ply).shape[0]
         step = jax.vmap(jax.vmap(game.step, in_axes=(None, 0)), in_axes=(0, None))
@@ -472,4 +473,4 @@ class Solver:
             # always as many positions, so that one program serves: the others are copies of a live one
             asked = np.where(live, np.arange(len(live)), np.flatnonzero(live)[0])
             value = np.where(live, -self.values(jax.tree.map(lambda x: x[asked], flat)), value)
-        return np.where(legal, value.reshape(count, -1), -2).astype(np.int8)
+        return np.where(legal, value.reshape(count, -1), ILLEGAL).astype(np.int8)

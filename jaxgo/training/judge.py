@@ -75,8 +75,9 @@ class Judge:
         met = [load_player(spec, self.game) for spec in (config.final if final else config.opponents)]
         player = self.player(iteration, params)
         past = [one for one in reversed(self._past) if one.name != player.name]
+        later = [*past[::-1], player][-config.past :] if config.past else []
         if not (met or past):
-            self._past = [player][: config.past]  # the next one has somebody to meet
+            self._past = later  # the next one has somebody to meet
             return {}
         if self._openings is None:
             self._openings = random_openings(self.game, seed=self.config.seed)
@@ -86,7 +87,7 @@ class Judge:
         for _ in play.run():
             if self.stop():
                 return {}
-        self._past = [*past[::-1], player][-config.past :] if config.past else []
+        self._past = later
         return self._rate(player.name, play.results())
 
     def tournament(
