@@ -161,9 +161,26 @@ def truth(game: Game[Any], options: Oracle) -> Callable[[Any], Values]:
     return ask
 
 
+def questions(
+    game: Game[Any], drawer: Player, options: Oracle, ask: Callable[[Any], Values] | None = None
+) -> tuple[Position, Values]:
+    """Positions in which a move loses value, and what every move of them is worth; `ask` is who knows it already."""
+    position = draw(game, drawer, options) if options.positions else every(game)
+    began = time.perf_counter()
+    values = (ask or truth(game, options))(position.state)
+    seconds = time.perf_counter() - began
+    choice = ((values > ILLEGAL) & (values < values.max(axis=1, keepdims=True))).any(axis=1)
+    some = np.flatnonzero(choice)[: options.positions or None]
+    if not len(some):
+        raise UsageError(f"{options.game} has no position with a wrong move among those drawn; draw more of them")
+    harness.report("oracle/truth", drawn=len(choice), with_a_choice=int(choice.sum()), seconds=seconds)
+    return jax.tree.map(lambda x: x[some], position), values[some]
+
+
 def answers(player: Player, most: int, options: Oracle) -> Callable[[int, Position], tuple[SearchResult, float]]:
     """What the player does with a budget, and how long it took; one program serves all budgets."""
-    search = dataclasses.replace(player.search.quiet(), **({"nodes": most + 1} if player.search.nodes >= 0 else {}))
+    quiet: Any = player.search.quiet()
+    search = dataclasses.replace(quiet, **({"nodes": most + 1} if player.search.nodes >= 0 else {}))
 
     @jax.jit
     def think(params: Any, key: Any, root: Position, budget: Any) -> SearchResult:
@@ -216,17 +233,8 @@ def main() -> None:
         game = make(options.game)
         players = [load_player(spec, game) for spec in options.player]
         drawer = load_player(options.policy, game) if options.policy else players[0]
-        position = draw(game, drawer, options) if options.positions else every(game)
-        began = time.perf_counter()
-        values = truth(game, options)(position.state)
-        seconds = time.perf_counter() - began
-        choice = ((values > ILLEGAL) & (values < values.max(axis=1, keepdims=True))).any(axis=1)
-        some = np.flatnonzero(choice)[: options.positions or None]
-        if not len(some):
-            raise UsageError(f"{options.game} has no position with a wrong move among those drawn; draw more of them")
-        position, values = jax.tree.map(lambda x: x[some], position), values[some]
+        position, values = questions(game, drawer, options)
         ply = np.asarray(position.state.ply)
-        harness.report("oracle/truth", drawn=len(choice), with_a_choice=int(choice.sum()), seconds=seconds)
         for spec, player in zip(options.player, players, strict=True):
             ask = answers(player, max(options.budgets), options)
             for budget in options.budgets:

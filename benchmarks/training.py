@@ -23,6 +23,7 @@ import peers_alphazero
 import pgx
 import tyro
 from jax.sharding import Mesh
+from kept_runs import for_minutes, player, quiet, trained
 from walk import Walk
 
 from jaxgo.arena.match import play_match
@@ -33,14 +34,13 @@ from jaxgo.evaluators.network import Network
 from jaxgo.games import GAMES
 from jaxgo.nets import ResNet
 from jaxgo.players import Player
-from jaxgo.search.base import Search
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir, load_weights
 from jaxgo.training.config import Budget, TrainConfig, to_json
-from jaxgo.training.loop import Loop, train
+from jaxgo.training.loop import Loop
 from jaxgo.training.presets import preset
 from jaxgo.training.trainer import Trainer
 
@@ -197,11 +197,8 @@ def bar_overhead(options: Training) -> None:
 
 def train_ours(config: TrainConfig, minutes: float, folder: Path) -> tuple[Any, float]:
     """Weights after so many minutes of a run, and how long it really took, compilation included."""
-    judge = dataclasses.replace(config.judge, every=0.0, opponents=(), final=(), past=0)
-    config = dataclasses.replace(config, judge=judge, budget=Budget(seconds=60 * minutes))
     began = time.perf_counter()
-    with RunDir(folder, to_json(config)) as run:
-        train(config, run, lambda report: None)
+    trained(for_minutes(config, minutes), folder)
     return load_weights(folder)[1], time.perf_counter() - began
 
 
@@ -243,20 +240,6 @@ def bar_strength(options: Training) -> None:
         elo=elo(score.mean),
         elo_low=low,
         elo_high=high,
-    )
-
-
-def quiet(config: TrainConfig, **changes: Any) -> Search:
-    """The search of a run as it plays to win: without noise."""
-    search: Any = config.search.quiet()
-    return dataclasses.replace(search, **changes)
-
-
-def player(name: str, config: TrainConfig, params: Any, simulations: int) -> Player:
-    """The player of a run as it plays to win, with these weights."""
-    game = config.make_game()
-    return Player(
-        quiet(config, simulations=simulations), Model(game, Network(config.network.module(game))), params, name
     )
 
 
