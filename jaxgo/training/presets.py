@@ -191,6 +191,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
         "go5": OnCpu(
             5.0, ResNet(channels=32, blocks=2), 32, 64, "+705 ± 329 Elo at 64 simulations, where uct:400 has +448 ± 345"
         ),
+        "go7": OnCpu(20.0, ResNet(channels=32, blocks=2), 32, 64),
         "go9": OnCpu(
             70.0,
             ResNet(channels=32, blocks=3),
@@ -230,6 +231,8 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
         "dodgem4": OnCpu(
             3.0, Mlp(width=128, blocks=3), 32, 256, "+430 ± 158 Elo at 64 simulations, where uct:400 has +154 ± 188"
         ),
+        "dodgem5": OnCpu(4.0, Mlp(width=128, blocks=3), 32, 256),
+        "dodgem6": OnCpu(4.0, Mlp(width=128, blocks=3), 32, 256),
         "kamisado": OnCpu(
             4.0, Mlp(width=64, blocks=3), 32, 256, "+118 ± 85 Elo at 64 simulations, where uct:400 has +129 ± 114"
         ),
