@@ -142,6 +142,9 @@ class OnCpu:
     reached: str = ""
     threats: bool = False
     init_from: str = ""
+    opening_plies: int = 0  # 0: 24, or 8 of a net of convolutions
+    final_temperature: float = SelfplayConfig.final_temperature
+    ema: float = LearnerConfig.ema
     final: tuple[str, ...] = JudgeConfig.final
 
     def preset(self, name: str) -> Preset:
@@ -159,11 +162,12 @@ class OnCpu:
                     steps=8 if dense else 16,
                     # the search weighs places that no good player comes to, too: see the Connect Four above
                     opening=0.8 if dense else 0.5,
-                    opening_plies=min(24 if dense else 8, max(1, game.max_plies // 3)),
+                    opening_plies=self.opening_plies or min(24 if dense else 8, max(1, game.max_plies // 3)),
+                    final_temperature=self.final_temperature,
                 ),
                 targets=TargetsConfig(heads=heads, surprise=0.5 if dense else 0.0),
                 replay=ReplayConfig(capacity=_halved(2**18, _sample_size(game), GIB // 2), start=2**13),
-                learner=LearnerConfig(batch=256, reuse=8.0 if dense else 4.0),
+                learner=LearnerConfig(batch=256, reuse=8.0 if dense else 4.0, ema=self.ema),
                 # to compile a judgement takes longer than these games to be learnt
                 judge=JudgeConfig(
                     every=0.0 if self.minutes < LONG else 840.0,
@@ -222,8 +226,16 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
         "scorefour": OnCpu(
             4.0, Mlp(width=160, blocks=3), 32, 256, "+701 ± 343 Elo at 64 simulations, where uct:400 has +364 ± 367"
         ),
+        # one careless move gives a draw or a long win away: games that begin deep, and no chance in them later on
         "kono": OnCpu(
-            3.0, Mlp(width=96, blocks=3), 32, 256, "+498 ± 166 Elo at 64 simulations, where uct:400 has +258 ± 185"
+            12.0,
+            Mlp(width=128, blocks=3),
+            32,
+            256,
+            "+539 ± 179 Elo at 64 simulations, where uct:400 has +328 ± 197",
+            opening_plies=48,
+            final_temperature=0.0,
+            ema=0.998,
         ),
         "dodgem3": OnCpu(
             1.0, Mlp(width=96, blocks=2), 16, 256, "the value of all 1,865 positions kept by the policy alone"
