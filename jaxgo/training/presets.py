@@ -251,7 +251,14 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "+588 ± 250 Elo at 64 simulations, where uct:100 has 0",
             final=("random", "uct:100"),
         ),
-        "dodgem6": OnCpu(3.0, Mlp(width=128, blocks=3), 32, 256, final=("random", "uct:100")),
+        "dodgem6": OnCpu(
+            3.0,
+            Mlp(width=128, blocks=3),
+            32,
+            256,
+            "every game of 64 against uct:100 won at 64 simulations",
+            final=("random", "uct:100"),
+        ),
         "kamisado": OnCpu(
             4.0, Mlp(width=64, blocks=3), 32, 256, "+118 ± 85 Elo at 64 simulations, where uct:400 has +129 ± 114"
         ),
