@@ -234,9 +234,14 @@ def test_a_page_that_is_read_again_while_its_game_is_put_up_keeps_it(page, monke
         put_up(sat, request)
 
     monkeypatch.setitem(table.HANDLERS, protocol.Setup, slowly)
+    heard = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda message: heard.append(message)))
     try:
         page.reload()
         assert asked.wait(WAIT / 1000)
+        while not any('"position"' in str(message)[:40] for message in heard):
+            page.wait_for_timeout(20)
+        expect(page.locator("#moves-now option")).to_have_count(0)  # a click on what is there before would be lost
         page.reload()
     finally:
         go_on.set()

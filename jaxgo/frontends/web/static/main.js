@@ -12,6 +12,7 @@ let position = null;
 let boards = 0; // that the server has told of since it said hello
 let usual = null; // what the server began with
 let coming = false; // whether the game that the tab has kept is still to be put up
+let instead = null; // the position to show if the server refuses that game
 let wait = 500; // milliseconds until the next try to connect
 
 const MOST = 64 * 1024; // characters of a message
@@ -38,7 +39,7 @@ const told = {
     games = message.games;
     put(find("game"), ...games.map((game) => make("option", { value: game.name, title: game.about }, game.name)));
     if (!shape) status(`setting up ${message.game}`);
-    [boards, usual] = [0, null];
+    [boards, usual, instead] = [0, null, null];
     coming = goOn();
     if (!coming) follow();
   },
@@ -64,6 +65,11 @@ const told = {
     const fresh = message.moves.length === 0 && !message.undone && position?.moves.length;
     if (fresh) panel.forget();
     position = message;
+    if (coming && boards === 1) { // a click on it would be lost
+      remember();
+      [instead, position] = [message, null];
+      return;
+    }
     complain("");
     panel.set(message);
     board.set(message);
@@ -93,6 +99,7 @@ const told = {
     if (coming) {
       coming = false;
       forget();
+      if (instead) told.position(instead);
     }
     if (position) panel.set(position); // what was refused is not so
     complain(message.text);
