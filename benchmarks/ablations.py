@@ -169,9 +169,8 @@ class Machine:
         def ask() -> list[float]:
             position, values = self.questions
             think = oracle.answers(kept_runs.last_player(self.folder(name, seed), most), most, self.oracle)
-            best = values.max(axis=1)
             moves = [think(budget, position)[0].action for budget in (0, most)]
-            return [float((values[np.arange(len(best)), move] == best).mean()) for move in moves]
+            return [float(oracle.keeps(values, move).mean()) for move in moves]
 
         question = f"value kept of {self.options.positions} positions at 0 and {most} simulations"
         return [float(share) for share in kept_runs.found(self.folder(name, seed), question, ask)]

@@ -209,9 +209,14 @@ def answers(player: Player, most: int, options: Oracle) -> Callable[[int, Positi
     return run
 
 
+def keeps(values: Values, action: np.ndarray) -> np.ndarray:
+    """`bool[B]`: whether these moves keep what the positions are worth."""
+    return values[np.arange(len(values)), action] == values.max(axis=1)
+
+
 def report(spec: str, budget: int, result: SearchResult, values: Values, ply: np.ndarray, seconds: float) -> None:
     best = values.max(axis=1)
-    kept = values[np.arange(len(best)), result.action] == best
+    kept = keeps(values, result.action)
     bands = np.array_split(np.argsort(ply, kind="stable"), BANDS)
     harness.report(
         f"oracle/{spec}/{budget}",

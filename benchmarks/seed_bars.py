@@ -52,11 +52,16 @@ def elo_of_seeds(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
     return ELO * np.log(score / (1 - score)), ELO * np.sqrt(variance) / (score * (1 - score))
 
 
+def elo_and_bars(counts: Counts) -> tuple[Any, Any, Any]:
+    """The mean Elo over seeds, and its 95 % bars by seeds and by games."""
+    elo, error = elo_of_seeds(counts)
+    return *mean_and_bar(elo), NINETY_FIVE * np.sqrt((error**2).sum(-1)) / counts.shape[-2]
+
+
 def evidence(sprt: Sprt, counts: Counts) -> np.ndarray:
     """Log-likelihood ratios of better and of worse: [..., 2]."""
-    elo, error = elo_of_seeds(counts)
-    games = NINETY_FIVE * np.sqrt((error**2).sum(-1)) / counts.shape[-2]
-    wider = np.maximum(1.0, mean_and_bar(elo)[1] / games)
+    _, seeds, games = elo_and_bars(counts)
+    wider = np.maximum(1.0, seeds / games)
     pairs = counts.sum(-2)
     return np.stack([sprt.llr(pairs), sprt.llr(pairs[..., ::-1])], -1) / wider[..., None] ** 2
 
@@ -64,11 +69,9 @@ def evidence(sprt: Sprt, counts: Counts) -> np.ndarray:
 def judge(sprt: Sprt, counts: Sequence[Sequence[int]] | Counts) -> Answer:
     """What the matches of the seeds so far say."""
     found = np.asarray(counts)
-    elo, error = elo_of_seeds(found)
-    mean, bar = mean_and_bar(elo)
-    games = NINETY_FIVE * math.sqrt(float((error**2).sum())) / len(found)
+    mean, seeds, games = (float(number) for number in elo_and_bars(found))
     better, worse = evidence(sprt, found).tolist()
-    return Answer(float(mean), max(float(bar), games), games, better, worse, verdict(sprt, better, worse))
+    return Answer(mean, max(seeds, games), games, better, worse, verdict(sprt, better, worse))
 
 
 def verdict(sprt: Sprt, better: float, worse: float) -> str:
