@@ -34,7 +34,7 @@ from jaxgo.search.base import (
     room,
 )
 from jaxgo.search.edges import Edges, read_edges, root_edges
-from jaxgo.search.model import Model, halvings
+from jaxgo.search.model import CANDIDATE, Model, halvings
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
 
@@ -144,7 +144,8 @@ class Gumbel(Search[GumbelState], Narrowing):
         edges = root_edges(tree)
         noise = self.gumbel_scale * keys.sample(jax.random.gumbel, key, (games, actions), jnp.float32)
         most = min(self.max_considered, actions)
-        breadth = jnp.clip(edges.legal.sum(axis=-1, dtype=jnp.int32), 1, most)
+        candidates = edges.legal & (edges.logits >= CANDIDATE)
+        breadth = jnp.clip(candidates.sum(axis=-1, dtype=jnp.int32), 1, most)
         zero = jnp.zeros(games, jnp.int32)
         planned = per_game(self.simulations if plan is None else plan, games, jnp.int32)
         return GumbelState(

@@ -191,6 +191,14 @@ def test_boundary_rule_rarely_changes_the_move():
     assert np.mean(differ) < 0.1
 
 
+def test_moves_that_are_no_candidates_cost_no_simulations():
+    root = fives()
+    result, _ = searched(Gumbel(16, 8, gumbel_scale=0.0, breadth=3, solver=False), FIVE, root)
+    legal = np.asarray(jax.vmap(FIVE.game.legal)(root.state)).sum(axis=-1)
+    assert (result.visits.sum(axis=-1) == 16).all()
+    assert ((result.visits > 0).sum(axis=-1) == np.minimum(legal, 3)).all()
+
+
 def test_policy_improves_on_the_prior_and_has_no_illegal_mass():
     result, q = searched(Gumbel(64, 8), FIVE, fives())
     legal = np.asarray(FIVE.legal(fives()))
