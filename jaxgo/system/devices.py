@@ -19,8 +19,8 @@ LOST = 60  # seconds without a sign of a host after which JAX ends the others; `
 def join_hosts() -> None:
     """Joins the hosts of a cluster, where there is one; comes before anything that touches a device.
 
-    Slurm, Open MPI and TPU pods are found by JAX itself; anything else names JAX_COORDINATOR_ADDRESS,
-    JAX_NUM_PROCESSES and JAX_PROCESS_ID.
+    Slurm, Open MPI and TPU pods are found by JAX itself; with JAXGO_POD=1 it asks a pod's own service, where no
+    variable tells of a pod. Anything else names JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID.
     """
     address = os.environ.get("JAX_COORDINATOR_ADDRESS")
     if address:
@@ -28,7 +28,7 @@ def join_hosts() -> None:
         if not (count and index and count.isdecimal() and index.isdecimal()):
             raise UsageError("JAX_COORDINATOR_ADDRESS needs JAX_NUM_PROCESSES and JAX_PROCESS_ID, two whole numbers")
         jax.distributed.initialize(address, int(count), int(index), heartbeat_timeout_seconds=LOST)
-    elif _processes() > 1:
+    elif _processes() > 1 or os.environ.get("JAXGO_POD") == "1":
         jax.distributed.initialize(heartbeat_timeout_seconds=LOST)
 
 

@@ -56,7 +56,10 @@ def test_hosts_are_joined_only_where_there_are_some(monkeypatch):
     assert asked == []
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
     devices.join_hosts()
-    assert asked == [({"heartbeat_timeout_seconds": devices.LOST},)]
+    monkeypatch.delenv("SLURM_STEP_NUM_TASKS")
+    monkeypatch.setenv("JAXGO_POD", "1")
+    devices.join_hosts()
+    assert asked == 2 * [({"heartbeat_timeout_seconds": devices.LOST},)]
     monkeypatch.setenv("JAX_COORDINATOR_ADDRESS", "10.0.0.1:1234")
     with pytest.raises(UsageError, match="needs JAX_NUM_PROCESSES and JAX_PROCESS_ID"):
         devices.join_hosts()
