@@ -144,7 +144,7 @@ class Gumbel(Search[GumbelState], Narrowing):
         edges = root_edges(tree)
         noise = self.gumbel_scale * keys.sample(jax.random.gumbel, key, (games, actions), jnp.float32)
         most = min(self.max_considered, actions)
-        candidates = edges.legal & (edges.logits >= CANDIDATE)
+        candidates = edges.logits >= CANDIDATE
         breadth = jnp.clip(candidates.sum(axis=-1, dtype=jnp.int32), 1, most)
         zero = jnp.zeros(games, jnp.int32)
         planned = per_game(self.simulations if plan is None else plan, games, jnp.int32)

@@ -150,14 +150,15 @@ class OnCpu:
     final: tuple[str, ...] = JudgeConfig.final
 
     def preset(self, name: str) -> Preset:
-        game, heads = find(self.game or name), _heads(self.game or name)
+        name = self.game or name
+        game, heads = find(name), _heads(name)
         dense = isinstance(self.net, Mlp)
         learner = LearnerConfig(batch=256, reuse=8.0 if dense else 4.0, ema=self.ema)
         if self.late:
-            learner = dataclasses.replace(learner, rate=0.001, decay_steps=16_000, ema=0.998)
+            learner = dataclasses.replace(learner, rate=0.001, decay_steps=16_000)
         return Preset(
             TrainConfig(
-                game=self.game or name,
+                game=name,
                 net=self.net,
                 search=Gumbel(
                     simulations=self.simulations, min_value_range=1.0 if dense else 0.0, threats=self.threats
@@ -222,6 +223,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "75 % of 40 games against GNU Go at level 10 with 400 simulations, where go9-cpu took 52.5 %",
             game="go9",
             init_from="go9-cpu",
+            ema=0.998,
             late=True,
         ),
         "gomoku9": OnCpu(
