@@ -16,8 +16,8 @@ from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.noisy import Dirichlet, Noisy
 from jaxgo.search.bandit import Bandit, BanditState, Salt
 from jaxgo.search.base import Budget, SearchResult, Temperature, by_visits, conclude, playable
-from jaxgo.search.edges import Children, Edges, read_children, root_edges
-from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.edges import LAST, Children, Edges, read_children, root_edges
+from jaxgo.search.model import CANDIDATE, ILLEGAL, Model
 from jaxgo.search.tree import ROOT, Spot
 
 Fpu = Literal["worst", "even", "parent"]
@@ -34,8 +34,10 @@ class Puct(Bandit):
     fpu: Fpu = "worst"  # worth of a move without visits: its worst sibling's, an even game's, or its parent's less
     fpu_reduction: float = 0.2  # by how much less where `fpu` is parent, times the root of the visited prior
     noise: float = 0.0  # share of Dirichlet noise in the root prior; 0.25 in self-play
-    alpha: float = 0.0  # of the Dirichlet noise; 0: `total_alpha` divided by the number of legal moves
-    total_alpha: float = 10.83  # what all legal moves share, where `alpha` is 0
+    alpha: float = 0.0  # of the Dirichlet noise; 0: `total_alpha` divided by the number of candidates
+    total_alpha: float = (
+        10.83  # what all candidates share, where `alpha` is 0; without `breadth` and `prune` all legal moves are
+    )
     noise_everywhere: bool = False  # the same noise in the prior of every node that is made, and not only of the root
     added: bool = False  # the prior is added and does not weigh: q + c sqrt(N) / (n + 1) + p
     forced: float = 0.0  # forced playouts at the root, 2 in KataGo; their visits are pruned from the policy
@@ -64,7 +66,8 @@ class Puct(Bandit):
     def disturb(self, key: Array, logits: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
         if self.noise == 0.0:
             return logits
-        return self._dirichlet.mixed(key, logits, logits > ILLEGAL)
+        among = logits >= CANDIDATE if self.breadth or self.prune else logits > ILLEGAL
+        return jnp.where(among, self._dirichlet.mixed(key, logits, among), logits)
 
     @property
     def _dirichlet(self) -> Dirichlet:
@@ -92,7 +95,11 @@ class Puct(Bandit):
             visits = jnp.where(seen, below.visits, 0)
             due = seen & (visits < self._forced_visits(visits, below.prior))
             score = jnp.where(due & root[:, None], jnp.inf, score)
-        return below.best(score, unseen + self._bonus(explore, below.untried_prior, 1), self.solver)
+        untried = unseen + self._bonus(explore, below.untried_prior, 1)
+        if self.breadth or self.prune:  # the rest, whose prior is nothing, only where every candidate is lost
+            score = jnp.where(below.prior > 0.0, score, LAST / 2)
+            untried = jnp.where(below.untried_prior > 0.0, untried, LAST / 2)
+        return below.best(score, untried, self.solver)
 
     def _bonus(self, explore: Array, prior: Array, tries: Array | int) -> Array:
         return explore / tries + prior if self.added else explore * prior / tries

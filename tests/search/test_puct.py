@@ -10,11 +10,12 @@ import pytest
 from judges import Hashed, paths, peer, positions, searched
 
 from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import Dirichlet
 from jaxgo.games.connect4 import ConnectFour
 from jaxgo.games.mnk import Mnk
 from jaxgo.search import base
 from jaxgo.search.edges import Children, Edges
-from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.model import ILLEGAL, UNLIKELY, Model
 from jaxgo.search.puct import Puct
 from jaxgo.search.tree import NOWHERE
 
@@ -125,6 +126,25 @@ def test_worth_of_unvisited_moves():
     np.testing.assert_allclose(worth["worst"], [1.0, 0.0, 0.0], atol=1e-6)
     np.testing.assert_allclose(worth["even"], [0.5, 0.0, -0.5], atol=1e-6)
     np.testing.assert_allclose(worth["parent"], [0.5, 0.25 - 0.2 * 0.8, -0.5], atol=1e-6)
+
+
+def test_moves_that_are_no_candidates_wait_until_all_candidates_are_lost():
+    """Their prior is nothing, and neither an even guess nor a bonus that is added puts them before a bad candidate."""
+    at = node([4, 4, 0], [-3, -2, 0], [0.6, 0.4, 0.0], parent=9, value=-0.6)
+    lost = at._replace(below=at.below._replace(lost=at.below.there))
+    for search in (Puct(fpu="even"), Puct(fpu="even", added=True)):
+        assert chosen(search, at) == [2]
+        for narrow in (dataclasses.replace(search, breadth=2), dataclasses.replace(search, prune=True)):
+            assert chosen(narrow, at) == [1]
+            assert chosen(narrow, lost) == [2]
+
+
+def test_noise_is_among_candidates(monkeypatch):
+    monkeypatch.setattr(Dirichlet, "mixed", lambda self, key, logits, legal: jnp.where(legal, 7.0, ILLEGAL))
+    logits = jnp.array([[0.0, -1.0, UNLIKELY, ILLEGAL]])
+    assert Puct(noise=0.25).disturb(jax.random.key(0), logits)[0].tolist() == [7.0, 7.0, 7.0, ILLEGAL]
+    narrow = Puct(noise=0.25, breadth=2).disturb(jax.random.key(0), logits)
+    assert narrow[0].tolist() == [7.0, 7.0, UNLIKELY, ILLEGAL]
 
 
 def test_mctx_where_its_noise_does_not_decide():
