@@ -68,6 +68,10 @@ class Bandit(Search[BanditState], Narrowing):
     def budget(self) -> int:
         return self.simulations
 
+    @property
+    def keeps_judgements(self) -> bool:
+        return not self.shared_proofs  # what is proven of a position stands in the place of what was said of it
+
     def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> BanditState:
@@ -91,7 +95,7 @@ class Bandit(Search[BanditState], Narrowing):
         judge, noise = keys.split(key)
         tree = more_room(self, state.tree, plan)
         tree = tree._replace(logits=tree.logits.at[:, ROOT].set(state.prior))
-        noisy = not self.keeps_judgements  # else noise would come on top of noise
+        noisy = not self.keeps_judgements  # its prior is not what the judge says
         return self._begun(noise, root, reuse.follow(model.seen_by(self), params, judge, tree, action, root, noisy))
 
     def _begun(self, key: Array, root: Position, tree: Tree) -> BanditState:

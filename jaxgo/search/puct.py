@@ -35,9 +35,7 @@ class Puct(Bandit):
     fpu_reduction: float = 0.2  # by how much less where `fpu` is parent, times the root of the visited prior
     noise: float = 0.0  # share of Dirichlet noise in the root prior; 0.25 in self-play
     alpha: float = 0.0  # of the Dirichlet noise; 0: `total_alpha` divided by the number of candidates
-    total_alpha: float = (
-        10.83  # what all candidates share, where `alpha` is 0; without `breadth` and `prune` all legal moves are
-    )
+    total_alpha: float = 10.83  # what all candidates share, where `alpha` is 0
     noise_everywhere: bool = False  # the same noise in the prior of every node that is made, and not only of the root
     added: bool = False  # the prior is added and does not weigh: q + c sqrt(N) / (n + 1) + p
     forced: float = 0.0  # forced playouts at the root, 2 in KataGo; their visits are pruned from the policy
@@ -57,7 +55,8 @@ class Puct(Bandit):
 
     @property
     def keeps_judgements(self) -> bool:
-        return not (self.noise_everywhere and self.noise > 0.0)  # else noise would come on top of noise
+        # else noise would come on top of noise
+        return super().keeps_judgements and not (self.noise_everywhere and self.noise > 0.0)
 
     def quiet(self) -> "Puct":
         """Without Dirichlet noise and forced playouts, which are for self-play."""

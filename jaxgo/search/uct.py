@@ -43,6 +43,10 @@ class Uct(Bandit):
         if self.final not in get_args(Final):
             raise unknown_name("final choice of uct", self.final, get_args(Final))
 
+    @property
+    def keeps_judgements(self) -> bool:
+        return super().keeps_judgements and self.delay == 0  # nothing was said of nodes before the delay was over
+
     def choose(self, at: Spot, salt: Salt) -> Int32[Array, " L"]:
         return self.prefer(read_edges(at), salt)
 

@@ -11,7 +11,7 @@ from judges import Hashed, Road
 
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Evaluation, Evaluator
-from jaxgo.search import Greedy, Gumbel, Model, Puct, Search
+from jaxgo.search import Greedy, Gumbel, Model, Puct, Search, Uct
 from jaxgo.search.base import SearchResult
 from jaxgo.selfplay import Selfplay, SelfplayConfig, outlook, sharpen
 from jaxgo.training.config import LearnerConfig
@@ -96,13 +96,22 @@ class Slow(Hashed):
         return True
 
 
-@pytest.mark.parametrize("everywhere", [False, True])
-def test_no_noise_is_recalled_as_what_the_judge_said(everywhere):
-    """A tree with noise in every prior keeps no judgement that the next search may take for the judge's."""
+KEPT = {
+    Puct(4, noise=0.25): True,
+    Puct(4, noise=0.25, noise_everywhere=True): False,
+    Puct(4, shared_proofs=True): False,
+    Uct(4): True,
+    Uct(4, delay=2): False,
+}
+
+
+@pytest.mark.parametrize("search", KEPT, ids=["noise", "noise everywhere", "shared proofs", "uct", "delay"])
+def test_only_what_the_judge_said_is_recalled_as_such(search):
+    """A tree with noise in every prior, with proofs where its judgements were, or with nodes that nobody judged."""
     model, key = Model(Road(), Slow(), platform="cpu"), jax.random.key(0)
-    player = Selfplay(Puct(4, noise=0.25, noise_everywhere=everywhere), model, SelfplayConfig(games=2, steps=2))
+    player = Selfplay(search, model, SelfplayConfig(games=2, steps=2))
     root = jax.eval_shape(lambda: player.begin(key, 2).position)
-    assert (jax.eval_shape(lambda root: player._nothing((), root), root) is None) == everywhere
+    assert (jax.eval_shape(lambda root: player._nothing((), root), root) is not None) == KEPT[search]
 
 
 def test_one_budget_for_all_games_of_a_ply(gloomy):
