@@ -116,8 +116,13 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         root: Position,
         plan: Budget | None = None,
     ) -> AlphaBetaState:
-        """The table stays: what it knows is true of positions, not of roots."""
-        return self._begun(model, params, key, root, state.table, state.history / 4)
+        """The table stays, but for games that begin afresh: what it knows is true of positions, not of roots.
+
+        Of positions before its root it would know more than the depth that is searched.
+        """
+        on = (action >= 0)[:, None, None]
+        entries = jnp.where(on, state.table, jnp.zeros_like(state.table))
+        return self._begun(model, params, key, root, entries, jnp.where(on, state.history / 4, 0.0))
 
     def extend(self, model: Model, params: Params, key: Array, state: AlphaBetaState, budget: Budget) -> AlphaBetaState:
         model = model.seen_by(self)

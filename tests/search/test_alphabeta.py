@@ -298,6 +298,20 @@ def test_breadth_on_several_devices():
     np.testing.assert_array_equal(spread(opened(TICTACTOE)), jax.jit(begun)(opened(TICTACTOE)))
 
 
+def test_a_game_that_begins_afresh_knows_nothing_of_the_last_one():
+    """Its table knew of later positions more than the depth that is searched, and so another value."""
+    root, key = opened(TICTACTOE), jax.random.key(0)
+    begun = programs(ALL, TICTACTOE)[0](key, root)
+    played = begun._replace(table=jnp.ones_like(begun.table), history=jnp.full_like(begun.history, 8.0))
+    follow = jax.jit(lambda state, action: ALL.follow(TICTACTOE, (), key, state, action, root))
+    after = follow(played, jnp.arange(LANES, dtype=jnp.int32) % 2 - 1)
+    anew = np.arange(LANES) % 2 == 0
+    for found, kept in ((after.table, 1), (after.history, 2)):
+        assert (np.asarray(found)[~anew] == kept).all()
+        assert not np.asarray(found)[anew].any()
+    np.testing.assert_allclose(after.root_score[anew], begun.root_score[anew], atol=1e-6)
+
+
 def test_wrong_settings():
     for wrong in ({"depth": 0}, {"breadth": -1}, {"table": 30}):
         with pytest.raises(UsageError, match="at least"):
