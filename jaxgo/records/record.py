@@ -1,5 +1,6 @@
 """What a file of a game tells, whatever its format."""
 
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -42,13 +43,13 @@ def winner(verdict: str) -> tuple[float, float] | None:
     return None if gain is None else (gain, -gain)
 
 
-def bounded(text: str | bytes) -> str:
-    """The text of a file that is not too large; bytes that are no UTF-8 are taken for Latin-1."""
+def bounded(text: str | bytes, charset: str = "latin-1") -> str:
+    """The text of a file that is not too large; bytes that are no UTF-8 are read by `charset`, or as Latin-1."""
     if len(text) > LARGEST:
         raise UsageError(f"a game's file has at most {LARGEST} characters; this one has {len(text)}")
     if isinstance(text, str):
         return text
-    try:
-        return text.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return text.decode("latin-1")
+    for name in ("utf-8-sig", charset):
+        with contextlib.suppress(UnicodeDecodeError):
+            return text.decode(name)
+    return text.decode("latin-1")

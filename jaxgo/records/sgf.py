@@ -4,6 +4,7 @@ Read: the first line of play, with the stones that are on the board before it; s
 as their name is known. Written: the same, one node a move.
 """
 
+import codecs
 import dataclasses
 import re
 from collections.abc import Iterable
@@ -31,6 +32,9 @@ GO_RULES = {  # ko and suicide, of the rules that count areas
 }
 GOMOKU_RULES = ("freestyle", "standard", "renju", "caro", "caro5")
 SEATS = {"B": 0, "W": 1}
+CHARSET = re.compile(rb"CA\s*\[\s*([\w.:+-]{1,40})\s*\]")
+CHARSETS = re.compile(r"gb18030|big5\w*|(euc|shift)_\w+|cp\d+|iso8859[-_]\d+|koi8[-_]\w")  # of people's names
+WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}  # programs name the smaller ones, and write the larger one's signs
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -104,7 +108,7 @@ def _point(game: Game[Any], action: int) -> str:
 # -- reading ---------------------------------------------------------------------------------------------------------
 def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
     """The game of a file. `game` says which it must be (komi and rules apart); `upto` moves are read, and no more."""
-    nodes = main_line(bounded(text))
+    nodes = main_line(bounded(text, _charset(text) if isinstance(text, bytes) else "latin-1"))
     root = next(nodes, None)
     if root is None:
         raise UsageError("line 1: the game has no node")
@@ -129,7 +133,7 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         if node.first("C"):
             comments[len(moves)] = node.first("C")
         # behind the last one that is asked for anything may stand
-        node = None if upto is not None and len(moves) >= upto else next(nodes, None)
+        node = None if upto is not None and len(moves) >= max(upto, 1) else next(nodes, None)
     verdict = root.first("RE")
     game, start = _start(game, setup, first)
     return GameRecord(
@@ -143,6 +147,17 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         lines=tuple(lines),
         comments=comments,
     )
+
+
+def _charset(data: bytes) -> str:
+    """The encoding that a file names, where it is one for texts; in some a byte of a letter looks like a bracket."""
+    found = CHARSET.search(data)
+    try:
+        name = codecs.lookup(found[1].decode("ascii")).name if found else ""
+    except LookupError:
+        return "latin-1"
+    name = WIDER.get(name, name)
+    return name if CHARSETS.fullmatch(name) else "latin-1"
 
 
 def _game(root: Node, wanted: Game[Any] | None) -> Game[Any]:
@@ -163,10 +178,12 @@ def _game(root: Node, wanted: Game[Any] | None) -> Game[Any]:
         if kind == 4:
             if height != width:
                 raise UsageError(f"a board of Gomoku is square, not {width}x{height}")
-            return _with_rules(root, make("gomoku", size=height))
-        return _with_rules(root, make("go19", size=height, width=0 if height == width else width))
+            usual = make("gomoku", size=height)
+        else:
+            usual = make("go19", size=height, width=0 if height == width else width)
     except UsageError as error:
         raise UsageError(f"line {root.line}: {error}") from None
+    return _with_rules(root, usual)
 
 
 def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
@@ -179,7 +196,7 @@ def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
         return game
     ko, suicide = GO_RULES.get(rules, (game.ko, game.suicide))
     komi = game.komi
-    if "KM" in root.values:
+    if root.first("KM").strip():  # programs leave empty what they do not know
         try:
             komi = float(root.first("KM"))
         except ValueError:
@@ -274,7 +291,7 @@ def usual_handicap(game: Go, stones: list[int]) -> int:
 
 
 def _number(node: Node, name: str, default: str, least: int, most: int) -> int:
-    text = node.first(name, default).strip()
+    text = node.first(name).strip() or default
     if not re.fullmatch(r"\d{1,4}", text) or not least <= int(text) <= most:
         raise UsageError(f"line {node.line}: {name}[{text[:20]}] is not a number from {least} to {most}")
     return int(text)

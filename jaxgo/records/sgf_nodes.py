@@ -28,7 +28,8 @@ class Node:
 
 def main_line(text: str) -> Iterator[Node]:
     """The nodes of the first line of the first game, as far as they are asked for."""
-    start = text.find("(")
+    found = re.search(r"\(\s*;", text)  # a letter may stand before it, with brackets of its own
+    start = found.start() if found else text.find("(")
     if start < 0:
         raise UsageError("line 1: this is no SGF: there is no '(' in it")
     node: Node | None = None

@@ -260,6 +260,31 @@ def test_bytes_that_are_no_utf_8_are_read():
     assert sgf.read("(;GM[1]SZ[9]PB[caf\xe9])".encode("latin-1")).players[0] == "caf\xe9"
 
 
+@pytest.mark.parametrize(("charset", "name"), [("Shift_JIS", "表"), ("GB2312", "柯洁乗"), ("KOI8-R", "Игрок")])
+def test_an_sgf_is_read_in_the_letters_that_it_names(charset, name):
+    """The last byte of the first two names is that of a backslash."""
+    text = f"(;GM[1]SZ[9]CA[{charset}]PB[{name}]PW[b];B[aa])"
+    record = sgf.read(text.encode({"GB2312": "gb18030"}.get(charset, charset)))
+    assert (record.players, record.moves) == ((name, "b"), (0,))
+
+
+@pytest.mark.parametrize("charset", ["nonsense", "idna", "zip", "utf-16"])
+def test_no_sgf_is_read_in_what_is_no_alphabet(charset):
+    assert sgf.read(f"(;GM[1]SZ[9]CA[{charset}]PB[caf\xe9])".encode("latin-1")).players[0] == "caf\xe9"
+
+
+def test_what_programs_leave_empty_or_write_before_a_game_is_passed_over():
+    record = sgf.read("From: me (Bob)\n(;GM[1]SZ[9]KM[]HA[];B[aa])")
+    assert (record.game, record.moves) == (make("go19", size=9), (0,))
+    with pytest.raises(UsageError, match=r"^line 1: KM\[x\] is no number"):
+        sgf.read("(;GM[1]SZ[9]KM[x])")
+
+
+def test_the_start_of_a_game_has_the_stones_that_a_later_node_puts_there():
+    record = sgf.read("(;GM[1]SZ[9];AB[aa]PL[W];W[cc];B[dd])", upto=0)
+    assert (record.start, record.moves) == ("X......../" + "........./" * 7 + "......... 1", ())
+
+
 PIECES = st.sampled_from(
     ["(", ")", ";", "B[aa]", "W[]", "[", "]", "\\", "SZ[9]", "GM[1]", "AB[aa:bb]", "\n", "é", "C[x"]
 )

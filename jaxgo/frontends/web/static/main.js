@@ -287,8 +287,23 @@ find("file").addEventListener("change", async (event) => {
   const [file] = event.target.files;
   event.target.value = "";
   if (file && file.size > 60000) complain("that file is too large; a record has at most 60 kB");
-  else if (file) send({ do: "load", text: await file.text() });
+  else if (file) send({ do: "load", text: decoded(await file.arrayBuffer()) });
 });
+
+// A file is UTF-8, or in the letters that an SGF names.
+function decoded(bytes) {
+  const latin = new TextDecoder("latin1").decode(bytes);
+  const named = /CA\s*\[\s*([\w.:+-]+)\s*\]/.exec(latin)?.[1];
+  for (const charset of ["utf-8", named]) {
+    try {
+      return new TextDecoder(charset, { fatal: true }).decode(bytes);
+    } catch {
+      // it is written otherwise, or there are no such letters
+    }
+  }
+  return latin;
+}
+
 // A number without a unit means seconds, a unit without a number its usual one, and no number no limit.
 const usually = { seconds: 1, simulations: 400 };
 for (const id of ["amount", "unit"]) {
