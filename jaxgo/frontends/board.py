@@ -232,10 +232,15 @@ def from_text(game: Game[Any], text: str) -> Board:
 
 
 def take_turn(board: Board, seat: int) -> Board:
-    """Makes it the turn of a seat. In Go the other one passes, or the board goes on where the game had ended."""
+    """Makes it the turn of a seat. In Go the other one passes, or the board goes on where the game had ended.
+
+    So it does in every game that somebody gave up: that was no move.
+    """
     game = board.game
-    if board.resigned is not None or (board.now.over and not isinstance(game, Go)):
+    if board.now.over and not isinstance(game, Go):
         raise UsageError("the game is over")
+    if board.resigned is not None:
+        board = dataclasses.replace(board, resigned=None)
     if board.now.seat == seat and not board.over:
         return board
     if not isinstance(game, Go):

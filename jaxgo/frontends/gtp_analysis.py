@@ -36,7 +36,7 @@ def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | Non
     """The move of a colour; `plays` it, or leaves the board as it is."""
     began = time.monotonic()
     session, seat = engine.session, read_seat(colour, engine.game)
-    if session.board.over:
+    if session.view.over:
         if isinstance(engine.game, Go):
             return "pass"
         raise UsageError("the game is over")
@@ -131,7 +131,7 @@ def _analyze(style: Callable[..., str]) -> Callable[[GtpEngine, Line], str | Non
     def analyze(engine: GtpEngine, line: Line) -> str | None:
         wish, session = _wish(engine, line.words), engine.session
         before = session.board
-        if before.over:
+        if before.now.over:
             raise UsageError("the game is over")
         if wish.points:
             wish = dataclasses.replace(wish, outlook=foresee(boards.take_turn(before, wish.seat)))

@@ -14,6 +14,7 @@ import numpy as np
 
 import jaxgo
 from jaxgo.core import play as rules
+from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
@@ -26,6 +27,7 @@ from jaxgo.games.go.board import handicap_points, label_chains
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.records import formats, sgf
+from jaxgo.records.record import GameRecord
 from jaxgo.ui import board_view
 
 Command = Callable[[GtpEngine, Line], str | None]
@@ -302,9 +304,19 @@ def loadsgf(engine: GtpEngine, line: Line) -> str:
         raise UsageError(f"cannot load file: {error}") from None
     if type(record.game) is not type(game):
         raise UsageError(f"cannot load file: it is a game of {record.name}, and this is {engine.session.name}")
+    record = without_handicap(record)
     engine.put_board(boards.of_record(dataclasses.replace(record, game=long_enough(record.game))))
     engine.warm_up()
     return ""
+
+
+def without_handicap(record: GameRecord) -> GameRecord:
+    """The same game with the stones of its handicap put there by hand: those of the next game are not given."""
+    game = record.game
+    if not isinstance(game, Go) or not game.handicap:
+        return record
+    start = record.start or position_text.example(game)
+    return dataclasses.replace(record, game=dataclasses.replace(game, handicap=0), start=start)
 
 
 def printsgf(engine: GtpEngine, line: Line) -> str:

@@ -12,12 +12,13 @@ import pytest
 from sgfmill import sgf as sgfmill
 
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends import gtp, gtp_text
+from jaxgo.frontends import gtp, gtp_commands, gtp_text
 from jaxgo.frontends.clock import LAG, LEAST_MOVES, SAFE, Clock
 from jaxgo.frontends.gtp_commands import COMMANDS
 from jaxgo.frontends.gtp_engine import GtpEngine
 from jaxgo.frontends.lines import LONGEST, read_lines
 from jaxgo.games import make
+from jaxgo.records import formats
 from jaxgo.search.think import Limit
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "gtp").glob("*.tst"))
@@ -158,6 +159,26 @@ def test_files_go_out_and_come_in(go, tmp_path):
         + " and 17 more"
     )
     assert go.engine.session.board is before
+
+
+def test_stones_of_a_handicap_in_a_file_are_none_of_the_next_game():
+    record = gtp_commands.without_handicap(formats.read("(;GM[1]SZ[9]KM[7]HA[2]AB[gc][cg];W[ee])"))
+    assert record.game == make("go9"), "which `clear_board` begins"
+    empty = "........./"
+    assert record.start == f"{empty * 2}......X../{empty * 3}..X....../{empty}......... 1"
+    assert record.moves == (40,)
+
+
+def test_who_gave_up_can_be_played_on_with(go):
+    """A referee or a GUI may go on: the answer `resign` is no move."""
+    assert go.ask("play b c3") == "="
+    go.engine.session.resign(1)
+    assert go.ask("play w d3") == "="
+    assert go.engine.session.moves == ["C3", "D3"]
+    go.engine.session.resign(0)
+    assert re.match(r"= [A-E][1-5]|= pass", go.ask("reg_genmove b"))
+    assert go.ask("undo") == "="
+    assert go.engine.session.moves == ["C3"], "the last move is taken back, as if nobody had given up"
 
 
 def test_rules_and_komi_can_be_changed_in_a_game(go):
