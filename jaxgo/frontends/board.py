@@ -110,10 +110,11 @@ class Board:
         return self._with(NOTHING, look(self.game, position), ())
 
     def undo(self, count: int = 1) -> "Board":
+        """The board so many moves before, where nobody has given up; 0 takes back a resignation alone."""
         if count > len(self.actions):
             raise UsageError(f"cannot take back {_moves(count)}; {_moves(len(self.actions))} can be")
         if count < 1:
-            return self
+            return self if self.resigned is None else dataclasses.replace(self, resigned=None)
         back = tuple(zip(self.actions[-count:], self.views[-count:], strict=True))[::-1]
         return Board(self.game, self.views[:-count], self.actions[:-count], self.undone + back)
 

@@ -114,9 +114,9 @@ class Terminal:
         self.show(f"analysis {'beside the board' if self.analysis else 'off'}")
 
     def _do_undo(self, rest: str) -> None:
-        """Back to the last position in which a person was to move."""
+        """Back to the last position in which a person was to move, or to before somebody gave up."""
         board = self.session.board
-        for count in range(1, len(board.actions) + 1):
+        for count in range(int(board.resigned is None), len(board.actions) + 1):
             if self.session.seats[board.views[-1 - count].seat] is None:
                 self.session.undo(count)
                 self._draw()

@@ -80,6 +80,16 @@ def test_back_and_on_through_a_game(client):
         assert page.play("c3")["undone"] == 0
 
 
+def test_who_gave_up_takes_that_back_and_no_move(client):
+    with visit(client) as page:
+        assert page.answer("resign")["result"]
+        assert page.answer("undo")["result"] is None
+        page.play("b2")
+        assert page.answer("resign")["result"]
+        told = page.answer("undo")
+        assert (told["moves"], told["result"], told["undone"]) == (["b2"], None, 0)
+
+
 def test_another_game_and_its_options(client):
     with visit(client) as page:
         page.ask("new", game="tictactoe", options={"width": "4"})

@@ -66,5 +66,13 @@ def test_nothing_to_take_back_is_said(session):
     assert "0 moves can be" in talk(session, "redo")
 
 
+def test_who_gave_up_takes_that_back_and_no_move(session):
+    shown = talk(session, "resign", "undo")
+    assert shown.endswith("seat 0> ")
+    session.setup("start b2 a1")
+    talk(session, "resign", "undo")
+    assert (session.moves, session.result()) == (["b2", "a1"], None)
+
+
 def test_texts_side_by_side():
     assert beside("a\nbcd", "1\n2\n3") == "a     1\nbcd   2\n      3"

@@ -176,8 +176,10 @@ class Table:
         self._changed()
 
     def _back_to_human(self) -> int:
-        """How many moves back a human was to move last; 1 where none plays."""
+        """How many moves back a human was to move last; 1 where none plays, and none where somebody gave up."""
         shown, seats = self.session.board, self.session.seats
+        if shown.resigned is not None:
+            return 0
         for count in range(1, len(shown.actions) + 1):
             if seats[shown.views[-1 - count].seat] is None:
                 return count

@@ -80,7 +80,8 @@ const told = {
     banner.hidden = !message.result;
     put(banner, message.result ? message.result.text : "");
     find("go").hidden = !message.paused || Boolean(message.result) || !message.players[message.seat];
-    for (const id of ["first", "back", "undo"]) find(id).disabled = !message.moves.length;
+    for (const id of ["first", "back"]) find(id).disabled = !message.moves.length;
+    find("undo").disabled = !message.moves.length && !message.result; // who gave up can go on
     for (const id of ["last", "on", "redo"]) find(id).disabled = !message.undone;
     for (const id of ["hint", "resign"]) find(id).disabled = Boolean(message.result);
     remember();
@@ -100,8 +101,7 @@ const told = {
       coming = false;
       forget();
       if (instead) told.position(instead);
-    }
-    if (position) panel.set(position); // what was refused is not so
+    } else if (position) panel.set(position); // what was refused is not so
     complain(message.text);
   },
   file(message) {
