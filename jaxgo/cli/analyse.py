@@ -165,14 +165,16 @@ class Analyse:
 
 
 def live_root(game: "Game[Any]", position: "Position", moves: str) -> "Position":
-    """The position as a batch of one; a UsageError where the game is over."""
+    """The position as a batch of one; a UsageError where the game is over, behind these moves if there are any."""
     import jax
     import jax.numpy as jnp
 
     from jaxgo.core import play
 
     if bool(play.over(game, position)):
-        raise UsageError(f"the game is over after --moves {moves}; leave the last move out")
+        if moves:
+            raise UsageError(f"the game is over after --moves {moves}; leave the last move out")
+        raise UsageError("the game is over in this position; begin where somebody can still move")
     return jax.tree.map(lambda x: jnp.asarray(x)[None], position)
 
 

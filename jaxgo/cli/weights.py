@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from typing import Annotated, Any
 
 import tyro
@@ -39,7 +40,7 @@ class ListWeights:
             _table(notes)
         for note in notes:
             if note["fault"]:
-                print(note["fault"])
+                print(note["fault"], file=sys.stderr if self.json else sys.stdout)
         return DAMAGED if any(note["fault"] for note in notes) else 0
 
 
@@ -72,7 +73,7 @@ def _table(notes: list[dict[str, Any]]) -> None:
         size, code = f"{note.get('bytes', 0) / 1000:.0f}", note.get("sha256", "")[:12]
         rows.append((note["name"], note.get("game", "?"), size, minutes, *elo, code))
     print(*columns(rows), sep="\n")
-    print("play against one: jaxgo play GAME --agent @NAME; what it was made by: jaxgo weights NAME")
+    print("play against one: jaxgo play --text GAME --agent @NAME; what it was made by: jaxgo weights NAME")
 
 
 def _tell(note: dict[str, Any]) -> None:

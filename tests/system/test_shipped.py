@@ -131,6 +131,10 @@ def test_other_arrays_than_were_shipped_are_told(run, tmp_path, monkeypatch, cap
     told = capsys.readouterr().out
     assert "tictactoe-cpu.npz holds other arrays than were shipped" in told
     assert "cut.npz holds no sound weights" in told
+    assert main(["weights", "--json"]) == 1
+    out, faults = capsys.readouterr()
+    assert [json.loads(line)["name"] for line in out.splitlines()] == ["cut", "tictactoe-cpu"]
+    assert faults.count("\n") == 2
     assert main(["weights", "nobody"]) == 2
     assert "unknown weights 'nobody'; choose one of: cut, tictactoe-cpu" in capsys.readouterr().err
 
