@@ -143,6 +143,19 @@ def test_a_wrong_flag_exits_2(arguments, capsys):
     assert capsys.readouterr().err
 
 
+def test_a_device_that_is_not_there_is_one_sentence(monkeypatch, capsys):
+    def fail():
+        raise RuntimeError("Unable to initialize backend 'toaster'")
+
+    monkeypatch.setattr(jax, "devices", fail)
+    monkeypatch.setenv("JAX_PLATFORMS", "toaster")
+    assert cli.main(["doctor", "--game", "tictactoe"]) == 2
+    assert capsys.readouterr().err.startswith("jaxgo: JAX_PLATFORMS=toaster names a device that JAX cannot use here;")
+    monkeypatch.delenv("JAX_PLATFORMS")
+    with pytest.raises(RuntimeError, match="toaster"):  # a fault of another kind
+        cli.main(["doctor", "--game", "tictactoe"])
+
+
 def test_doctor_reports_machine_and_speed(capsys):
     assert cli.main(["doctor", "--game", "tictactoe", "--seconds", "0.05", "--batch", "8"]) == 0
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())

@@ -8,13 +8,15 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import jaxgo
 from jaxgo.cli.command import INTERRUPTED, Command, Read
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.system import aside
 
+T = TypeVar("T")
 COMMANDS = {  # the file, and what it is for
     "train": ("train_job", "learn a game by self-play, and end in a table of ratings"),
     "eval": ("eval", "let players meet and rate them, with error bars; also `eval sprt` and `eval ratings`"),
@@ -72,7 +74,7 @@ def _status(words: Sequence[str]) -> int:
         print(f"jaxgo {jaxgo.__version__}" if arguments[0] == "--version" else about())
         return 0
     try:
-        status = _run(parse(arguments))
+        status = _run(arguments)
         sys.stdout.flush()
         return status
     except UsageError as error:
@@ -97,8 +99,20 @@ def _open_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _run(command: Command) -> int:
+def _run(words: Sequence[str]) -> int:
+    command = _with_device(lambda: parse(words))
     from jaxgo.system import devices
 
     devices.keep_programs()
-    return command.run()
+    return _with_device(command.run)
+
+
+def _with_device(work: Callable[[], T]) -> T:
+    """What the work gives; a UsageError where it fails because JAX was told of a device that is not there."""
+    try:
+        return work()
+    except (AssertionError, RuntimeError):  # as JAX has it
+        from jaxgo.system import devices
+
+        devices.check_platforms()
+        raise

@@ -59,6 +59,18 @@ def keep_programs() -> None:
         jax.config.update("jax_compilation_cache_dir", str(folder))
 
 
+def check_platforms() -> None:
+    """A UsageError where JAX_PLATFORMS lets JAX find no device; otherwise it starts JAX's backends."""
+    named = os.environ.get("JAX_PLATFORMS")
+    try:
+        if named:
+            jax.devices()
+    except (AssertionError, RuntimeError):
+        raise UsageError(
+            f"JAX_PLATFORMS={named} names a device that JAX cannot use here; leave it out, or set it to cpu"
+        ) from None
+
+
 def stay_aside() -> None:
     """Leaves accelerators and most of the CPUs' time to others; for programs that stand beside a run of training."""
     if not os.environ.get("JAX_PLATFORMS"):
