@@ -297,6 +297,14 @@ def test_other_hosts_are_refused(client, host):
     assert client.get("/", headers={"host": host}).status_code == 403
 
 
+@pytest.mark.parametrize("names", [["2001:db8::1"], ["[2001:db8::1]"]])
+def test_a_host_may_be_an_address_of_ipv6(names):
+    app = server.create(Shared(Offers({})), "tictactoe", hosts=names)
+    with TestClient(app, base_url="http://[2001:db8::1]:8000") as client:
+        assert client.get("/").status_code == 200
+        assert client.get("/", headers={"host": "[2001:db8::2]:8000"}).status_code == 403
+
+
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://localhost", "http://localhost:1", "", None])
 def test_pages_of_other_origins_open_no_socket(client, origin):
     headers = {} if origin is None else {"origin": origin}

@@ -22,7 +22,7 @@ def serve(app: ASGIApp, host: str, port: int, browser: bool) -> int:
         listening.listen()  # now: who comes before the server runs waits instead of being refused
     except (OSError, OverflowError) as error:
         raise UsageError(f"cannot listen on {host} port {port}: {error}; choose another --port, or 0") from None
-    shown = "localhost" if host in ("127.0.0.1", "::1") else host
+    shown = "localhost" if host in ("127.0.0.1", "::1") else f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}/"
     print(f"play at {address} (Ctrl-C ends it)", flush=True)
     if browser:

@@ -49,7 +49,7 @@ HEADERS = {
     "cache-control": "no-cache",
 }
 OWN_FAULT = "this is an error of jaxgo itself, and nothing was changed; the server's log tells more"
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SOCKETS = 64  # open at once
 RATE, BURST = 25.0, 60  # messages a second, and at once
 STRIKES = 200  # messages in a row beyond that, or that are no requests, before the socket is closed
@@ -62,7 +62,8 @@ class Guard:
     """Refuses requests for other hosts and from pages of other origins; sets the headers of every answer."""
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
-        self.app, self.hosts = app, frozenset(hosts)
+        # as browsers write them: an address of IPv6 has brackets
+        self.app, self.hosts = app, {f"[{name}]" if ":" in name and name[0] != "[" else name for name in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
