@@ -7,6 +7,7 @@ again gets the same id, so a resumed run knows what it has, and merging two file
 
 import contextlib
 import dataclasses
+import errno
 import functools
 import hashlib
 import importlib.metadata
@@ -197,7 +198,8 @@ def append(path: str | os.PathLike[str], pairs: Iterable[PairResult]) -> None:
         with open(path, "a+b", buffering=0) as file, _locked(file):
             _mend(file)
             # one write of whole lines: another writer's lines come before or after, never between
-            file.write(text.encode())
+            if file.write(text.encode()) < len(text.encode()):  # a disk that becomes full takes a part without a word
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(file.fileno())
     except OSError as error:
         raise UsageError(f"cannot write to {path}: {error.strerror}") from None

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import resource
 import subprocess
 import sys
 
@@ -79,6 +80,22 @@ def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_writer(tmp_path):
     records.append(path, [pair(2)])
     assert path.read_bytes().startswith(whole)
     assert records.read(path) == [pair(0), FULL, pair(2)]
+
+
+def test_a_disk_that_becomes_full_is_told_and_keeps_whole_lines(tmp_path):
+    """The system writes what there is room for, and says only by a number that it was not all."""
+    path = tmp_path / "matches.jsonl"
+    records.append(path, [pair(0)])
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 40, before[1]))
+    try:
+        with pytest.raises(UsageError, match=r"cannot write to .*: No space left"):
+            records.append(path, [pair(1), pair(2)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert records.read(path) == [pair(0)]
+    records.append(path, [pair(1)])
+    assert records.read(path) == [pair(0), pair(1)]
 
 
 def test_a_last_line_that_only_lacks_its_end_counts(tmp_path):
