@@ -268,7 +268,9 @@ class Loop:
             played=jax.device_put(played, self.state.played.sharding),
         )
         self.run.save(self.iteration, self.state)
-        self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
+        # stopped before its first iteration, it leaves the note of what it begins with as it is
+        if self.iteration or inherit.first(self.run.path) is None:
+            self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
         self._due.saved()
 
     def judge(self, final: bool = False) -> None:

@@ -340,6 +340,8 @@ def test_a_run_begins_with_the_weights_of_another(trainer, run, path, tmp_path):
             same(loop.state.learner.params, weights)
             same(loop.state.learner.average, weights)
         assert int(loop.state.learner.step) == 0
+        loop.save()
+        assert inherit.find(trainer, str(path), folder.path) is None, "stopped at once it goes on, too"
         loop.advance()
         loop.save()
     with RunDir(path.with_name("heir"), to_json(CONFIG)) as folder:
