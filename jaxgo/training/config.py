@@ -45,6 +45,10 @@ class TargetsConfig:
                 raise UsageError(f"targets.{name} is a share from 0 to 1, not {getattr(self, name)}")
         if any(not plies >= 1.0 for plies in self.horizons):
             raise UsageError("targets.horizons are plies, at least 1 each")
+        if len(set(self.heads)) < len(self.heads):
+            raise UsageError(f"targets.heads={','.join(self.heads)} has a head twice; name each once")
+        if SHORT in self.heads and not self.horizons:
+            raise UsageError(f"targets.heads has {SHORT}, and targets.horizons is empty; name plies, or leave it out")
 
     def make_heads(self, game: Game[Any]) -> tuple[Head, ...]:
         """The further heads of a network; a UsageError names those that this game has."""

@@ -223,6 +223,11 @@ def test_games_say_which_heads_they_teach():
     assert TargetsConfig(heads=("ownership",)).make_heads(go) == (OWN,)
     with pytest.raises(UsageError, match="this game does not teach; it has: short, reply"):
         TargetsConfig(heads=("ownership",)).make_heads(make("tictactoe"))
+    with pytest.raises(UsageError, match="has a head twice"):
+        TargetsConfig(heads=("short", "reply", "short"))
+    with pytest.raises(UsageError, match=r"targets\.horizons is empty"):
+        TargetsConfig(heads=("short",), horizons=())
+    assert TargetsConfig(heads=("reply",), horizons=()).make_heads(go) == (Head("reply", "policy"),)
     state = go.place(np.array([1] * 10 + [0] * 5 + [2] * 10, np.int8), 0)
     taught = go.aux_values(state)
     assert np.asarray(taught["ownership"]).tolist() == [1] * 10 + [0] * 5 + [-1] * 10
