@@ -80,7 +80,7 @@ class BreadthFirst(Search[BreadthState]):
     ) -> BreadthState:
         if model.pays or model.game.players != 1:
             raise UsageError("bfs looks for the solution of a puzzle, a game of one; use another search here")
-        games, most = root.state.ply.shape[0], model.game.max_plies
+        games, most = model.legal(root).shape[0], model.game.max_plies
         nowhere = jnp.full((games, most), NONE, jnp.int32)
         past = jnp.zeros((games, most, 2), jnp.uint32)
         return self._begun(model, params, key, root, nowhere, past, jnp.zeros(games, jnp.int32))

@@ -130,6 +130,10 @@ class Model:
 
     def legal(self, position: Position) -> Bool[Array, "B A"]:
         """The exact legal actions of every game."""
+        if position.state.ply.ndim != 1 or not position.state.ply.size:
+            raise UsageError(
+                "a search takes a batch of positions, of one at least; give one alone as x[None] of each array"
+            )
         return jax.vmap(functools.partial(play.legal, self.game))(position)
 
     def over(self, position: Position) -> Bool[Array, " B"]:
@@ -191,11 +195,7 @@ class Model:
 
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
         """What is known of the positions that games stand at, with their exact legal actions."""
-        if position.state.ply.ndim != 1 or not position.state.ply.size:
-            raise UsageError(
-                "a search takes a batch of positions, of one at least; give one alone as x[None] of each array"
-            )
-        over, legal = self.over(position), self.legal(position)
+        legal, over = self.legal(position), self.over(position)
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
         _check_rules(self.game, legal, result)
         if not self.pays:

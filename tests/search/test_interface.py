@@ -134,9 +134,12 @@ def test_at_least_one_game_begins(games: Any):
 
 @pytest.mark.parametrize("wrong", [0, slice(0, 0)])
 def test_a_search_takes_a_batch_of_positions(wrong: Any):
-    root = jax.tree.map(lambda x: x[wrong], positions(FOUR.game, 2, 0))
-    with pytest.raises(UsageError, match="takes a batch of positions"):
-        Gumbel(simulations=4).begin(FOUR, (), KEY, root)
+    shapes = jax.eval_shape(lambda: FOUR.start(KEY, 2))
+    root = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype)[wrong], shapes)
+    for name, search in SEARCHES.items():
+        model = Model(make("slide8"), Hashed()) if name == "bfs" else FOUR
+        with pytest.raises(UsageError, match="takes a batch of positions"):
+            search.begin(model, (), KEY, root)
 
 
 @dataclasses.dataclass(frozen=True)
