@@ -91,7 +91,8 @@ class Player:
 def _told(value: Any) -> str:
     """The settings of a search or an evaluator, the same in every process; a network is told by its parameters."""
     if isinstance(value, Network):
-        return f"Network{', symmetric' * value.symmetric}"
+        precision = getattr(value.module, "precision", "float32")  # the usual one is not told: hashes of before stay
+        return f"Network{', symmetric' * value.symmetric}{f', {precision}' * (precision != 'float32')}"
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
     plain = {field.name: getattr(value, field.name) for field in fields}
     said = [f"{k}={v!r}" for k, v in plain.items() if v is None or isinstance(v, (bool, int, float, str, tuple))]

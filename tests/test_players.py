@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxgo.core.errors import UsageError
-from jaxgo.evaluators import EVALUATORS, Dirichlet, Heuristic, Noisy, Rollout, Uniform
+from jaxgo.evaluators import EVALUATORS, Dirichlet, Heuristic, Network, Noisy, Rollout, Uniform
 from jaxgo.games import make
 from jaxgo.games.connect4 import ConnectFour
+from jaxgo.nets import ResNet
 from jaxgo.players import Player, Spec, load_player, parse, spec
 from jaxgo.search import PRESETS, SEARCHES, Chain, Flat, Gumbel, Model, Puct, Uct
 from jaxgo.system.weights import load_weights, save_weights
@@ -250,7 +251,10 @@ def test_weights_play_the_kind_of_game_that_they_were_trained_for():
 def test_fingerprints_tell_players_apart():
     one = Player(SEARCHES["greedy"], Model(GAME, Uniform()), {"w": jnp.ones(3)})
     assert one.fingerprint() == dataclasses.replace(one, params={"w": np.ones(3, np.float32)}, name="x").fingerprint()
+    exact, rough = (Network(ResNet(precision=name).module(GAME)) for name in ("float32", "bfloat16"))
     others = [
+        dataclasses.replace(one, model=Model(GAME, exact)),
+        dataclasses.replace(one, model=Model(GAME, rough)),
         dataclasses.replace(one, params={"w": jnp.zeros(3)}),
         dataclasses.replace(one, params={"w": jnp.ones(3, jnp.int32)}),
         dataclasses.replace(one, params={"v": jnp.ones(3)}),
