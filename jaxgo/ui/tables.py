@@ -18,6 +18,7 @@ from rich.text import Text
 
 from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
+from jaxgo.arena.tally import namesakes
 from jaxgo.core.errors import UsageError
 
 WIDEST = 16  # agents in a printed cross table
@@ -145,13 +146,15 @@ def repeats(results: Iterable[PairResult]) -> list[str]:
 
 def by_seat(results: Iterable[PairResult]) -> list[str]:
     """What each agent scores from either seat; where roles differ, this tells which one it can play."""
+    pairs = list(results)
+    twins = namesakes(pairs)
     points: dict[str, tuple[list[float], list[float]]] = {}
-    for pair in results:
-        for name, moving_first, moving_second in (
-            (pair.a, pair.first, pair.second),
-            (pair.b, 1.0 - pair.second, 1.0 - pair.first),
+    for pair in pairs:
+        for who, moving_first, moving_second in (
+            ((pair.a, pair.checkpoints[0]), pair.first, pair.second),
+            ((pair.b, pair.checkpoints[1]), 1.0 - pair.second, 1.0 - pair.first),
         ):
-            first, second = points.setdefault(name, ([], []))
+            first, second = points.setdefault(twins.get(who, who[0]), ([], []))
             first.append(moving_first)
             second.append(moving_second)
     scores = [f"{n} {_percent(float(np.mean(a)))} / {_percent(float(np.mean(b)))}" for n, (a, b) in points.items()]

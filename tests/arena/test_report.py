@@ -1,5 +1,6 @@
 """Tables, pictures and JSON of a small pool."""
 
+import dataclasses
 import importlib.util
 import io
 import json
@@ -81,6 +82,11 @@ def test_lengths_seats_and_repeated_games_are_told():
         "16.5 where it is drawn."
     ]
     assert report.by_seat(made) == ["Scores moving first / second: a 83.3 % / 50.0 %; b 50.0 % / 16.7 %."]
+    hashes = [
+        dataclasses.replace(pair, checkpoints=(code, ""), time=code) for pair, code in zip(made, "112", strict=True)
+    ]
+    told = "Scores moving first / second: a #1 75.0 % / 50.0 %; b 50.0 % / 16.7 %; a 100.0 % / 50.0 %."
+    assert report.by_seat(hashes) == [told], "players of one name are told apart, as ratings do"
     assert report.repeats(made) == [
         "1 games are the same as another one, move for move: the first mover won 1, drew 0, lost 0."
     ]
