@@ -39,6 +39,8 @@ class PairResult:
     seed: int = 0
     number: int = 0  # of the opening among those of this seed
     opening: tuple[str, ...] = ()  # names of its moves
+    temperature: float = 0.0  # of the first moves after it
+    hot_plies: int = 0  # how many these are
     plies: tuple[int, int] = (0, 0)  # how long the first and the second game were
     checkpoints: tuple[str, str] = ("", "")  # hashes of a and b: search, evaluator, weights; "" where nobody knows
     lines: tuple[str, str] = ("", "")  # hashes of the moves of each game; "" where luck would make another one of it

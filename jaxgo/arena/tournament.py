@@ -330,6 +330,8 @@ class Tournament:
             seed=self.contest.seed,
             number=number,
             opening=self.openings.names(number),
+            temperature=self.contest.temperature,
+            hot_plies=self.contest.hot_plies,
             plies=(len(moves[0]), len(moves[1])),
             checkpoints=(self._hashes[a], self._hashes[b]),
             lines=(lines[0], lines[1]),

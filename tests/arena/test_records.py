@@ -22,6 +22,8 @@ FULL = pair(
     7,
     options=("height=5",),
     opening=("4", "4"),
+    temperature=0.5,
+    hot_plies=4,
     plies=(17, 22),
     checkpoints=("", "0123abcd"),
     problems=("game 1: b forfeits, illegal move z9 — \u2028",),

@@ -88,6 +88,7 @@ def test_luck_may_play_an_opening_again(tmp_path):
     play = Tournament(warm, Schedule(pairs=5), lines(tmp_path, "b2", "a1"), slots=4)
     *_, last = play.run()
     assert last.pairs == 5
+    assert {(pair.temperature, pair.hot_plies) for pair in last.results} == {(1.0, 2)}
     assert not any(any(pair.lines) for pair in last.results)
     assert "2 different openings for 5 pairs; they were played again" in play.notes()[0]
 
