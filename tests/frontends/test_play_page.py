@@ -1,6 +1,7 @@
 """The page's messages: games played by them, links, files, and what a page is told."""
 
 import asyncio
+import json
 import socket
 import types
 from pathlib import Path
@@ -11,7 +12,7 @@ pytest.importorskip("starlette")
 from starlette.websockets import WebSocket
 from visitor import QUICK, state, visit
 
-from jaxgo.frontends.web import server, table
+from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 
@@ -68,6 +69,31 @@ def test_games_follow_each_other_with_sides_changed(client):
         page.ask("loop", on=False, delay=0)
         assert [game["players"] for game in told["kept"][:2]] == [[QUICK, "random"], ["random", QUICK]]
         assert sum(sum(row[1:]) for row in told["score"]) == 2 * len(told["kept"])
+
+
+def test_a_game_that_is_taken_back_in_the_pause_is_not_replaced_by_the_next():
+    sat = table.Table(Shared(Offers({}, ("random",))), lambda told: None, "tictactoe")
+
+    def ask(do, **fields):
+        sat.handle(protocol.read(json.dumps({"do": do, **fields})))
+
+    try:
+        ask("loop", on=True, delay=60)
+        for action in (4, 0, 3, 1, 5):
+            ask("play", action=action, number=sat.session.number)
+        pause = sat._pause
+        assert not pause.finished.is_set()
+        ask("undo")
+        assert pause.finished.is_set()
+        ask("play", action=5, number=sat.session.number)
+        assert not sat._pause.finished.is_set(), "the next game comes behind this one"
+        assert sat._score == {"you": [1, 0, 1]}, "which counts once"
+        for count in (5, 5):
+            ask("undo", count=count)
+            ask("redo", count=count)
+        assert not sat._pause.finished.is_set(), "who has looked through it sees the next game, too"
+    finally:
+        sat.close()
 
 
 def test_back_and_on_through_a_game(client):

@@ -172,6 +172,8 @@ class Table:
     def _do_undo(self, request: protocol.Undo) -> None:
         count = request.count or self._back_to_human()
         self.session.undo(count)
+        if self._pause:  # the next game would take this one's place
+            self._pause.cancel()
         self._paused = bool(request.count) or self._machine() is not None
         self._changed()
 
@@ -187,7 +189,7 @@ class Table:
 
     def _do_redo(self, request: protocol.Redo) -> None:
         self.session.redo(min(request.count, len(self.session.board.undone)) or 1)
-        self._paused = True
+        self._paused = not self.session.board.over
         self._counted |= self.session.board.over  # who only looks through a game has not played it
         self._changed()
 
@@ -196,6 +198,7 @@ class Table:
         if seats[seat] is not None and None in seats:
             seat = seats.index(None)
         self.session.resign(seat)
+        self._paused = False
         self._changed()
 
     def _do_setup(self, request: protocol.Setup) -> None:
@@ -354,8 +357,18 @@ class Table:
         self._tell_position()
 
     def _ended(self) -> None:
+        if not self._counted:
+            self._count()
+        if self._loop and not self._paused:
+            if self._pause:
+                self._pause.cancel()
+            self._pause = threading.Timer(self._delay, self._again)
+            self._pause.daemon = True
+            self._pause.start()
+
+    def _count(self) -> None:
         result = self.session.result()
-        if self._counted or result is None:
+        if result is None:
             return
         self._counted = True
         players = [name or HUMAN for name in self._players()]
@@ -365,10 +378,6 @@ class Table:
             row[0 if gain > 0 else 2 if gain < 0 else 1] += 1
         game = {"players": players, "result": result.text, "moves": len(self.session.history)}
         self._kept = [*self._kept, {**game, "record": self.session.record()}][-KEPT:]
-        if self._loop:
-            self._pause = threading.Timer(self._delay, self._again)
-            self._pause.daemon = True
-            self._pause.start()
 
     def _again(self) -> None:
         """The next game of a loop, with the sides changed."""
