@@ -101,6 +101,7 @@ def configs(options: Ablations, root: Path) -> dict[str, TrainConfig]:
             raise UsageError(f"{' '.join(settings)} changes nothing, as {options.preset} has it so; leave it out")
     for config in made.values():
         check(config)
+        kept_runs.starts(config, root, preset(options.preset).init_from)
         kept_runs.quiet(config, simulations=options.simulations)
     return made
 
@@ -140,7 +141,8 @@ class Machine:
         """The iterations of a run, which is there afterwards."""
         # a run is some hundred programs, and a process has a limited number of memory maps
         jax.clear_caches()
-        return kept_runs.trained(dataclasses.replace(self.configs[name], seed=seed), self.folder(name, seed))
+        config = dataclasses.replace(self.configs[name], seed=seed)
+        return kept_runs.trained(config, self.folder(name, seed), preset(self.options.preset).init_from)
 
     def match(self, name: str, seed: int) -> list[int]:
         """The pairs of the match between the two runs of a seed, by outcome."""

@@ -11,10 +11,13 @@ from jaxgo.evaluators.network import Network
 from jaxgo.players import Player
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
+from jaxgo.system import devices
 from jaxgo.system.files import read_json, write_whole
 from jaxgo.system.rundir import RunDir, load_weights
+from jaxgo.training import inherit
 from jaxgo.training.config import Budget, TrainConfig, of_run, to_json
-from jaxgo.training.loop import train
+from jaxgo.training.loop import about, train
+from jaxgo.training.trainer import Trainer
 
 FOUND = "found.json"  # in the folder of a run: answers by question
 
@@ -45,10 +48,21 @@ def for_minutes(config: TrainConfig, minutes: float) -> TrainConfig:
     return dataclasses.replace(config, judge=judge, budget=Budget(seconds=60 * minutes))
 
 
-def trained(config: TrainConfig, folder: Path) -> int:
-    """The iterations of the run in a folder, which is trained to the end of its budget if it is not there yet."""
+def trained(config: TrainConfig, folder: Path, init_from: str = "") -> int:
+    """The iterations of the run in a folder, which is trained to the end of its budget if it is not there yet.
+
+    A new one begins with the weights `init_from`, in the words of --init-from.
+    """
     with RunDir(folder, to_json(config)) as run:
+        start = starts(config, folder, init_from)
+        if start is not None:
+            inherit.keep(run, start, about(config))
         return int(found(folder, "iterations", lambda: int(train(config, run).iteration)))
+
+
+def starts(config: TrainConfig, folder: Path, init_from: str) -> inherit.Start | None:
+    """The weights that a run in a folder is still to begin with; a UsageError where its net cannot have them."""
+    return inherit.find(Trainer(config, devices.make_mesh()), init_from, folder) if init_from else None
 
 
 def quiet(config: TrainConfig, **changes: Any) -> Search:

@@ -17,7 +17,7 @@ import variants
 from jaxgo.arena.sprt import Sprt
 from jaxgo.core.errors import UsageError
 from jaxgo.search import Puct
-from jaxgo.system.rundir import RunDir
+from jaxgo.system.rundir import RunDir, load_weights
 from jaxgo.training.config import to_json
 from jaxgo.training.presets import preset
 
@@ -95,6 +95,18 @@ def test_a_question_is_asked_once(tmp_path):
     (tmp_path / kept_runs.FOUND).write_text("{")
     with pytest.raises(UsageError, match="JSON"):
         kept_runs.found(tmp_path, "a", lambda: 1)
+
+
+def test_a_preset_that_begins_with_weights_begins_so_here(tmp_path, monkeypatch):
+    config = kept_runs.for_minutes(preset("go9-late-cpu").config, 1.0)
+    monkeypatch.setattr(kept_runs, "train", lambda config, run: SimpleNamespace(iteration=3))
+    assert kept_runs.trained(config, tmp_path / "run", "go9-cpu") == 3
+    assert load_weights(tmp_path / "run", 0)[0]["from"] == "go9-cpu"
+    assert kept_runs.starts(config, tmp_path / "run", "go9-cpu") is None, "they are here by now"
+    other = ablations.Ablations(preset="go9-late-cpu", change=(("net.channels=8",),))
+    monkeypatch.setattr(ablations, "check", lambda config: None)
+    with pytest.raises(UsageError, match=r"do not fit, as net\.channels is 32 there and 8 here"):
+        ablations.configs(other, tmp_path / "other")
 
 
 # -- what seeds say --------------------------------------------------------------------------------------------------
