@@ -11,6 +11,7 @@ counts only with a manifest that fits its files, and the newest such step is the
 
 import json
 import logging
+import re
 import shutil
 import threading
 from collections.abc import Callable, Mapping
@@ -103,7 +104,9 @@ class RunDir:
         if self.path.exists() and not self.path.is_dir():
             raise UsageError(f"{self.path} is a file; name a folder for the run")
         strange = self.path.is_dir() and not (self.path / CONFIG).exists()
-        if strange and any(child.name != LOCK for child in self.path.iterdir()):
+        # what a run leaves that is killed while it writes its config is no stranger's
+        own = re.compile(rf"{LOCK}|\.{re.escape(CONFIG)}\.\d+\.tmp")
+        if strange and not all(own.fullmatch(child.name) for child in self.path.iterdir()):
             raise UsageError(f"{self.path} is not empty and is not a run to resume; name another folder")
 
     def _check_config(self, config: dict[str, Any], free: tuple[str, ...]) -> None:

@@ -346,6 +346,13 @@ def test_a_config_is_readable_and_a_run_resumes_only_with_its_own(tmp_path):
     RunDir(tmp_path / "run", {**CONFIG, "search": {"simulations": 64}}, free=("iterations", "search")).close()
 
 
+def test_a_run_that_was_killed_while_it_wrote_its_config_begins_again(tmp_path):
+    (tmp_path / "lock").write_text("process 77 on a machine")
+    (tmp_path / ".config.json.77.tmp").write_text("{")
+    with RunDir(tmp_path, CONFIG) as run:
+        assert not run.resumed
+
+
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
