@@ -179,6 +179,7 @@ def test_eval_py_is_short_and_helps_without_waiting_for_jax():
         assert words in ran.stdout
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on(tmp_path):
     out = tmp_path / "matches.jsonl"
     words = [sys.executable, "eval.py", *TWO[:-1], "1000", "--out", str(out), "--json"]

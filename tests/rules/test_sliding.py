@@ -91,6 +91,7 @@ def shortest_solution(game) -> list[int]:
     return actions[::-1]
 
 
+@pytest.mark.slow
 def test_hughe_s_puzzle_is_solved_in_31_moves():
     solution = shortest_solution(HUGHE)
     host = Host(HUGHE).play(*solution)

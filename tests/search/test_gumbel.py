@@ -76,7 +76,7 @@ def test_mctx_bit_for_bit(simulations: int, considered: int):
     ("game", "plies"),
     [
         pytest.param(ConnectFour(), 36, marks=pytest.mark.slow),
-        (Road(), 8),
+        pytest.param(Road(), 8, marks=pytest.mark.slow),
         pytest.param(Kamisado(points=3), 25, marks=pytest.mark.slow),
     ],
     ids=["connect4", "road", "kamisado"],
@@ -111,6 +111,7 @@ def test_with_the_solver_a_lost_move_is_played_only_where_all_are_lost():
     assert (result.visits[chosen] == most)[open_.any(axis=-1)].all()
 
 
+@pytest.mark.slow
 def test_boundary_rule_spends_the_same_visits():
     """Who gets them may differ, but the counts follow mctx's table, whatever the budget."""
     root = fives()

@@ -249,6 +249,7 @@ def test_where_the_rules_look_back_only_what_ends_at_once_is_proven():
 # -- gumbel after a move, flat among equals -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_gumbel_after_a_move_counts_what_it_spent_itself():
     """Visits that a kept subtree brought along are knowledge, and no part of the new halving."""
     search, root = (

@@ -101,7 +101,7 @@ def searched(library, case, games=GAMES, simulations=SIMULATIONS):
     return jax.device_get(run(jax.random.key(3), root_of(library, games)))
 
 
-DEAR = ("puct, own transform",)
+DEAR = ("puct, own transform", "gumbel, own transform", "gumbel, short walks", "puct, short walks")
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.slow] * (c in DEAR)) for c in CASES])

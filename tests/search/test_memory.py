@@ -103,7 +103,8 @@ def test_positions_of_one_hash_are_not_taken_for_each_other(searched, monkeypatc
     assert 0 < found.sum() < memory.known.sum()
 
 
-@pytest.mark.parametrize("search", [PUCT, pytest.param(GUMBEL, marks=pytest.mark.slow)], ids=["puct", "gumbel"])
+@pytest.mark.slow
+@pytest.mark.parametrize("search", [PUCT, GUMBEL], ids=["puct", "gumbel"])
 def test_selfplay_is_the_same_with_a_memory_and_asks_less(search: Search):
     plies, asked = [], []
     for last in (False, True):
