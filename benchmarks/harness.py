@@ -85,10 +85,10 @@ def ask(
     kind: type[Asked], questions: Mapping[str, Callable[[Asked], None]], prepare: Callable[[], None] = lambda: None
 ) -> None:
     """The program of a benchmark: reads its options, and asks the questions that they name."""
-    options = tyro.cli(kind)
-    prepare()
-    wanted = [word for word in options.only.split(",") if word] or list(questions)
     try:
+        options = tyro.cli(kind)
+        prepare()
+        wanted = [word for word in options.only.split(",") if word] or list(questions)
         for word in wanted:
             if word not in questions:
                 raise unknown_name("question", word, questions)

@@ -61,6 +61,19 @@ class PeerNet(nn.Module):
         return logits, jnp.tanh(nn.Dense(1)(value))[:, 0]
 
 
+@dataclasses.dataclass(frozen=True)
+class OnOurPlanes:
+    """The peer's net where jaxgo plays Connect Four: it sees the planes of both, and none that only jaxgo has."""
+
+    net: PeerNet
+
+    def init(self, key: Any, planes: Any) -> Any:
+        return self.net.init(key, planes[..., :2])
+
+    def apply(self, variables: Any, planes: Any) -> Any:
+        return self.net.apply(variables, planes[..., :2])
+
+
 class Ply(NamedTuple):
     """What self-play leaves behind; axes [T B]."""
 

@@ -2,7 +2,6 @@
 
 uv run --extra benchmark benchmarks/training.py                        # what takes minutes
 uv run --extra benchmark benchmarks/training.py --only limit,peers     # some questions
-uv run --extra benchmark benchmarks/training.py --only strength        # 40 minutes: time to strength against pgx + mctx
 """
 
 import dataclasses
@@ -18,28 +17,24 @@ import cores  # noqa: F401  before pgx
 import harness
 import jax
 import jax.numpy as jnp
-import numpy as np
 import peers_alphazero
 import pgx
 import tyro
 from jax.sharding import Mesh
-from kept_runs import for_minutes, player, quiet, trained
+from kept_runs import for_minutes, quiet, trained
 from walk import Walk
 
-from jaxgo.arena.match import play_match
-from jaxgo.arena.openings import random_openings
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.evaluators.network import Network
 from jaxgo.games import GAMES
 from jaxgo.nets import ResNet
-from jaxgo.players import Player
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir, load_weights
-from jaxgo.training.config import Budget, TrainConfig, to_json
+from jaxgo.training.config import Budget, to_json
 from jaxgo.training.loop import Loop
 from jaxgo.training.presets import preset
 from jaxgo.training.trainer import Trainer
@@ -60,17 +55,11 @@ class Training:
     """Measure the learning loop."""
 
     only: str = "limit,peers,overhead,smoke"
-    """Questions, parted by commas: limit, peers, overhead, smoke, strength; or one shape, such as go9/32."""
+    """Questions, parted by commas: limit, peers, overhead, smoke; or one shape, such as go9/32."""
     seconds: float = 5.0
     """Of one repetition of one program."""
     repetitions: int = 3
     """The median counts."""
-    minutes_ours: float = 10.0
-    """Of training, for `strength`."""
-    minutes_theirs: float = 30.0
-    """Of training the peer, for `strength`."""
-    pairs: int = 200
-    """Of the match of `strength`, 64 simulations each."""
 
 
 def apply_of(game: str, planes: Any) -> tuple[Any, Any]:
@@ -192,21 +181,17 @@ def bar_overhead(options: Training) -> None:
     )
 
 
-# -- strength ----------------------------------------------------------------------------------------------------
-
-
-def train_ours(config: TrainConfig, minutes: float, folder: Path) -> tuple[Any, float]:
-    """Weights after so many minutes of a run, and how long it really took, compilation included."""
-    began = time.perf_counter()
-    trained(for_minutes(config, minutes), folder)
-    return load_weights(folder)[1], time.perf_counter() - began
+# -- smoke -------------------------------------------------------------------------------------------------------
 
 
 def bar_smoke(options: Training) -> None:
     """Tic-tac-toe from nothing: how long, and does it ever lose to perfect play from either seat?"""
     config = preset("tictactoe-cpu").config
     with tempfile.TemporaryDirectory() as folder:
-        params, seconds = train_ours(config, config.budget.seconds / 60, Path(folder) / "run")
+        began = time.perf_counter()
+        trained(for_minutes(config, config.budget.seconds / 60), Path(folder) / "run")
+        seconds = time.perf_counter() - began
+        params = load_weights(Path(folder) / "run")[1]
     game = GAMES["tictactoe"]
     model = Model(game, Network(config.network.module(game)))
     walk = Walk(model, params, quiet(config))
@@ -214,43 +199,10 @@ def bar_smoke(options: Training) -> None:
     harness.report("smoke", seconds=seconds, lost_as_first=losses[0], lost_as_second=losses[1])
 
 
-def bar_strength(options: Training) -> None:
-    """Both from nothing on this machine; then head to head at 64 simulations with the same search."""
-    peer = peers_alphazero.Peer()
-    loop = peers_alphazero.PeerLoop(peer)
-    theirs_s = loop.run(60 * options.minutes_theirs)
-    config = preset("connect4-cpu").config
-    with tempfile.TemporaryDirectory() as folder:
-        params, ours_s = train_ours(config, options.minutes_ours, Path(folder) / "run")
-    game = GAMES["connect4"]
-    ours = player("jaxgo", config, params, 64)
-    variables = jax.device_get(loop.learnt.variables)  # learnt on one device, and the match is played on all
-    theirs = Player(Gumbel(simulations=64, gumbel_scale=0.0), Model(game, Network(loop.net)), variables, "pgx + mctx")
-    openings = random_openings(game, seed=1).positions(range(options.pairs))
-    score = play_match(ours, theirs, jax.random.key(3), openings)
-    low, high = elo(score.mean - 1.96 * score.error), elo(score.mean + 1.96 * score.error)
-    harness.report(
-        "strength/connect4",
-        ours_minutes=ours_s / 60,
-        theirs_minutes=theirs_s / 60,
-        their_positions=float(loop.frames),
-        games=score.games,
-        score=score.mean,
-        error_95=1.96 * score.error,
-        elo=elo(score.mean),
-        elo_low=low,
-        elo_high=high,
-    )
-
-
-def elo(share: float) -> float:
-    return float(400 * np.log10(np.clip(share, 1e-3, 1 - 1e-3) / (1 - np.clip(share, 1e-3, 1 - 1e-3))))
-
-
 def main() -> None:
     options = tyro.cli(Training)
     asked = [word.strip() for word in options.only.split(",") if word.strip()]
-    valid = ["limit", "peers", "overhead", "smoke", "strength", *SHAPES]
+    valid = ["limit", "peers", "overhead", "smoke", *SHAPES]
     try:
         for word in asked:
             if word not in valid:
@@ -258,7 +210,7 @@ def main() -> None:
         for name in SHAPES:
             if name in asked or {"limit", "peers"} & set(asked):
                 bar_selfplay(options, name, peer="peers" in asked or name in asked)
-        for word, bar in (("overhead", bar_overhead), ("smoke", bar_smoke), ("strength", bar_strength)):
+        for word, bar in (("overhead", bar_overhead), ("smoke", bar_smoke)):
             if word in asked:
                 bar(options)
     except UsageError as error:
