@@ -1,11 +1,13 @@
 """The frame of the house: imports, the command line, the lock files."""
 
+import errno
 import io
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import lock
@@ -154,6 +156,19 @@ def test_a_device_that_is_not_there_is_one_sentence(monkeypatch, capsys):
     monkeypatch.delenv("JAX_PLATFORMS")
     with pytest.raises(RuntimeError, match="toaster"):  # a fault of another kind
         cli.main(["doctor", "--game", "tictactoe"])
+
+
+def test_a_full_disk_is_one_sentence(monkeypatch, capsys):
+    def write():
+        raise error
+
+    monkeypatch.setattr(cli, "parse", lambda words: SimpleNamespace(run=write))
+    error = OSError(errno.ENOSPC, "No space left on device")
+    assert cli.main(["tune"]) == 2
+    assert capsys.readouterr().err.startswith("jaxgo: the disk is full (No space left on device); make room")
+    error = OSError(errno.EIO, "Input/output error")  # a fault of another kind
+    with pytest.raises(OSError, match="Input/output"):
+        cli.main(["tune"])
 
 
 def test_doctor_reports_machine_and_speed(capsys):

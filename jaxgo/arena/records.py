@@ -192,15 +192,15 @@ def merge(*files: Iterable[PairResult]) -> list[PairResult]:
 
 def append(path: str | os.PathLike[str], pairs: Iterable[PairResult]) -> None:
     """Adds whole lines in one write, after cutting off a line that a killed run left unfinished."""
-    text = "".join(to_line(pair) + "\n" for pair in pairs)
-    if not text:
+    data = "".join(to_line(pair) + "\n" for pair in pairs).encode()
+    if not data:
         return
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         with open(path, "a+b", buffering=0) as file, _locked(file):
             _mend(file)
             # one write of whole lines: another writer's lines come before or after, never between
-            if file.write(text.encode()) < len(text.encode()):  # a disk that becomes full takes a part without a word
+            if file.write(data) < len(data):  # a disk that becomes full takes a part without a word
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(file.fileno())
     except OSError as error:

@@ -4,19 +4,19 @@ A new command is a file in this folder that has a `read` (see `command`), and a 
 when their command is asked for: `jaxgo --help` waits for nothing.
 """
 
+import errno
 import importlib
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import jaxgo
 from jaxgo.cli.command import INTERRUPTED, Command, Read
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.system import aside
 
-T = TypeVar("T")
+FULL = (errno.ENOSPC, errno.EDQUOT)
 COMMANDS = {  # the file, and what it is for
     "train": ("train_job", "learn a game by self-play, and end in a table of ratings"),
     "eval": ("eval", "let players meet and rate them, with error bars; also `eval sprt` and `eval ratings`"),
@@ -86,6 +86,11 @@ def _status(words: Sequence[str]) -> int:
     except BrokenPipeError:  # `jaxgo games | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        print(f"jaxgo: the disk is full ({error.strerror}); make room, and give the command again", file=sys.stderr)
+        return 2
 
 
 def _open_streams() -> None:
@@ -100,18 +105,13 @@ def _open_streams() -> None:
 
 
 def _run(words: Sequence[str]) -> int:
-    command = _with_device(lambda: parse(words))
-    from jaxgo.system import devices
-
-    devices.keep_programs()
-    return _with_device(command.run)
-
-
-def _with_device(work: Callable[[], T]) -> T:
-    """What the work gives; a UsageError where it fails because JAX was told of a device that is not there."""
     try:
-        return work()
-    except (AssertionError, RuntimeError):  # as JAX has it
+        command = parse(words)
+        from jaxgo.system import devices  # not before: it brings JAX, and a wrong word needs none
+
+        devices.keep_programs()
+        return command.run()
+    except (AssertionError, RuntimeError):  # as JAX says that there is no such device
         from jaxgo.system import devices
 
         devices.check_platforms()

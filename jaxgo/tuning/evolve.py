@@ -17,7 +17,7 @@ import numpy as np
 from jaxgo.arena.match import FOREVER, Pool
 from jaxgo.arena.openings import Openings
 from jaxgo.core.errors import UsageError
-from jaxgo.system.files import read_json
+from jaxgo.system.files import read_json, write_whole
 from jaxgo.tuning.space import Space, Vector
 
 MOST_SEEDS = 2**31 - 1  # the ladder takes the one after
@@ -97,7 +97,7 @@ class Evolution:
             return []
         lines = self.log.read_text(encoding="utf-8").split("\n")
         if lines.pop():
-            self.log.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+            write_whole(self.log, "".join(line + "\n" for line in lines))
         try:
             found: list[Any] = [read_json(line) for line in lines]
             done = [Generation(**line) for line in found[1:]]
