@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int, Int32
 
 from jaxgo.core.choice import first_max
-from jaxgo.search.model import ILLEGAL
+from jaxgo.search.model import CANDIDATE, ILLEGAL
 from jaxgo.search.tree import ROOT, Spot, Tree, games_of, mover_sign
 
 CROWD = 4  # times as many nodes as actions: from there on numbers are looked up
@@ -36,8 +36,15 @@ class Edges(NamedTuple):
     def legal(self) -> Bool[Array, "L A"]:
         return self.logits > ILLEGAL
 
-    def best(self, score: Float32[Array, "L A"], solver: bool) -> Int32[Array, " L"]:
-        """The legal edge of the highest score. A search that proves walks a lost edge only when all are."""
+    @property
+    def candidate(self) -> Bool[Array, "L A"]:
+        return self.logits >= CANDIDATE
+
+    def best(self, score: Float32[Array, "L A"], solver: bool, narrows: bool = False) -> Int32[Array, " L"]:
+        """The legal edge of the highest score. A search that narrows walks other edges than candidates only when all
+        of these are lost; one that proves walks a lost edge only when all are."""
+        if narrows:
+            score = jnp.where(self.candidate, score, LAST / 2)
         if solver:
             score = jnp.where(self.lost, LAST, score)
         return first_max(jnp.where(self.legal, score, -jnp.inf))
@@ -61,9 +68,12 @@ class Children(NamedTuple):
     value: Float32[Array, " L"]
 
     def best(
-        self, score: Float32[Array, "L K"], untried_score: Float32[Array, " L"], solver: bool
+        self, score: Float32[Array, "L K"], untried_score: Float32[Array, " L"], solver: bool, narrows: bool = False
     ) -> Int32[Array, " L"]:
-        """The move of the highest score, the first of equals; with `solver` a lost one only when all are."""
+        """The move of the highest score, the first of equals; of others than candidates, and of lost ones, as above."""
+        if narrows:  # what is no candidate has no prior
+            score = jnp.where(self.prior > 0.0, score, LAST / 2)
+            untried_score = jnp.where(self.untried_prior > 0.0, untried_score, LAST / 2)
         if solver:
             score = jnp.where(self.lost, LAST, score)
         score = jnp.where(self.there, score, -jnp.inf)

@@ -34,7 +34,7 @@ from jaxgo.search.base import (
     room,
 )
 from jaxgo.search.edges import Edges, read_edges, root_edges
-from jaxgo.search.model import CANDIDATE, Model, halvings
+from jaxgo.search.model import Model, halvings
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
 
@@ -144,8 +144,7 @@ class Gumbel(Search[GumbelState], Narrowing):
         edges = root_edges(tree)
         noise = self.gumbel_scale * keys.sample(jax.random.gumbel, key, (games, actions), jnp.float32)
         most = min(self.max_considered, actions)
-        candidates = edges.logits >= CANDIDATE
-        breadth = jnp.clip(candidates.sum(axis=-1, dtype=jnp.int32), 1, most)
+        breadth = jnp.clip(edges.candidate.sum(axis=-1, dtype=jnp.int32), 1, most)
         zero = jnp.zeros(games, jnp.int32)
         planned = per_game(self.simulations if plan is None else plan, games, jnp.int32)
         return GumbelState(
@@ -211,7 +210,7 @@ class Gumbel(Search[GumbelState], Narrowing):
     ) -> tuple[GumbelState, Int32[Array, " B"]]:
         step = keys.of_step(key, state.calls, state.done)
         tree, _ = simulate.side_by_side(
-            model, params, step, state.tree, self._choose, active.reshape(-1), first.reshape(-1), self.solver
+            model, params, step, state.tree, self.choose, active.reshape(-1), first.reshape(-1), self.solver
         )
         visited = active.sum(axis=1, dtype=jnp.int32)
         return state._replace(tree=tree, done=state.done + visited, calls=state.calls + 1), visited
@@ -261,12 +260,14 @@ class Gumbel(Search[GumbelState], Narrowing):
         score = jnp.maximum(-1e9, noise + logits + self._completed_q(edges))
         return jnp.where(among & edges.legal, score, -jnp.inf)
 
-    def _choose(self, at: Spot) -> Int32[Array, " L"]:
+    def choose(self, at: Spot) -> Int32[Array, " L"]:
+        return self.prefer(read_edges(at))
+
+    def prefer(self, edges: Edges) -> Int32[Array, " L"]:
         """Below the root: the move whose visits lag most behind the improved policy."""
-        edges = read_edges(at)
         policy = jax.nn.softmax(edges.logits + self._completed_q(edges), axis=-1)
         lag = policy - edges.visits / (1 + edges.visits.sum(axis=-1, keepdims=True))
-        return edges.best(lag, self.solver)
+        return edges.best(lag, self.solver, self.narrows)
 
 
 def _best(score: Float32[Array, "B A"], count: int) -> Int32[Array, "B M"]:

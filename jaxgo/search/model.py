@@ -259,7 +259,7 @@ class Model:
             value = jnp.clip(value, -1.0, 1.0)
         logits = jnp.where(finite[:, None] | (logits == ILLEGAL), logits, 0.0)
         value = jnp.where(over, result, jnp.where(states.to_play == 0, value, -value))
-        if self.narrowing.breadth or self.narrowing.prune:
+        if self.narrowing.narrows:
             among = self.narrowing.candidates(self.game, states, legal, logits)
             logits = jnp.where(among, jnp.maximum(logits, CANDIDATE), jnp.where(legal, UNLIKELY, ILLEGAL))
         paid = (states.reward, states.discount) if self.pays else (None, None)

@@ -38,6 +38,11 @@ class Narrowing:
         return Narrowing(breadth=self.breadth, threats=self.threats, prune=self.prune, vcf=self.vcf, vct=self.vct)
 
     @property
+    def narrows(self) -> bool:
+        """Whether moves other than candidates may be legal."""
+        return self.breadth > 0 or self.prune
+
+    @property
     def proves(self) -> bool:
         """Whether wins are proven at every position that is judged."""
         return self.vcf > 0 or self.vct > 0

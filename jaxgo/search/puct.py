@@ -16,7 +16,7 @@ from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.noisy import Dirichlet, Noisy
 from jaxgo.search.bandit import Bandit, BanditState, Salt
 from jaxgo.search.base import Budget, SearchResult, Temperature, by_visits, conclude, playable
-from jaxgo.search.edges import LAST, Children, Edges, read_children, root_edges
+from jaxgo.search.edges import Children, Edges, read_children, root_edges
 from jaxgo.search.model import CANDIDATE, ILLEGAL, Model
 from jaxgo.search.tree import ROOT, Spot
 
@@ -65,7 +65,7 @@ class Puct(Bandit):
     def disturb(self, key: Array, logits: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
         if self.noise == 0.0:
             return logits
-        among = logits >= CANDIDATE if self.breadth or self.prune else logits > ILLEGAL
+        among = logits >= CANDIDATE if self.narrows else logits > ILLEGAL
         return jnp.where(among, self._dirichlet.mixed(key, logits, among), logits)
 
     @property
@@ -95,10 +95,7 @@ class Puct(Bandit):
             due = seen & (visits < self._forced_visits(visits, below.prior))
             score = jnp.where(due & root[:, None], jnp.inf, score)
         untried = unseen + self._bonus(explore, below.untried_prior, 1)
-        if self.breadth or self.prune:  # the rest, whose prior is nothing, only where every candidate is lost
-            score = jnp.where(below.prior > 0.0, score, LAST / 2)
-            untried = jnp.where(below.untried_prior > 0.0, untried, LAST / 2)
-        return below.best(score, untried, self.solver)
+        return below.best(score, untried, self.solver, self.narrows)
 
     def _bonus(self, explore: Array, prior: Array, tries: Array | int) -> Array:
         return explore / tries + prior if self.added else explore * prior / tries

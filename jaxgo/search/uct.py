@@ -13,8 +13,8 @@ from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.uniform import Uniform
 from jaxgo.search.bandit import Bandit, BanditState, Salt
 from jaxgo.search.base import Budget, SearchResult, Temperature, by_visits, check_room, conclude, per_game, playable
-from jaxgo.search.edges import LAST, Edges, read_edges, root_edges
-from jaxgo.search.model import CANDIDATE, Model
+from jaxgo.search.edges import Edges, read_edges, root_edges
+from jaxgo.search.model import Model
 from jaxgo.search.tree import Spot
 
 Log = Literal["natural", "decimal"]
@@ -55,16 +55,13 @@ class Uct(Bandit):
         logs = jnp.log if self.log == "natural" else jnp.log10
         least = edges.visits + 1 if self.smooth else jnp.maximum(edges.visits, 1)
         bonus = jnp.sqrt(logs(edges.node_visits.astype(jnp.float32))[:, None] / least)
-        among = edges.logits >= CANDIDATE
         luck = _gumbel(edges, salt)
-        new = among & (edges.visits == 0) & (not self.smooth)
+        new = edges.candidate & (edges.visits == 0) & (not self.smooth)
         first = jnp.where(new, edges.logits + luck, -jnp.inf)
         score = edges.q + self.c * bonus
         if self.smooth:  # of equals any
             score = edges.q * edges.visits / least + self.c * bonus + 1e-6 * jnp.clip(luck, -3.0, 3.0)
-        if self.breadth or self.prune:  # the rest only where every candidate is lost
-            score = jnp.where(among, score, LAST / 2)
-        best = edges.best(score, self.solver)
+        best = edges.best(score, self.solver, self.narrows)
         return jnp.where(new.any(axis=-1), first_max(first), best)
 
     def extend(self, model: Model, params: Params, key: Array, state: BanditState, budget: Budget) -> BanditState:

@@ -14,6 +14,7 @@ from jaxgo.core import play, zobrist
 from jaxgo.core.game import EMPTY, Action, Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 from jaxgo.search.base import Search
+from jaxgo.search.edges import Edges
 from jaxgo.search.model import Model
 from jaxgo.search.tree import Tree
 
@@ -170,6 +171,24 @@ def stacked(states: list[Any], game: Game[Any]) -> Any:
 def picked(tree: Any, lanes: Any) -> Any:
     """Some lanes of a batch."""
     return jax.tree.map(lambda x: x[jnp.asarray(lanes)], tree)
+
+
+def edges(visits: Any, q: Any, node_visits: int, logits: Any = None) -> Edges:
+    """The edges below one node, nothing of it proven."""
+    visits = jnp.asarray([visits], jnp.int32)
+    zero = jnp.zeros(1)
+    return Edges(
+        visits=visits,
+        q=jnp.asarray([q], jnp.float32),
+        proven=jnp.zeros(visits.shape, bool),
+        lost=jnp.zeros(visits.shape, bool),
+        logits=jnp.zeros(visits.shape) if logits is None else jnp.asarray([logits], jnp.float32),
+        node_visits=jnp.asarray([node_visits], jnp.int32),
+        value=zero,
+        raw=zero,
+        node=jnp.zeros(1, jnp.int32),
+        game=jnp.zeros(1, jnp.int32),
+    )
 
 
 class Verbs(NamedTuple):

@@ -4,9 +4,10 @@ import dataclasses
 import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
-from judges import Hashed, Road, paths, peer, positions, searched, whole, without_index
+from judges import Hashed, Road, edges, paths, peer, positions, searched, whole, without_index
 from mctx._src import seq_halving
 
 from jaxgo.core.errors import UsageError
@@ -15,7 +16,7 @@ from jaxgo.games.kamisado.rules import Kamisado
 from jaxgo.games.minerace import MineRace
 from jaxgo.games.mnk import Mnk
 from jaxgo.search.gumbel import Gumbel
-from jaxgo.search.model import Model
+from jaxgo.search.model import UNLIKELY, Model
 
 FIVE = Model(Mnk(5, 5, 4), Hashed())
 MINES = Model(MineRace("...I.II.I.I.IIII"), Hashed())
@@ -72,13 +73,10 @@ def test_mctx_bit_for_bit(simulations: int, considered: int):
     assert tree.proven.any() or simulations < 16, "no terminal leaf was searched"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "plies"),
-    [
-        pytest.param(ConnectFour(), 36, marks=pytest.mark.slow),
-        pytest.param(Road(), 8, marks=pytest.mark.slow),
-        pytest.param(Kamisado(points=3), 25, marks=pytest.mark.slow),
-    ],
+    [(ConnectFour(), 36), (Road(), 8), (Kamisado(points=3), 25)],
     ids=["connect4", "road", "kamisado"],
 )
 def test_mctx_bit_for_bit_with_noise(game, plies: int):
@@ -198,6 +196,16 @@ def test_moves_that_are_no_candidates_cost_no_simulations():
     legal = np.asarray(jax.vmap(FIVE.game.legal)(root.state)).sum(axis=-1)
     assert (result.visits.sum(axis=-1) == 16).all()
     assert ((result.visits > 0).sum(axis=-1) == np.minimum(legal, 3)).all()
+
+
+def test_below_the_root_other_moves_wait_until_all_candidates_are_lost():
+    """The visits of the second move are ahead of its small prior, and those of moves that are no candidates are not."""
+    some = edges([10, 2, 0], [0.0, 0.0, 0.0], 13, logits=[np.log(0.9), np.log(0.1), UNLIKELY])
+    lost = some._replace(lost=jnp.array([[True, False, False]]))
+    every = some._replace(lost=jnp.array([[True, True, False]]))
+    assert [int(Gumbel().prefer(at)[0]) for at in (lost, every)] == [2, 2]
+    for narrow in (Gumbel(breadth=2), Gumbel(prune=True)):
+        assert [int(narrow.prefer(at)[0]) for at in (lost, every)] == [1, 2]
 
 
 def test_policy_improves_on_the_prior_and_has_no_illegal_mass():

@@ -6,34 +6,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from judges import Hashed, searched, stacked
+from judges import Hashed, edges, searched, stacked
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.rollout import Rollout
 from jaxgo.games import GAMES, make
-from jaxgo.search.edges import Edges
 from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.uct import Uct
 
 SALT = jnp.uint32(7)
-
-
-def edges(visits, q, node_visits, logits=None) -> Edges:
-    visits = jnp.asarray([visits], jnp.int32)
-    zero = jnp.zeros(1)
-    return Edges(
-        visits=visits,
-        q=jnp.asarray([q], jnp.float32),
-        proven=jnp.zeros(visits.shape, bool),
-        lost=jnp.zeros(visits.shape, bool),
-        logits=jnp.zeros(visits.shape) if logits is None else jnp.asarray([logits], jnp.float32),
-        node_visits=jnp.asarray([node_visits], jnp.int32),
-        value=zero,
-        raw=zero,
-        node=jnp.zeros(1, jnp.int32),
-        game=jnp.zeros(1, jnp.int32),
-    )
 
 
 def test_the_bonus_is_that_of_ucb1():
