@@ -217,6 +217,13 @@ def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser):
         page.reload()
         expect(page.locator("#moves-now option")).to_have_count(9)
         expect(moves(page)).to_have_count(0)
+        touch(page, 4)
+        expect(moves(page)).to_have_count(1)
+        page.locator("#resign").click()
+        expect(page.locator("#status")).to_contain_text("resigned")
+        page.reload()
+        expect(page.locator("#status")).to_contain_text("seat 0 wins: seat 1 resigned")
+        expect(moves(page)).to_have_count(1)
         assert not [fault for fault in faults if "WebSocket" not in fault]
         page.close()
 

@@ -149,6 +149,18 @@ def test_a_game_that_is_only_looked_through_is_not_counted(client):
         assert told["score"] == [["you", 1, 0, 1]]
 
 
+def test_a_game_that_somebody_gave_up_is_put_up_as_it_was(client):
+    with visit(client) as page:
+        page.play("b2")
+        told = page.answer("resign")
+        assert told["resigned"] == 1
+        again = page.answer("setup", actions=told["actions"], resigned=told["resigned"])
+        assert (again["result"], again["moves"], again["resigned"]) == (told["result"], ["b2"], 1)
+        assert page.answer("setup", actions=[4, 0, 3, 1, 5], resigned=0)["tell"] == "error"
+        assert page.answer("setup", actions=[4], resigned=2)["tell"] == "error"
+        assert page.answer("setup", actions=[4])["resigned"] is None
+
+
 def test_a_link_is_put_up_whole_or_not_at_all(client):
     with visit(client) as page:
         four = {"game": "tictactoe", "options": {"width": "4"}}

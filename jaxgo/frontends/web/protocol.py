@@ -114,6 +114,7 @@ class Setup:
     options: dict[str, str] = dataclasses.field(default_factory=dict)
     players: list[str] = dataclasses.field(default_factory=list)
     undo: int = 0  # so many of the moves are taken back at once
+    resigned: int | None = None  # the seat that has given up then
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,6 +155,7 @@ KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(
 BOUNDS: dict[str, tuple[float, float]] = {
     "count": (0, MOST_PLIES),
     "undo": (0, MOST_PLIES),
+    "resigned": (0, 1),
     "seconds": (0, MOST_SECONDS),
     "simulations": (0, MOST_SIMULATIONS),
     "delay": (0, 60),

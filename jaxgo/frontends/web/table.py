@@ -102,8 +102,7 @@ class Table:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            if self._pause:
-                self._pause.cancel()
+            self._wait_no_more()
         self.shared.searches.forget(self)
         self.session.close()
 
@@ -155,8 +154,7 @@ class Table:
     def _fresh(self, paused: bool = False) -> None:
         """A game has begun, or was put up."""
         self._counted, self._paused = paused and self.session.board.over, paused
-        if self._pause:
-            self._pause.cancel()
+        self._wait_no_more()
         self._changed()
 
     def _do_play(self, request: protocol.Play) -> None:
@@ -172,8 +170,7 @@ class Table:
     def _do_undo(self, request: protocol.Undo) -> None:
         count = request.count or self._back_to_human()
         self.session.undo(count)
-        if self._pause:  # the next game would take this one's place
-            self._pause.cancel()
+        self._wait_no_more()  # the next game would take this one's place
         self._paused = bool(request.count) or self._machine() is not None
         self._changed()
 
@@ -209,6 +206,8 @@ class Table:
         for action in request.actions:
             board = board.play(board.read(action))
         board = board.undo(request.undo)
+        if request.resigned is not None:
+            board = board.resign(request.resigned)
         players = self._load_all(request.players, game, name, options) if request.players else None
         self._put_up(board, name, options)
         if players is not None:
@@ -350,18 +349,21 @@ class Table:
     # -- one game after another --------------------------------------------------------------------------------
     def _do_loop(self, request: protocol.Loop) -> None:
         self._loop, self._delay = request.on, request.delay
-        if self._pause:
-            self._pause.cancel()
+        self._wait_no_more()
         if request.on and self.session.board.over:
             self._again()
         self._tell_position()
+
+    def _wait_no_more(self) -> None:
+        """No next game begins by itself, unless this one ends again."""
+        if self._pause:
+            self._pause.cancel()
 
     def _ended(self) -> None:
         if not self._counted:
             self._count()
         if self._loop and not self._paused:
-            if self._pause:
-                self._pause.cancel()
+            self._wait_no_more()
             self._pause = threading.Timer(self._delay, self._again)
             self._pause.daemon = True
             self._pause.start()
@@ -427,6 +429,7 @@ class Table:
                 "last": drawing.last_cells(shown),
                 "moves": shown.moves,
                 "undone": len(shown.undone),
+                "resigned": shown.resigned,
                 "captured": drawing.captured(shown),
                 "result": {"text": result.text, "returns": result.returns} if result else None,
                 "players": self._players(),

@@ -164,8 +164,8 @@ function follow() {
 
 // The tab keeps its game, because the server forgets a visitor who leaves: until it has put the game up as well.
 function remember() {
-  const { start: text, actions, players, paused, undone, result } = position;
-  const setup = { do: "setup", game: shape.game, options: shape.options, text, actions, players };
+  const { start: text, actions, resigned, players, paused, undone, result } = position;
+  const setup = { do: "setup", game: shape.game, options: shape.options, text, actions, resigned, players };
   const now = JSON.stringify({ hash: location.hash, setup, paused: paused || undone > 0 || Boolean(result) });
   if (boards === 1) usual ??= now;
   coming &&= boards === 1;
