@@ -262,8 +262,9 @@ def _kinds(rows: str, goal: str) -> np.ndarray:
 
 
 def _is_n_puzzle(drawing: str) -> bool:
-    cells = drawing.replace("/", "")
-    return cells.count(".") == 1 and len(set(cells)) == len(cells) >= 4 and "/" in drawing.strip("/")
+    rows, cells = drawing.split("/"), drawing.replace("/", "")
+    unit = cells.count(".") == 1 and len(set(cells)) == len(cells) >= 4
+    return unit and len(rows) > 1 and len(rows[0]) > 1  # in a single line no tile ever passes another
 
 
 def _is_odd(goal: Int8[Array, " cells"], drawn: Int8[Array, " cells"], width: int) -> Bool[Array, ""]:

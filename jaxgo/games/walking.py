@@ -7,6 +7,7 @@ by plain breadth-first search; those of the columns are counted alike, and no mo
 
 import functools
 import itertools
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -30,9 +31,11 @@ class Walks(NamedTuple):
 def walks(lines: int, width: int, home: int) -> Walks | None:
     """For so many lines of so many cells, the empty cell at home in line `home`; None: there are too many."""
     base = width + 1
-    found = [c for c in itertools.product(range(base), repeat=lines) if sum(c) in (width - 1, width)]
-    if len(found) ** (lines - 1) > MOST:
+    # counted before they are listed: what the listing goes through doubles and more with every line
+    count = sum(math.comb(lines + tiles - 1, tiles) for tiles in (width - 1, width))
+    if count ** (lines - 1) > MOST:
         return None
+    found = [c for c in itertools.product(range(base), repeat=lines) if sum(c) in (width - 1, width)]
     codes = np.zeros(base**lines, np.int32)
     for code, counts in enumerate(found):
         codes[_digits(counts, base)] = code

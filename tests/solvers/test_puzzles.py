@@ -77,6 +77,7 @@ def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
 
 def test_walking_distances_never_say_too_much():
     assert (walking.walks(4, 4, 3).least < walking.FAR).sum() == 24_964  # as published
+    assert walking.walks(30, 2, 29) is None  # at once: long puzzles go without
     game = SlidingBlocks("123/45.", "123/45.")
     plain, far = PlainSliding(game.rows, game.goal), {}
     layer, depth = [plain.rows], 0
