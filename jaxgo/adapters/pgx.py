@@ -67,7 +67,8 @@ class PgxGame(Game[PgxState]):
 
     @property
     def max_plies(self) -> int:
-        return self.limit or LONGEST.get(self.env) or int(getattr(self._env, "max_termination_steps", OTHERWISE))
+        rules = getattr(self._env, "_game", None)  # where pgx keeps the limit of a Go game
+        return self.limit or LONGEST.get(self.env) or int(getattr(rules, "max_termination_steps", OTHERWISE))
 
     def init(self, key: Array) -> PgxState:
         inner = self._env.init(key)

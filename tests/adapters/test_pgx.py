@@ -93,6 +93,11 @@ def test_a_search_finds_the_win():
     assert results == [(2, 1.0, True)] * 2
 
 
+@pytest.mark.slow  # pgx makes its boards of Go in seconds
+def test_go_is_as_long_as_pgx_plays_it():
+    assert [PgxGame(name).max_plies for name in ("go_9x9", "go_19x19")] == [162, 722]
+
+
 def test_names_and_mistakes():
     assert adapter.connect_four == PgxGame("connect_four")
     assert hash(adapter.connect_four) == hash(PgxGame("connect_four"))
