@@ -114,8 +114,8 @@ class Archimedes(Game[ArchimedesState]):
             after = ships & ~widen(_vulnerable(ships, jnp.uint32(0)) | _vulnerable(ships, jnp.uint32(1)))
             won = any_square(nibbles.at(target) & _enemy_port(state))
             winner = jnp.where(won, 1 + state.to_play, jnp.int8(0))
-        # a legal action from the own port is a rebuilding
-        rebuilt = any_square(nibbles.at(source) & port).astype(jnp.int8)
+        # a legal action from the empty own port is a rebuilding; a drawn ship may stand there, which sails as any other
+        rebuilt = any_square(nibbles.at(source) & port & ~nonzero(state.ships)).astype(jnp.int8)
         lost = _count_by_seat(ships) - _count_by_seat(after)
         lost = state.lost + lost - jnp.where(jnp.arange(2, dtype=jnp.int8) == state.to_play, rebuilt, jnp.int8(0))
         following = ArchimedesState(after, lost, 1 - state.to_play, state.ply + jnp.int16(1), winner)

@@ -169,6 +169,12 @@ def test_a_drawn_position_may_be_decided(rows, seat, result):
     assert host_at("original", rows, seat).result == result
 
 
+def test_a_ship_drawn_in_its_own_port_is_not_rebuilt_by_leaving_it():
+    host = host_at("original", "......../" * 7 + "B.....W.")
+    host.play(host.game.parse_action("a1-a2"))
+    assert host.state.lost.tolist() == [0, 0]
+
+
 def test_heuristic_and_weights():
     game = GAMES["original"]
     host = host_at("original", ".......W/......../......../......../.......B/.W....../B......./.B......")
