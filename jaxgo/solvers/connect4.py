@@ -464,7 +464,7 @@ class Solver:
         count = np.asarray(states.ply).shape[0]
         step = jax.vmap(jax.vmap(game.step, in_axes=(None, 0)), in_axes=(0, None))
         after = jax.jit(step)(states, jnp.arange(game.width))
-        legal = np.asarray(jax.jit(jax.vmap(game.legal))(states))
+        legal = np.asarray(jax.jit(jax.vmap(lambda state: game.legal(state) & ~game.over(state)))(states))
         flat = jax.tree.map(lambda x: x.reshape(count * game.width, *x.shape[2:]), jax.device_get(after))
         over = flat.winner != 0
         live = legal.reshape(-1) & ~over & (flat.ply < game.max_plies)

@@ -103,6 +103,11 @@ def test_a_small_board_position_by_position(height: int):
     assert Solver(game, lanes=64).values(after(game, lines)).tolist() == expected
 
 
+def test_a_finished_game_has_no_moves():
+    game = ConnectFour(4, 4)
+    assert Solver(game, places=1 << 20, lanes=1).moves(after(game, [[0, 1, 0, 1, 0, 1, 0]])).tolist() == [[-2] * 4]
+
+
 def test_boards_that_do_not_fit_are_refused():
     with pytest.raises(UsageError, match="four in a row on at most 7 columns"):
         Solver(ConnectFour(8, 7))
