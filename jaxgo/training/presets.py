@@ -146,7 +146,7 @@ class OnCpu:
     opening_plies: int = 0  # 0: 24, or 8 of a net of convolutions
     final_temperature: float = SelfplayConfig.final_temperature
     ema: float = LearnerConfig.ema
-    late: bool = False  # begins with good weights, which learn at a falling rate, and is judged at its end alone
+    decay_steps: int = 0  # over which the rate of good weights falls, which are judged at the end alone
     final: tuple[str, ...] = JudgeConfig.final
 
     def preset(self, name: str) -> Preset:
@@ -154,8 +154,8 @@ class OnCpu:
         game, heads = find(name), _heads(name)
         dense = isinstance(self.net, Mlp)
         learner = LearnerConfig(batch=256, reuse=8.0 if dense else 4.0, ema=self.ema)
-        if self.late:
-            learner = dataclasses.replace(learner, rate=0.001, decay_steps=16_000)
+        if self.decay_steps:
+            learner = dataclasses.replace(learner, rate=0.001, decay_steps=self.decay_steps)
         return Preset(
             TrainConfig(
                 game=name,
@@ -176,7 +176,7 @@ class OnCpu:
                 learner=learner,
                 # to compile a judgement takes longer than these games to be learnt
                 judge=JudgeConfig(
-                    every=0.0 if self.late or self.minutes < LONG else 840.0,
+                    every=0.0 if self.decay_steps or self.minutes < LONG else 840.0,
                     pairs=8,
                     simulations=64,
                     final=self.final,
@@ -224,7 +224,18 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             game="go9",
             init_from="go9-cpu",
             ema=0.998,
-            late=True,
+            decay_steps=16_000,
+        ),
+        "go13": OnCpu(
+            75.0,
+            ResNet(channels=32, blocks=3),
+            32,
+            64,
+            "57.5 % of 40 games against GNU Go at level 10 with 400 simulations",
+            init_from="go9-late-cpu",
+            ema=0.998,
+            decay_steps=6_000,
+            final=("random", "uct:100"),
         ),
         "gomoku9": OnCpu(
             12.0,

@@ -121,7 +121,11 @@ def test_every_setting_is_explained():
 
 def test_weights_that_presets_begin_with_fit(tmp_path):
     begun = {name: preset(name).init_from for name in presets.names() if preset(name).init_from}
-    assert begun == {"gomoku15-cpu": "gomoku9-cpu", "go9-late-cpu": "go9-cpu"}
+    assert begun == {
+        "gomoku15-cpu": "gomoku9-cpu",
+        "go9-late-cpu": "go9-cpu",
+        "go13-cpu": "go9-late-cpu",
+    }
     for name, words in begun.items():
         job = parse([name])
         assert job.init_from == words
