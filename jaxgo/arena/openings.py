@@ -1,5 +1,8 @@
 """Where games begin: random balanced moves that are distinct up to symmetry, or a book of openings in a file.
 
+Random moves often give one seat the game, and then a pair of games tells nothing of its players: playouts sort such
+openings out, where games are short, or a player does, whoever is asked for.
+
 Opening i is the same however many are asked for, so a longer match begins with the games of a shorter one. Where all
 openings of a length are drawn, longer ones follow; where there are none left, `numbers` is at its end.
 """
@@ -7,7 +10,7 @@ openings of a length are drawn, longer ones follow; where there are none left, `
 import functools
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,12 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 from jaxgo.core.replay import split_moves
+from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.rollout import Rollout
+from jaxgo.players import Player
+from jaxgo.search import Random
+from jaxgo.search.base import Search
+from jaxgo.search.model import Model
 
 BATCH = 256  # candidates that are drawn at once
 LONGEST = 16  # random plies
@@ -29,11 +37,13 @@ ENOUGH = 200  # distinct openings; more plies are played as long as there are fe
 PATIENCE = 3 * BATCH  # candidates without anything new after which there are no more
 SHORT = 100  # plies of a game whose openings are judged unasked: elsewhere a few random moves decide little
 PLAYOUTS = 16  # that judge whether a candidate is balanced
+BY_PLAYOUTS, BY_PLAYER = 0.6, 0.3  # the value to either seat that still passes for balanced, by who says it
 PADDED = 8  # plies: openings of other lengths are the same program up to the next multiple
 
 
 Line = tuple[int, ...]
 Candidate = tuple[Line, bytes] | None  # an opening with the key that its mirror images share; None: not usable
+Worth = Callable[[Array, Position], Float32[Array, " B"]]  # what positions are worth to either seat, by luck of a key
 
 
 class Openings:
@@ -72,7 +82,7 @@ class Openings:
             else:
                 self._lines.append(line)
         if not self._lines:
-            raise UsageError("no game is live and balanced after these random plies; ask for fewer, or for balance=1")
+            raise UsageError("no game is live and balanced after these random plies; ask for fewer, or more balance")
         return self._lines[number % len(self._lines)]
 
     def distinct(self, count: int) -> int:
@@ -103,24 +113,37 @@ class Openings:
 
 
 def random_openings(
-    game: Game[Any], *, seed: int = 0, plies: int | None = None, balance: float | None = None
+    game: Game[Any],
+    *,
+    seed: int = 0,
+    plies: int | None = None,
+    balance: float | None = None,
+    judge: Player | None = None,
 ) -> Openings:
     """Openings of `plies` random moves; None: as many as it takes to have enough different ones, then longer ones.
 
-    Random playouts judge each: where one seat wins by more than `balance` it is left out. 1 asks nobody; None is 0.6
-    for short games, and 1 for others.
+    Where one seat wins by more than `balance` an opening is left out; 1 asks nobody. `judge` is the player who says so.
+    Without one random playouts do, and unasked (None) in short games alone.
     """
     if plies is not None and not 0 <= plies <= LONGEST:
         raise UsageError(f"openings have 0 to {LONGEST} random plies, not {plies}")
     if balance is not None and not 0.0 < balance <= 1.0:
         raise UsageError(f"the balance of openings is a number above 0 and up to 1, not {balance}")
     if balance is None:
-        balance = 0.6 if game.max_plies <= SHORT else 1.0
+        balance = BY_PLAYER if judge else BY_PLAYOUTS if game.max_plies <= SHORT else 1.0
+    worth = by_player(judge) if judge else functools.partial(_by_playouts, game)
     if plies is not None:
-        return Openings(game, [_candidates(game, seed, plies, balance)])
+        return Openings(game, [_candidates(game, seed, plies, balance, worth)])
     plies = next((p for p in range(1, _most(game)) if _variety(game, seed, p) >= ENOUGH), _most(game))
     longest = min(LONGEST, max(plies, game.max_plies - 1))
-    return Openings(game, (_candidates(game, seed, p, balance) for p in range(plies, longest + 1)))
+    return Openings(game, (_candidates(game, seed, p, balance, worth) for p in range(plies, longest + 1)))
+
+
+def by_player(player: Player) -> Worth:
+    """What a player's search says of positions."""
+    if isinstance(player.search, Random):
+        raise UsageError(f"{player.name} has no word on positions; let a search or a network say what is balanced")
+    return functools.partial(_by_search, player.search, player.model, player.params)
 
 
 def book(game: Game[Any], path: str | os.PathLike[str]) -> Openings:
@@ -159,17 +182,17 @@ def _most(game: Game[Any]) -> int:
 
 def _variety(game: Game[Any], seed: int, plies: int) -> int:
     """How many different openings there are among the first candidates."""
-    some = itertools.islice(_candidates(game, seed, plies, 1.0), 2 * BATCH)
+    some = itertools.islice(_candidates(game, seed, plies, 1.0, None), 2 * BATCH)
     return len({candidate[1] for candidate in some if candidate})
 
 
-def _candidates(game: Game[Any], seed: int, plies: int, balance: float) -> Iterator[Candidate]:
+def _candidates(game: Game[Any], seed: int, plies: int, balance: float, worth: Worth | None) -> Iterator[Candidate]:
     """Random openings without end."""
     for first in itertools.count(0, BATCH):
         position, actions = _wander(game, jnp.int32(seed), jnp.int32(plies), jnp.int32(first))
         usable = ~np.asarray(_over(game, position))
-        if balance < 1.0:
-            value = _judge(game, jax.random.fold_in(jax.random.key(seed), first), position)
+        if worth and balance < 1.0:
+            value = worth(jax.random.fold_in(jax.random.key(seed), first), position)
             usable &= np.abs(np.asarray(value)) <= balance
         names = canonical(game, np.asarray(actions).T, np.full(BATCH, plies, np.int32))
         lines = np.asarray(actions)[:plies].T.tolist()
@@ -202,8 +225,13 @@ def _over(game: Game[Any], position: Position) -> Bool[Array, " B"]:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _judge(game: Game[Any], key: Array, position: Position) -> Float32[Array, " B"]:
+def _by_playouts(game: Game[Any], key: Array, position: Position) -> Float32[Array, " B"]:
     return Rollout(count=PLAYOUTS)(game, (), key, position.state).value
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _by_search(search: Search, model: Model, params: Params, key: Array, position: Position) -> Float32[Array, " B"]:
+    return search.run(model, params, key, position).value
 
 
 # -- what is the same opening ---------------------------------------------------------------------------------------

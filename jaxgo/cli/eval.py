@@ -110,6 +110,10 @@ class Setting:
     """Openings, one a line, as names of moves; else they are random."""
     plies: int | None = None
     """Random moves of an opening; else as many as it takes to have enough different ones. 0: the start alone."""
+    fair: Annotated[str, tyro.conf.arg(metavar="AGENT")] = ""
+    """Who says which random openings are balanced, such as gumbel:64@go9-cpu; else playouts, in short games alone."""
+    balance: float | None = None
+    """What an opening may be worth to either seat, from 0 to 1; else 0.3 by an agent's word, 0.6 by playouts."""
     option: Option = ()
     """An option of the game, such as komi=5.5; may be given several times."""
     seed: int = 0
@@ -163,14 +167,21 @@ class Setting:
 
     def openings(self, contest: "Contest") -> "Openings":
         from jaxgo.arena import openings
+        from jaxgo.players import load_player
 
+        judged = [name for name in ("fair", "balance") if getattr(self, name) not in ("", None)]
         if self.book:
-            if self.plies is not None:
-                raise UsageError("--plies is for random openings, and --book has its own; leave one out")
+            for name in [*(["plies"] if self.plies is not None else []), *judged]:
+                raise UsageError(f"--{name} is for random openings, and --book has its own; leave one out")
             return openings.book(contest.game, self.book)
         if self.plies == 0:
+            if judged:
+                raise UsageError(f"--{judged[0]} chooses among random openings, and --plies 0 has none; leave one out")
             return openings.start_only(contest.game)
-        return openings.random_openings(contest.game, seed=self.seed, plies=self.plies)
+        judge = load_player(self.fair, contest.game) if self.fair else None
+        return openings.random_openings(
+            contest.game, seed=self.seed, plies=self.plies, balance=self.balance, judge=judge
+        )
 
 
 def home(name: str, options: Sequence[str]) -> Path:

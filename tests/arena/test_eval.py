@@ -122,6 +122,14 @@ def test_results_have_a_home():
         (("tictactoe", "--temperature", "0.5"), "so many hot plies: give both, or neither"),
         (("tictactoe", "--hot-plies", "4"), "so many hot plies: give both, or neither"),
         (("tictactoe", "--book", "my.book", "--plies", "2"), "--plies is for random openings"),
+        (
+            ("tictactoe", "--book", "my.book", "--fair", "uct:9"),
+            "--fair is for random openings, and --book has its own",
+        ),
+        (
+            ("tictactoe", "--plies", "0", "--balance", "0.5"),
+            "--balance chooses among random openings, and --plies 0 has",
+        ),
         (("tictactoe", "--seed", "-1"), "the seed is a whole number from 0"),
         (
             ("tictactoe", "--anchor", "nosuch"),
@@ -147,6 +155,9 @@ def test_results_have_a_home():
         (("tictactoe", "--option", "kk=4"), "unknown option of tictactoe 'kk'"),
         (("tictactoe", "--book", "no/such/file"), "cannot read the openings in no/such/file"),
         (("tictactoe", "--plies", "99"), "0 to 16 random plies"),
+        (("tictactoe", "--balance", "1.5"), "above 0 and up to 1, not 1.5"),
+        (("tictactoe", "--fair", "random"), "random has no word on positions"),
+        (("tictactoe", "--fair", "utc:100"), "utc"),
         (("pegs", "--agents", "random", "greedy", "--plies", "0"), "a puzzle for one"),
         (("ratings", "no/such/file"), "cannot read the matches in no/such/file"),
         (("ratings",), "ratings of what?"),

@@ -1,15 +1,19 @@
 """Openings: live, distinct up to symmetry, the same however many are asked for; and books."""
 
+import functools
 import itertools
 
 import numpy as np
 import pytest
+from reference.mnk import Mnk
+from reference.solve import solve
 from support import Host
 
 from jaxgo.arena import openings
 from jaxgo.arena.openings import Openings, book, canonical, random_openings, start_only
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
+from jaxgo.players import load_player
 
 TICTACTOE = make("tictactoe")
 
@@ -64,11 +68,31 @@ def test_openings_that_are_decided_are_left_out():
         assert not any(played(TICTACTOE, opening.actions(i)).over for i in range(count))
 
 
-def test_an_opening_is_left_out_whichever_seat_it_favours(monkeypatch):
+def test_an_opening_is_left_out_whichever_seat_it_favours():
     values = np.tile(np.array([-0.9, 0.0, 0.9, 0.5], np.float32), openings.BATCH // 4)
-    monkeypatch.setattr(openings, "_judge", lambda game, key, position: values)
-    candidates = itertools.islice(openings._candidates(TICTACTOE, 0, 2, 0.6), openings.BATCH)
-    assert [bool(candidate) for candidate in candidates] == (np.abs(values) <= 0.6).tolist()
+    candidates = openings._candidates(TICTACTOE, 0, 2, 0.6, lambda key, position: values)
+    found = [bool(candidate) for candidate in itertools.islice(candidates, openings.BATCH)]
+    assert found == (np.abs(values) <= 0.6).tolist()
+
+
+def test_a_player_says_which_openings_are_balanced():
+    """By exhaustive search, whose word is the truth: draws alone pass, and they are all the draws that there are."""
+    judge = load_player("alphabeta:100000,depth=9", TICTACTOE)
+    fair, all_of_them = (
+        random_openings(TICTACTOE, plies=3, judge=judge),
+        random_openings(TICTACTOE, plies=3, balance=1.0),
+    )
+    lines, every = ([o.actions(i) for i in range(o.distinct(1000))] for o in (fair, all_of_them))
+    plain = Mnk()
+    truth = solve(plain, plain.initial()).values
+    drawn = [line for line in every if truth[functools.reduce(plain.step, line, plain.initial())] == 0]
+    assert lines == drawn
+    assert 0 < len(drawn) < len(every)
+
+
+def test_who_plays_blindly_has_no_word_on_openings():
+    with pytest.raises(UsageError, match="random has no word on positions"):
+        random_openings(TICTACTOE, judge=load_player("random", TICTACTOE))
 
 
 def test_plies_are_as_many_as_it_takes():
