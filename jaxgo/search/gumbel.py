@@ -216,7 +216,10 @@ class Gumbel(Search[GumbelState], Narrowing):
         return state._replace(tree=tree, done=state.done + visited, calls=state.calls + 1), visited
 
     def _halve(self, state: GumbelState) -> GumbelState:
-        """Ends rounds that have visited all survivors, and phases that have no rounds left."""
+        """Ends rounds that have visited all survivors, and phases that have no rounds left.
+
+        Where all survivors of a round are proven lost, the best of the other moves take their places.
+        """
         full = state.cursor >= state.considered
         rounds = state.rounds - full
         ended = full & (rounds == 0)
@@ -224,16 +227,22 @@ class Gumbel(Search[GumbelState], Narrowing):
         considered = jnp.where(ended, fewer, state.considered)
 
         def rank(_: None) -> Int32[Array, "B M"]:
+            edges = root_edges(state.tree)
             alive = jnp.arange(state.order.shape[1])[None] < state.considered[:, None]
             survivors = (
                 jnp.zeros(state.noise.shape, bool).at[jnp.arange(state.done.shape[0])[:, None], state.order].max(alive)
             )
-            best = _best(self._score(root_edges(state.tree), state.noise, survivors), state.order.shape[1])
-            return jnp.where(ended[:, None], best, state.order)
+            others = edges.legal & ~edges.lost
+            hopeless = full & self.solver & ~(survivors & others).any(axis=-1) & others.any(axis=-1)
+            score = self._score(edges, state.noise, jnp.where(hopeless[:, None], edges.legal, survivors))
+            # where there are fewer others than places, lost moves fill up
+            score = jnp.where(hopeless[:, None] & edges.legal & edges.lost, jnp.finfo(jnp.float32).min, score)
+            return jnp.where((ended | hopeless)[:, None], _best(score, state.order.shape[1]), state.order)
 
+        some_lost = self.solver & (full & state.tree.proven.any(axis=-1)).any()
         return state._replace(
             considered=considered,
-            order=jax.lax.cond(ended.any(), rank, lambda _: state.order, None),
+            order=jax.lax.cond(ended.any() | some_lost, rank, lambda _: state.order, None),
             cursor=jnp.where(full, 0, state.cursor),
             rounds=jnp.where(ended, self._rounds(state.plan, state.breadth, considered), rounds),
         )

@@ -204,3 +204,20 @@ def test_a_position_lost_everywhere_still_gives_a_legal_move(name):
     assert result.solved[0]
     assert result.value[0] == -1
     assert 0 <= result.action[0] < 4
+
+
+def test_gumbel_looks_at_other_moves_where_all_it_considers_are_lost():
+    """Of every board where the likeliest two moves lose and another one does not: such a one is found and played."""
+    game, legal = GAMES["tictactoe"], lambda cells: [i for i in range(9) if not cells[i]]
+    some = [
+        cells
+        for cells in boards()
+        if len(legal(cells)) >= 3 and minimax(cells) > -1 and all(minimax(after) == 1 for _, after in moves(cells)[:2])
+    ]
+    assert len(some) > 10
+    root = stacked([game.place(np.array(c, np.int8), sum(map(bool, c)) % 2) for c in some], game)
+    result, _ = searched(Gumbel(16, max_considered=2, gumbel_scale=0.0), Model(game, Uniform()), root)
+    for lane, cells in enumerate(some):
+        values = {action: -minimax(after) for action, after in moves(cells)}
+        assert values[int(result.action[lane])] > -1, cells
+        assert result.visits[lane].sum() > result.visits[lane, legal(cells)[:2]].sum(), "others were looked at"
