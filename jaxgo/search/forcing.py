@@ -20,17 +20,26 @@ def must(threats: Threats, legal: Bool[Array, "B A"]) -> Bool[Array, " B"]:
     return (threats.win[:, 0] & legal).any(axis=-1) | threats.win[:, 1].any(axis=-1)
 
 
-def among(threats: Threats, legal: Bool[Array, "B A"]) -> Bool[Array, "B A"]:
-    """The legal moves that count: a win; else what may stop the other seat's; else all. Any other loses at once."""
+def among(threats: Threats, legal: Bool[Array, "B A"], stops: Bool[Array, "B A"] | None = None) -> Bool[Array, "B A"]:
+    """The legal moves that count: a win; else what may stop the other seat's; else all. Any other loses at once.
+
+    With `stops`, of `Game.stops`, moves that leave the other seat a double do not count either, unless they force.
+    """
     wins, blocks = threats.win[:, 0] & legal, threats.block & legal
     in_danger = threats.win[:, 1].any(axis=-1) & blocks.any(axis=-1)
-    rest = jnp.where(in_danger[:, None], blocks, legal)
+    free = legal
+    if stops is not None:
+        answers = (stops | threats.force[:, 0]) & legal
+        doubled = threats.double[:, 1].any(axis=-1) & answers.any(axis=-1)
+        free = jnp.where(doubled[:, None], answers, legal)
+    rest = jnp.where(in_danger[:, None], blocks, free)
     return jnp.where(wins.any(axis=-1)[:, None], wins, rest)
 
 
-def narrowed(game: Game[Any], states: Any, legal: Bool[Array, "B A"]) -> Bool[Array, "B A"]:
-    """The same for positions, of a game that knows threats."""
-    return among(jax.vmap(game.threats)(states), legal)
+def narrowed(game: Game[Any], states: Any, legal: Bool[Array, "B A"], doubles: bool = False) -> Bool[Array, "B A"]:
+    """The same for positions, of a game that knows threats; with `doubles` those are stopped, too."""
+    stops = jax.vmap(game.stops)(states, legal) if doubles else None
+    return among(jax.vmap(game.threats)(states), legal, stops)
 
 
 def best_of_equals(

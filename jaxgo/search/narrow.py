@@ -1,8 +1,9 @@
 """Which moves a search looks at: options that any search over a tree takes, applied where positions are judged.
 
-What a game's threats say is exact: a move that `threats` leaves out loses at once, `vcf` and `vct` find wins that hold
-against every defence, so proofs stay proofs. What `breadth` and the game's own pruning say is belief: the other moves
-stay legal, with a logit that puts them behind all candidates, and nothing is ever proven from their absence.
+What a game's threats say is exact: a move that `threats` leaves out loses at once and one that `doubles` leaves out a
+move later, `vcf` and `vct` find wins that hold against every defence, so proofs stay proofs. What `breadth` and the
+game's own pruning say is belief: the other moves stay legal, with a logit that puts them behind all candidates, and
+nothing is ever proven from their absence.
 """
 
 import dataclasses
@@ -24,6 +25,7 @@ class Narrowing:
 
     breadth: int = 0  # candidates of a position: its likeliest moves; 0: all
     threats: bool = False  # where a game names threats: take a win, else stop the other seat's, before all else
+    doubles: bool = False  # and else keep the other seat from a move that leaves two wins, such as an open four
     prune: bool = False  # the game's own pruning tells candidates from the rest
     vcf: int = 0  # where a game names threats: nodes of a proof by them at every position that is judged; 0: none
     vct: int = 0  # the same by threats that leave more of a choice, where those did not win
@@ -35,7 +37,7 @@ class Narrowing:
     @property
     def narrowing(self) -> "Narrowing":
         """These options alone."""
-        return Narrowing(breadth=self.breadth, threats=self.threats, prune=self.prune, vcf=self.vcf, vct=self.vct)
+        return Narrowing(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Narrowing)})
 
     @property
     def narrows(self) -> bool:
@@ -48,9 +50,9 @@ class Narrowing:
         return self.vcf > 0 or self.vct > 0
 
     def count(self, game: Game[Any], states: Any, legal: Bool[Array, "B A"]) -> Bool[Array, "B A"]:
-        """The legal moves that do not lose at once, as far as they are asked for."""
-        knows = self.threats and forcing.knows_threats(game)
-        return forcing.narrowed(game, states, legal) if knows else legal
+        """The legal moves that do not lose at once or a move later, as far as they are asked for."""
+        knows = (self.threats or self.doubles) and forcing.knows_threats(game)
+        return forcing.narrowed(game, states, legal, self.doubles) if knows else legal
 
     def candidates(
         self, game: Game[Any], states: Any, legal: Bool[Array, "B A"], logits: Float32[Array, "B A"]

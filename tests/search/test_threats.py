@@ -133,6 +133,46 @@ def test_the_moves_that_count_are_wins_else_blocks_else_all():
     assert among(win_=(3,), block=(3,)) == ([0, 1, 2], True), "nothing helps, and a move is made all the same"
 
 
+def test_who_keeps_doubles_off_stops_them_or_forces_where_nothing_is_nearer():
+    legal = jnp.array([[True, True, True, False]])
+
+    def among(stops: tuple[int, ...], **cells: tuple[int, ...]) -> list[int]:
+        may = jnp.isin(jnp.arange(4), jnp.array(stops))[None]
+        return np.flatnonzero(forcing.among(named(**cells), legal, may)[0]).tolist()
+
+    assert among((1, 3), double_=(1,)) == [1]
+    assert among((1, 3), double_=(1,), force=(2, 3)) == [1, 2]
+    assert among((1,), double=(0,)) == [0, 1, 2], "a double of one's own is nothing to stop"
+    assert among((1,), double_=(1,), win_=(0,), block=(0,)) == [0], "a win of the other seat comes first"
+    assert among((1,), double_=(1,), win=(2,)) == [2]
+    assert among((3,), double_=(3,)) == [0, 1, 2], "nothing helps, and a move is made all the same"
+
+
+@pytest.mark.parametrize("rules", mostly_slow(["freestyle", "standard", "renju"], ["freestyle"]))
+def test_moves_that_leave_a_double_lose_in_plain_python(rules):
+    """Whatever `doubles` leaves out and `threats` does not: the other seat then wins by a four and a five."""
+    game, plain = make("gomoku", size=SIZE, rules=rules), Reference(SIZE, rules=rules)
+    texts, seats = boards()
+    cells = np.array([[".XO".index(c) for c in text] for text in texts], np.int8)
+
+    @jax.jit
+    def counting(cells: Any, seats: Any) -> Any:
+        states = jax.vmap(functools.partial(drawn, game))(cells, seats)
+        legal = jax.vmap(game.legal)(states)
+        return [forcing.narrowed(game, states, legal, doubles) for doubles in (False, True)]
+
+    before, after = map(np.asarray, counting(cells, seats))
+    assert not (after & ~before).any()
+    assert after.any(axis=1).all()
+    left_out = 0
+    for lane, cell in np.argwhere(before & ~after):
+        mine, yours = "XO" if seats[lane] == 0 else "OX"
+        line = fours.wins(plain, put(texts[lane], int(cell), mine), yours, 3, [10_000])
+        assert line is not None, f"{texts[lane]}: {mine} at {cell}"
+        left_out += 1
+    assert left_out > 100
+
+
 def test_a_line_is_that_of_the_longest_defence():
     """A defender whose answer has just lost: is that line kept, and not the one that an answer before it led to?"""
 
