@@ -12,4 +12,13 @@ def read_lines(stream: Any) -> Iterator[str]:
         rest = line
         while len(rest) > LONGEST and not rest.endswith(b"\n"):
             rest = stream.readline(LONGEST + 2)
-        yield line.decode("latin-1").rstrip("\r\n")
+        yield _text(line).rstrip("\r\n")
+
+
+def _text(line: bytes) -> str:
+    """UTF-8, as names of files and ids are written today, or else Latin-1, which reads anything. A line that was cut
+    must stay as long as it is."""
+    try:
+        return line.decode() if len(line) <= LONGEST else line.decode("latin-1")
+    except UnicodeDecodeError:
+        return line.decode("latin-1")

@@ -98,6 +98,18 @@ def test_the_reader_of_lines_keeps_little_in_hand():
     assert lines[1] == "name"
 
 
+def test_names_of_files_and_ids_may_have_any_letters(go, tmp_path):
+    """They are UTF-8; what is none is read as Latin-1."""
+    file = tmp_path / "Jörg-囲碁" / "é.sgf"
+    file.parent.mkdir()
+    file.write_text("(;GM[1]SZ[5];B[cc])")
+    load, save, old = read_lines(io.BytesIO(f"loadsgf {file}\nprintsgf {file}\n".encode() + b"\xe9\n"))
+    assert go.ask(load) == "=", "a GUI may sit in a folder like that"
+    assert go.ask(save) == "="
+    assert [path.name for path in file.parent.iterdir()] == ["é.sgf"]
+    assert old == "é"
+
+
 def test_every_command_that_guis_use_is_there():
     wanted = """protocol_version name version known_command list_commands quit boardsize clear_board komi play genmove
     undo time_settings time_left kgs-time_settings final_score final_status_list fixed_handicap place_free_handicap

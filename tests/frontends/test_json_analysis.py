@@ -1,6 +1,7 @@
 """KataGo's JSON analysis protocol: what queries mean, whom numbers are for, and lines of nonsense."""
 
 import dataclasses
+import io
 import json
 import random
 import threading
@@ -13,6 +14,7 @@ from jaxgo.frontends.analysis import AnalysisEngine, positions
 from jaxgo.frontends.analysis_answer import Answer
 from jaxgo.frontends.analysis_query import READ, UNUSED, FieldError, parse, read
 from jaxgo.frontends.go_rules import read_rules
+from jaxgo.frontends.lines import read_lines
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games import make
 from jaxgo.search.analysis import Move
@@ -288,6 +290,13 @@ def test_actions_are_echoed(plain):
     assert plain.ask({"id": "c", "action": "clear_cache"}) == [{"id": "c", "action": "clear_cache"}]
     assert plain.ask({"id": "t", "action": "terminate"})[0]["field"] == "terminateId"
     assert plain.ask({"id": "t", "action": "dance"})[0]["field"] == "action"
+
+
+def test_an_id_comes_back_as_it_was_sent(plain):
+    for ascii_only in (True, False):
+        told = {"id": "é 囲碁", "action": "clear_cache"}
+        (line,) = read_lines(io.BytesIO(json.dumps(told, ensure_ascii=ascii_only).encode() + b"\n"))
+        assert plain.ask(line) == [told], "whoever asks finds his answers by it"
 
 
 def test_other_games_have_their_own_moves(plain):
