@@ -24,6 +24,8 @@ from typing import Any, get_type_hints
 from jaxgo.core.errors import UsageError
 from jaxgo.system.files import read_json
 
+HEAD = b'{"game":'  # how each line begins
+
 
 @dataclasses.dataclass(frozen=True)
 class PairResult:
@@ -170,10 +172,15 @@ def read(path: str | os.PathLike[str]) -> list[PairResult]:
         try:
             pairs.append(from_line(line.decode()))
         except ValueError as error:  # of JSON, of UTF-8 and of the fields
-            if number == len(lines):
+            if number == len(lines) and _is_torn(line):
                 break
             raise UsageError(f"{path}, line {number} is no result of a pair ({error}); delete the line") from None
     return merge(pairs)
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether a line that cannot be read may be one of ours that was cut short, and not a line of somebody's file."""
+    return line.startswith(HEAD) or HEAD.startswith(line.rstrip(b"\0"))  # zeros: the machine lost its power
 
 
 def read_begun(path: Path) -> list[PairResult]:
@@ -208,7 +215,7 @@ def append(path: str | os.PathLike[str], pairs: Iterable[PairResult]) -> None:
 
 
 def _mend(file: Any) -> None:
-    """Cuts the file back to its last whole line; a last line that only lacks its end gets it."""
+    """Cuts the file back to its last whole line; a last line that only lacks its end gets it. Only ours is cut."""
     size = file.seek(0, io.SEEK_END)
     tail, start = b"", size
     while start > 0 and b"\n" not in tail:
@@ -220,7 +227,9 @@ def _mend(file: Any) -> None:
         return
     try:
         from_line(last.decode())
-    except ValueError:
+    except ValueError as error:
+        if not _is_torn(last):
+            raise UsageError(f"{file.name} ends in no result of a pair ({error}); name another file") from None
         file.truncate(size - len(last))
     else:
         file.write(b"\n")

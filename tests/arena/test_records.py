@@ -79,9 +79,23 @@ def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_writer(tmp_path):
     for torn in range(1, len(line)):
         path.write_bytes(whole + line[:torn])
         assert records.read(path) == [pair(0), FULL]
+    path.write_bytes(whole + bytes(40))  # as a machine that lost its power leaves it
+    assert records.read(path) == [pair(0), FULL]
     records.append(path, [pair(2)])
     assert path.read_bytes().startswith(whole)
     assert records.read(path) == [pair(0), FULL, pair(2)]
+
+
+@pytest.mark.parametrize("other", ["(;GM[1]SZ[9];B[ee])", '{"name": "a package"}', "9|4,4;3,3", "\xff"])
+def test_a_file_of_something_else_is_refused_and_kept(other, tmp_path):
+    """One line without an end is not taken for a torn one."""
+    path = tmp_path / "somebody.json"
+    path.write_text(other)
+    with pytest.raises(UsageError, match="line 1 is no result of a pair"):
+        records.read(path)
+    with pytest.raises(UsageError, match="ends in no result of a pair"):
+        records.append(path, [pair(0)])
+    assert path.read_text() == other
 
 
 def test_a_disk_that_becomes_full_is_told_and_keeps_whole_lines(tmp_path):
