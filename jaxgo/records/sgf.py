@@ -1,7 +1,8 @@
 """Games of Go (GM 1), of Gomoku and of renju (GM 4) in SGF.
 
 Read: the first line of play, with the stones that are on the board before it; sizes, komi, handicaps, and rules as far
-as their name is known. Written: the same, one node a move.
+as their name is known. In Go a side that moves twice lets the other one pass: so do files whose handicap is moves.
+Written: the same, one node a move.
 """
 
 import codecs
@@ -117,29 +118,30 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     moves: list[int] = []
     lines: list[int] = []
     comments: dict[int, str] = {}
-    first = None
+    first, told = None, 0  # who began, and how many moves the file has so far
     node: Node | None = root
     while node is not None:
         for seat, action in _moves(node, game):
             first = seat if first is None else first
-            if seat != (first + len(moves)) % 2:
-                raise UsageError(f"line {node.line}: {'BW'[seat]} moves twice in a row, which cannot be played here")
-            moves.append(action)
-            lines.append(node.line)
+            played = [*_passes(node, game, seat, (first + len(moves)) % 2), action]
+            if upto is None or told < upto:
+                moves += played
+                lines += [node.line] * len(played)
+            told += 1
         if node.values.keys() & {"AB", "AW", "AE"}:
-            if moves:
+            if told:
                 raise UsageError(f"line {node.line}: stones are put on the board in the midst of the game")
             setup += [node] if node is not root else []
         if node.first("C"):
             comments[len(moves)] = node.first("C")
         # behind the last one that is asked for anything may stand
-        node = None if upto is not None and len(moves) >= max(upto, 1) else next(nodes, None)
+        node = None if upto is not None and told >= max(upto, 1) else next(nodes, None)
     verdict = root.first("RE")
     game, start = _start(game, setup, first)
     return GameRecord(
         game=game,
         name=name_of(game)[0],
-        moves=tuple(moves[:upto]),
+        moves=tuple(moves),
         start=start,
         players=(root.first("PB"), root.first("PW")),
         returns=winner(verdict),
@@ -222,6 +224,15 @@ def _moves(node: Node, game: Game[Any]) -> list[tuple[int, int]]:
         if name in SEATS
         for value in values
     ]
+
+
+def _passes(node: Node, game: Game[Any], seat: int, due: int) -> list[int]:
+    """What is played before the move of a seat: in Go the other one passes where it is not that seat's turn."""
+    if seat == due:
+        return []
+    if not isinstance(game, Go):
+        raise UsageError(f"line {node.line}: {'BW'[seat]} moves twice in a row, which cannot be played here")
+    return [game.points]
 
 
 def _cell(node: Node, name: str, value: str, game: Game[Any], passes: bool = False) -> int:

@@ -165,7 +165,7 @@ BAD = {
     "": "line 1: this is no SGF",
     "hello": "line 1: this is no SGF",
     "(;GM[1]SZ[9]\n;B[aa]\n;W[zz])": r"line 3: W\[zz\] is no point of a board of 9x9",
-    "(;GM[1]SZ[9]\n;B[aa]\n;B[bb])": "line 3: B moves twice in a row",
+    "(;GM[4]SZ[9]\n;B[aa]\n;B[bb])": "line 3: B moves twice in a row",
     "(;GM[1]SZ[9]\n;B[aa": "line 2: a value without its ']'",
     "(;GM[1]SZ[9]\n;B[aa]": "line 2: the file ends inside the game",
     "(;GM[2])": r"line 1: GM\[2\] is neither Go",
@@ -212,6 +212,20 @@ BAD = {
 def test_bad_files_are_refused_by_their_line(text):
     with pytest.raises(UsageError, match=BAD[text]):
         formats.read(text)
+
+
+def test_who_moves_twice_in_go_lets_the_other_one_pass():
+    """So do files that write a handicap as moves."""
+    text = "(;GM[1]SZ[9]\n;B[gc]\n;B[cg]C[two stones]\n;W[ee])"
+    record = sgf.read(text)
+    assert record.moves == (24, 81, 56, 40)
+    assert record.lines == (2, 3, 3, 4)
+    assert record.comments == {3: "two stones"}
+    assert boards.of_record(record).now.cells.tolist().count(1) == 2
+    assert sgf.read(sgf.write(record)).moves == record.moves
+    assert [sgf.read(text, upto=count).moves for count in range(4)] == [(), (24,), (24, 81, 56), record.moves]
+    with pytest.raises(UsageError, match=r"line 3: move 3, 'J9' is not legal; .* the game is over"):
+        boards.of_record(sgf.read("(;GM[1]SZ[9]\n;B[]\n;B[ia])"))
 
 
 def test_an_illegal_move_is_refused_by_its_line():
