@@ -1,5 +1,6 @@
 """`jaxgo solve`: the shortest solution of a puzzle, or the truth about a small game of two."""
 
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,8 @@ class Solve:
         return self._puzzle(game, position, room) if game.players == 1 else self._game(game, position, room)
 
     def _puzzle(self, game: "Game[Any]", position: "Position", room: "Room") -> int:
+        from jaxgo.core import position_text
+        from jaxgo.core.replay import split_moves
         from jaxgo.solvers.puzzles import solve_puzzle
         from jaxgo.ui import board_view
 
@@ -77,6 +80,7 @@ class Solve:
         found = solve_puzzle(game, None if self.backward else position.state, self.method, self.backward, room)
         seconds = time.perf_counter() - began
         print(board_view.text(game, position.state))
+        print(f"--position {shlex.quote(position_text.write(game, position.state, split_moves(self.moves)))}")
         if found.moves is None:
             print("no solution")
         else:

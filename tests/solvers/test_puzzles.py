@@ -2,6 +2,7 @@
 
 import functools
 import random
+import shlex
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ from reference.pegs import Pegs as PlainPegs
 from reference.sliding import SlidingBlocks as PlainSliding
 from reference.sliding import breadth_first
 
+from jaxgo.cli import main as cli
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make, walking
@@ -73,6 +75,17 @@ def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
         assert tight.moves is not None
         assert len(tight.moves) == shortest_by_layers(plain)
         assert solves(game, tight.moves, state)
+
+
+@pytest.mark.parametrize("begin", [["--seed", "1"], ["--moves", "1-E"]])
+def test_what_is_printed_can_be_shown(begin, capsys):
+    """Wherever the puzzle began, the position and the moves lead `jaxgo show` to its end."""
+    assert cli.main(["solve", "slide8", *begin]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (position,) = (shlex.split(line) for line in lines if line.startswith("--position "))
+    moves = lines[next(number for number, line in enumerate(lines) if "none shorter" in line) + 1]
+    assert cli.main(["show", "slide8", *position, "--moves", moves]) == 0
+    assert "result for each seat: +1" in capsys.readouterr().out
 
 
 def test_walking_distances_never_say_too_much():
