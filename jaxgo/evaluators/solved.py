@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Int8, Int32, UInt32
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.system.files import replacing
 
 VERSION = 1
 SURE = 20.0  # what a won move's logit lies above a drawn one's; nearer ends of the same value differ by less
@@ -44,7 +45,7 @@ class Table(NamedTuple):
 
     def save(self, path: Path, about: str) -> None:
         """Writes a file that `load` reads; `about` says of what game it is."""
-        with open(path, "wb") as file:
+        with replacing(path) as file:
             np.savez_compressed(file, version=VERSION, about=about, **self._asdict())
 
 

@@ -1,13 +1,15 @@
 """Files that are whole or not there: atomic writing, checksums, and a lock that dies with its process."""
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 try:
     import fcntl
@@ -41,11 +43,23 @@ def _finite(word: str) -> float:
 
 def write_whole(path: Path, data: bytes | str) -> None:
     """Writes a file so that a reader, now or after a crash, sees the old content or the new one."""
+    with replacing(path) as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write into, which takes the place of the old one when all is written, or is gone where that fails.
+    What is no plain file, such as /dev/null, is written as it is."""
+    if path.exists() and not path.is_file():
+        with open(path, "wb") as file:
+            yield file
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(fresh, "wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, path)

@@ -1,6 +1,7 @@
 """Tables of small games: position by position what plain Python works out, and what is published."""
 
 import io
+import resource
 
 import jax
 import jax.numpy as jnp
@@ -108,6 +109,21 @@ def test_a_table_is_saved_loaded_and_plays_perfectly(dodgem3, tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(UsageError, match="cannot read a solved table"):
             solved.load(path)
+
+
+def test_a_table_that_cannot_be_written_leaves_the_old_one(tmp_path):
+    path = tmp_path / "table.npz"
+    table = solved.Table(np.arange(50, dtype=np.uint64), np.ones(50, np.int8), np.ones(50, np.uint16))
+    table.save(path, "Nim")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            table.save(path, "Nim")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (solved.load(path)[0].keys == table.keys).all()
+    assert [file.name for file in tmp_path.iterdir()] == ["table.npz"]
 
 
 def test_no_damage_to_a_table_is_a_traceback(tmp_path):
