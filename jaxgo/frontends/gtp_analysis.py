@@ -37,9 +37,11 @@ def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | Non
     began = time.monotonic()
     session, seat = engine.session, read_seat(colour, engine.game)
     if session.view.over:
-        if isinstance(engine.game, Go):
-            return "pass"
-        raise UsageError("the game is over")
+        if not isinstance(engine.game, Go):
+            raise UsageError("the game is over")
+        if plays:
+            engine.beyond.append(session.view)
+        return "pass"
     before = session.board
     engine.take_turn(seat)
     thought = session.think(engine.limit(seat), seat, show, detail=show is not None).result()

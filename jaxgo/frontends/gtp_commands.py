@@ -159,6 +159,9 @@ def _put(engine: GtpEngine, colour: str, move: str) -> None:
 
 def undo(engine: GtpEngine, line: Line) -> str:
     session = engine.session
+    if engine.beyond and engine.beyond[-1] is session.view:
+        engine.beyond.pop()
+        return ""
     if not session.history:
         raise UsageError("cannot undo")
     session.undo()

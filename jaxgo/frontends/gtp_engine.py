@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
-from jaxgo.frontends.board import Board
+from jaxgo.frontends.board import Board, View
 from jaxgo.frontends.clock import Clock, freeze_garbage
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking
@@ -42,6 +42,7 @@ class GtpEngine:
         self.clocks = [Clock() for _ in range(2)]
         self.over = False  # it was told to quit
         self.own: int | None = None  # the seat that it generated a move for
+        self.beyond: list[View] = []  # ends of games at which it passed once more; `undo` takes each back
         self._pondering: Thinking | None = None
         self._write, self._writing = write, threading.Lock()
         self._input: queue.SimpleQueue[str | None] = queue.SimpleQueue()

@@ -133,6 +133,17 @@ def test_a_game_to_the_end_and_beyond(go):
     assert go.ask("gogui-rules_side_to_move") == "= black"
 
 
+def test_undo_takes_back_a_pass_that_was_asked_for_after_the_end(go):
+    """A referee counts that pass as a move; what it takes back must not be another one."""
+    for line in ("play b c3", "play w pass", "play b pass", "reg_genmove w"):
+        go.ask(line)
+    assert go.ask("genmove w") == go.ask("genmove b") == "= pass"
+    for left in (["C3", "pass", "pass"], ["C3", "pass", "pass"], ["C3", "pass"], ["C3"], []):
+        assert go.ask("undo") == "="
+        assert go.engine.session.moves == left
+    assert go.ask("undo") == "? cannot undo"
+
+
 def test_a_superko_is_seen_beyond_an_inserted_pass(go):
     for line in (
         "play b b1",
