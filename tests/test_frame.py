@@ -214,6 +214,16 @@ def test_what_a_stream_cannot_write_is_a_question_mark(monkeypatch):
     assert b"Elo ? 95 %" in stream.buffer.getvalue()
 
 
+def test_what_a_stream_cannot_read_ends_no_game(monkeypatch, capsys):
+    """Half a letter, as a terminal leaves it behind by a backspace, or a pipe of other letters."""
+    stream = io.TextIOWrapper(io.BytesIO(b"b2\n\xc3\ntext\nquit\n"), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert cli.main(["play", "--text", "tictactoe", "--agent", "none"]) == 0
+    said = capsys.readouterr().out
+    assert "'\ufffd' is neither a move nor a word" in said
+    assert ".../.X./... 1" in said, "the game goes on"
+
+
 def test_names_of_games_stay_whole_on_a_narrow_terminal(monkeypatch, capsys):
     monkeypatch.setattr("jaxgo.games.GAMES", {"tictactoe": jaxgo.make("tictactoe")})
     monkeypatch.setenv("COLUMNS", "10")

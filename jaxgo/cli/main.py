@@ -95,12 +95,12 @@ def _status(words: Sequence[str]) -> int:
 
 def _open_streams() -> None:
     """Streams that the caller has closed lead nowhere; the next file to be opened would take their place. What the
-    encoding of one cannot write, such as ± in ASCII, is a question mark."""
+    encoding of one cannot write or read, such as ± in ASCII, is a question mark."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (for as long as the process lives)
-        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
