@@ -50,8 +50,9 @@ class Statistics:
 
 
 def read(folder: Path) -> list[GameRecord]:
-    """All games of a folder and those below it; of one kind, or a UsageError."""
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
+    """All games of a folder and those below it, or that of one file; of one kind, or a UsageError."""
+    there = [folder] if folder.is_file() else sorted(folder.rglob("*"))
+    paths = [path for path in there if path.suffix.lower() in ENDINGS and path.is_file()]
     if not paths:
         raise UsageError(f"there are no games below {folder}; files that end in {', '.join(ENDINGS)} are read")
     found = [_plain(path) if path.suffix.lower() == ".txt" else formats.load(path) for path in paths]

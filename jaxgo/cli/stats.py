@@ -16,7 +16,7 @@ class Stats:
     """Count the games of a folder (SGF, PSQ, Zero+, JSON, texts of matches): results, lengths, repeats, openings."""
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
-    """Where the games are, such as runs/eval/connect3d/games; folders below it count, too."""
+    """Where the games are, such as runs/eval/connect3d/games; folders below it count, too. One file is read as well."""
     plies: int = 2
     """Openings are told up to so many moves."""
     rows: int = 10

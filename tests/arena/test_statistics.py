@@ -48,6 +48,14 @@ def test_ten_games_by_hand(folder, capsys):
     assert "the same as a game before: 2" in said
 
 
+def test_one_file_is_read_too(folder):
+    (record,) = statistics.read(folder / "0.json")
+    assert record.moves == PLAYED[0][0]
+    (folder / "notes.md").write_text("")
+    with pytest.raises(UsageError, match="there are no games below"):
+        statistics.read(folder / "notes.md")
+
+
 def test_openings_by_hand(folder):
     found = {opening.moves: opening for opening in statistics.count(statistics.read(folder)).openings}
     centre, corner = GAME.action_name(40), GAME.action_name(30)
