@@ -30,7 +30,8 @@ from jaxgo.search.tree import Tree
 CHUNK_SECONDS = 0.15  # what a chunk should take: short for the eye, long beside the cost of a call
 FIRST_CHUNK = 16
 MOST_BYTES = 2**31  # a tree that would be larger than this grows no more
-MOST_AHEAD, BYTES_AHEAD = 2**14, 2**28  # room at the start where a clock, or nobody, limits the search
+# room at the start where nobody limits the search, or for each second of a clock: what a core makes of a small game
+MOST_AHEAD, BYTES_AHEAD = 2**14, 2**28
 GROWING = 10.0  # seconds that must be left on a clock for a tree to grow
 
 
@@ -221,8 +222,7 @@ class Thinker:
         if limit and limit.simulations and not limit.seconds:
             self._make_room(limit.simulations, self.most_bytes)
         else:  # growing compiles, which takes time that a clock would count: the same room, whatever was kept
-            ahead = max(MOST_AHEAD, 2 * (limit.simulations or 0) if limit else 0)
-            self._make_room(ahead - self._used(), min(BYTES_AHEAD, self.most_bytes))
+            self._make_room(_ahead(limit) - self._used(), min(BYTES_AHEAD, self.most_bytes))
 
     def _plan(self, limit: Limit | None) -> Array:
         return jnp.int32(limit.simulations if limit and limit.simulations else self.search.budget)
@@ -303,6 +303,15 @@ class _Alone:
 
     def __exit__(self, *error: object) -> None:
         self.lock.release()
+
+
+def _ahead(limit: Limit | None) -> int:
+    """Nodes that a tree has room for at the start, where a clock or nobody limits the search."""
+    if limit is None:
+        return MOST_AHEAD
+    if limit.simulations:
+        return max(MOST_AHEAD, 2 * limit.simulations)
+    return MOST_AHEAD * max(1, math.ceil(limit.seconds or 0.0))
 
 
 def _resized(count: int, taken: float, wanted: float) -> int:

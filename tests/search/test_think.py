@@ -222,8 +222,10 @@ def test_a_clock_is_not_spent_on_making_room(monkeypatch):
     made.follow(after, jax.jit(lambda position, action: MODEL.play(position, action)[0])(roots(1), jnp.asarray(after)))
     assert int(made.think(limit).simulations[0]) == 60
     assert made.tree.visits.shape[1] == room == 9 * 16
-    only_time = thinker(Uct(simulations=8, solver=False)).think(Limit(seconds=5.0))
-    assert only_time.simulations.tolist() == [9 * 8 - 1], "full, and too late to grow"
+    for seconds, found in ((1.0, 9 * 8 - 1), (5.0, 9 * 64 - 1)):  # thoughts of up to ten seconds had the room of one
+        only_time = thinker(Uct(simulations=8, solver=False))
+        only_time.warm(Limit(seconds=seconds))
+        assert only_time.think(Limit(seconds=seconds)).simulations.tolist() == [found], "full, and too late to grow"
 
 
 def test_pondering_ends_by_itself_when_all_is_known():
