@@ -15,8 +15,12 @@ from jaxgo.arena.openings import random_openings
 from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.tournament import Tournament
 from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import Network
 from jaxgo.games import make
+from jaxgo.nets import Mlp, to_json
 from jaxgo.players import load_player
+from jaxgo.search import Model
+from jaxgo.system.weights import save_weights
 from jaxgo.ui import tables as report
 
 
@@ -72,6 +76,45 @@ def test_every_game_of_a_player_by_the_clock_has_a_key_of_its_own(monkeypatch):
         play(openings, "uct:1s", "uct:2s", pairs=2)
     assert len(set(drawn)) == 2 * 2 * 2
     assert sorted(drawn[:8]) == sorted(drawn[8:]), "the keys are those of the pairs"
+
+
+def test_a_player_by_the_clock_is_told_by_its_weights(tmp_path, monkeypatch):
+    """Its name was what had been typed, without a hash: pairs of older weights of a run counted for the newest ones."""
+    monkeypatch.setitem(PROTOCOLS, "clock", Resigns)
+    game, net = make("tictactoe"), Mlp(width=4, blocks=1)
+    model = Model(game, Network(net.module(game)))
+    about = {"game": "tictactoe", "options": {}, "net": to_json(net), "search": None}
+    openings, file = random_openings(game, plies=1), tmp_path / "matches.jsonl"
+
+    def played(step: int) -> Tournament:
+        save_weights(tmp_path / "run/players" / f"{step:08d}.npz", model.init(jax.random.key(step)), about)
+        agents = tuple(seat(spec, game) for spec in (f"gumbel:0.5s@{tmp_path / 'run'}", "random"))
+        made = Tournament(Contest("tictactoe", game, agents), Schedule(pairs=1), openings, file)
+        list(made.run())
+        return made
+
+    first, second = played(1), played(2)
+    assert [one.names[0].rpartition("/")[2] for one in (first, second)] == ["1", "2"]
+    assert len(records.read(file)) == 2, "the newest weights have met nobody before"
+    assert all(all(pair.checkpoints) for pair in records.read(file))
+    assert open_engine(second.players[0], game).words == (second.names[0],)
+
+
+class Resigns(Clocked):
+    """Gives up at once; keeps what it was begun with."""
+
+    def __init__(self, game, words, limits):
+        super().__init__(game, words, limits)
+        self.words = words
+
+    def begin(self, seat, moves):
+        pass
+
+    def told(self, seat, action):
+        pass
+
+    def choose(self, seat):
+        return RESIGN
 
 
 def test_a_path_with_blanks(tmp_path):

@@ -14,7 +14,7 @@ from jaxgo.arena.engines.clocked import Clocked, is_timed, read_timed
 from jaxgo.arena.engines.protocols import Engine, Gomocup, Gtp, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.players import EXTERNAL
+from jaxgo.players import EXTERNAL, parse
 
 CLOCK = "clock"
 PROTOCOLS: dict[str, type[Engine]] = {"gtp": Gtp, "gomocup": Gomocup, CLOCK: Clocked}
@@ -30,6 +30,7 @@ class External:
     name: str  # the spec, without quotes round the command
     protocol: str
     words: tuple[str, ...]  # of the command; the first is a program that is there, or the spec of a player
+    hash: str = ""  # of the search, the evaluator and the weights of a player; of programs nobody knows it
 
     @property
     def lucky(self) -> bool:
@@ -46,8 +47,11 @@ def read_engine(spec: str, game: Game[Any]) -> External:
     """The engine of a spec; a UsageError if it cannot play this game, or is not there."""
     if is_timed(spec):
         Clocked.check(game)
-        read_timed(spec, game)
-        return External(spec.strip(), CLOCK, (spec.strip(),))
+        player, _ = read_timed(spec, game)
+        words = parse(spec.strip())
+        # the step of the weights is said, as other players say it: whatever the run has learnt since, this one plays
+        name = str(dataclasses.replace(words, weights=player.weights)) if words.weights else spec.strip()
+        return External(name, CLOCK, (name,), player.fingerprint())
     protocol, _, text = (part.strip() for part in spec.partition(":"))
     try:
         words = shlex.split(text)
