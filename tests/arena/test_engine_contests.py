@@ -9,6 +9,7 @@ from engine_tables import GO, GOMOKU, PATIENT, gtp, play
 from jaxgo.arena import records
 from jaxgo.arena.contest import Contest, seat
 from jaxgo.arena.engines.clocked import Clocked
+from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import RESIGN, Limits
 from jaxgo.arena.engines.specs import PROTOCOLS, External, is_engine, open_engine, read_engine
 from jaxgo.arena.openings import random_openings
@@ -40,6 +41,15 @@ def test_specs():
     plain = read_engine(f"gtp:{sys.executable} -c pass", GO)
     assert plain == External(f"gtp:{sys.executable} -c pass", "gtp", (sys.executable, "-c", "pass"))
     assert read_engine(f'gtp:"{sys.executable} -c pass"', GO) == plain
+
+
+def test_a_player_by_the_clock_stops_with_the_match():
+    """A game that was under way was played to its end: minutes after Ctrl-C, or after a test that was decided."""
+    engine = open_engine("uct:0.2s", make("tictactoe"))
+    engine.begin(0, [])
+    engine.kill()
+    with pytest.raises(Fault, match="it was stopped"):
+        engine.choose(0)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import Engine, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -20,6 +21,7 @@ from jaxgo.players import Player, load_player
 from jaxgo.search.think import Limit, Thinker
 
 TIMED = re.compile(r"^(?P<head>[^,@:]+):(?P<seconds>\d+(\.\d+)?)s(?P<rest>([,@].*)?)$")
+NOTHING = -1
 LONGEST = 3600.0  # seconds for a move
 
 
@@ -54,6 +56,7 @@ class Clocked(Engine):
         self._thinker = Thinker(player.search, player.model, player.params, self._luck)
         self._model, self._step = player.model, jax.jit(player.model.play)
         self._position: Position | None = None
+        self._gone = False  # no game goes on
 
     @staticmethod
     def check(game: Game[Any]) -> None:
@@ -77,8 +80,11 @@ class Clocked(Engine):
         self._thinker.follow(played, self._position)
 
     def choose(self, seat: int) -> int:
-        found = self._thinker.think(Limit(seconds=self.seconds)).result
-        action = int(found.action[0])
+        action = NOTHING
+        for found in self._thinker.watch(Limit(seconds=self.seconds)):
+            if self._gone:  # as a process that was killed; a thought that began after that heard no stop
+                raise Fault("it was stopped")
+            action = int(found.result.action[0])
         self.told(seat, action)
         return action
 
@@ -87,4 +93,5 @@ class Clocked(Engine):
         self.kill()
 
     def kill(self) -> None:
+        self._gone = True
         self._thinker.stop()
