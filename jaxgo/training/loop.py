@@ -77,7 +77,7 @@ def train(
             watch(report)
 
         loop = Loop(Trainer(config, mesh or devices.make_mesh()), run, heard, stop, stall.beat)
-        while not (loop.finished or loop.stopped):
+        while not (loop.finished or loop.stopped) or not loop.heard():
             loop.advance()
         loop.end(judge=not loop.stopped)
         return loop.state
@@ -204,6 +204,15 @@ class Loop:
             self._advance()
         except (DivergedError, EvaluatorError) as fault:
             self._go_back(fault)
+
+    def heard(self) -> bool:
+        """Hears what is left before the end; False where it was broken and the run has iterations to make again."""
+        try:
+            while self._underway:
+                self._hear()
+        except (DivergedError, EvaluatorError) as fault:
+            self._go_back(fault)
+        return self.finished or self.stopped
 
     def _go_back(self, fault: Exception) -> None:
         """Other random numbers from there on: the same ones would end the same way."""

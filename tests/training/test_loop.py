@@ -395,6 +395,34 @@ def test_broken_numbers_go_back_once_and_end_the_run_the_second_time(trainer, st
             loop.advance()
 
 
+def test_broken_numbers_of_the_last_iteration_go_back_too(trainer, states, path, monkeypatch):
+    """They are heard after the loop, and ended the run with a sentence: the same command came to them again."""
+    said: list[str] = []
+    whole, times = Loop._hear, []
+
+    def hear(self: Loop) -> None:
+        if self.iteration < 6 or said:
+            return whole(self)
+        times.append(self.iteration)
+        if len(times) > 1:  # the first time is in the loop; on one device it would be behind it
+            self._underway.clear()
+            raise EvaluatorError("the network gave numbers that are not finite in self-play")
+        return None
+
+    with RunDir(path.with_name("late"), to_json(CONFIG), say=said.append) as folder:
+        loop = Loop(trainer, folder, lambda report: None)
+        for _ in range(3):
+            loop.advance()
+        loop.save()
+    monkeypatch.setattr(Loop, "_hear", hear)
+    with RunDir(path.with_name("late"), to_json(CONFIG), say=said.append) as folder:
+        state = train(CONFIG, folder)
+    assert int(state.iteration) == 6
+    assert [sentence.partition(";")[0] for sentence in said] == [
+        "iteration 6: the network gave numbers that are not finite in self-play"
+    ]
+
+
 def test_a_run_without_a_good_checkpoint_ends_at_once(trainer, states, path):
     with RunDir(path.with_name("never-saved"), to_json(CONFIG)) as folder:
         loop = Loop(trainer, folder, lambda report: None)
