@@ -16,7 +16,7 @@ from jaxgo.arena import elo, records
 from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.cli.train_words import Job, list_presets, parse
 from jaxgo.core.errors import UsageError
-from jaxgo.players import load_player
+from jaxgo.players import Player, load_player
 from jaxgo.system import aside, devices
 from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
@@ -170,10 +170,26 @@ def check(config: TrainConfig) -> None:
         raise UsageError(f"search {name} makes no simulations, so it teaches nothing; say --search gumbel")
     trainer = Trainer(config, devices.make_mesh())
     game, _, _ = trainer.game, trainer.heads, trainer.book
+    try:
+        judge.rated_search(config)
+    except (TypeError, UsageError) as fault:  # a search whose simulations are no number, or that has none
+        number = config.judge.simulations
+        raise UsageError(f"judge.simulations={number} is for another search ({fault}); say 0") from None
     for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final]):
-        load_player(spec, game)
+        player = load_player(spec, game)
+        if game.players == 2:  # nobody is met in a puzzle
+            _check_opponent(player)
     judge.check_gate(config.gate, game, config.seed)
     machine.check(trainer)
+
+
+def _check_opponent(player: Player) -> None:
+    """A UsageError where a search cannot play this game; nothing is compiled for it."""
+    key = jax.random.key(0)
+    try:
+        jax.eval_shape(lambda: player.search.begin(player.model, player.params, key, player.model.start(key, 1)))
+    except UsageError as fault:
+        raise UsageError(f"judge.opponents or judge.final has {player.name}: {fault}") from None
 
 
 def _sinks(job: Job, place: Path) -> list[Sink]:

@@ -276,6 +276,20 @@ def test_a_search_without_simulations_cannot_teach():
         train_job.check(command.parse(["tictactoe-cpu", "--search", "random"]).config)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--judge.opponents", "bfs"], "judge.opponents or judge.final has bfs:1000: bfs looks for the solution"),
+        (["--judge.final", "threats:9"], "judge.final has threats:9: Mnk knows no threats"),
+        (["--search", "chain", "--search.simulations", "win+uct:9", "--judge.simulations", "64"], "another search"),
+    ],
+)
+def test_a_judgement_that_would_fail_is_refused_before_the_run_begins(words, said):
+    """These were found out by the first judgement, or by the first checkpoint: after minutes, or at the very end."""
+    with pytest.raises(UsageError, match=said):
+        train_job.check(command.parse(["tictactoe-cpu", *words]).config)
+
+
 def test_a_run_without_an_end_says_so():
     out = io.StringIO()
     job = command.parse(shlex.split("tictactoe-cpu --budget.seconds 0 --budget.iterations 0"))
