@@ -188,7 +188,7 @@ class Selfplay:
         shared, lanes = jax.random.split(key)
         think, random, restart = jax.random.split(jax.random.fold_in(lanes, place), 3)
         position = state.position
-        full, result, prior, cache = self._think(params, cache, think, shared, position)
+        full, result, prior, done, cache = self._think(params, cache, think, shared, position)
         # a tree does not know which positions came before, so where that decides its proofs are guesses
         exact = self.model.game.repetition == "none"
         policy = sharpen(result) if exact else result.policy
@@ -216,7 +216,7 @@ class Selfplay:
             ruled=ruled & ~resigns,
             aux_targets=self._aux_targets(moved.state, ruled),
         )
-        tally = _tally(trajectory, result, gave_up, self._simulations(full))
+        tally = _tally(trajectory, result, gave_up, done)
         after = SelfplayState(moved, jnp.maximum(state.opening - jnp.int16(1), 0), state.may_resign, gave_up)
         return (self._restart(restart, after, end, book), cache), (trajectory, tally)
 
@@ -229,8 +229,9 @@ class Selfplay:
 
     def _think(
         self, params: Params, cache: EvalCache | None, key: Array, shared: Array, position: Position
-    ) -> tuple[Bool[Array, ""], SearchResult, Float32[Array, "B A"], EvalCache | None]:
-        """Whether the search was a full one, what it found, the prior logits at the roots, and what was judged."""
+    ) -> tuple[Bool[Array, ""], SearchResult, Float32[Array, "B A"], Int32[Array, " B"], EvalCache | None]:
+        """Whether the search was a full one, what it found, the prior logits at the roots, how many simulations it
+        made, and what was judged."""
         begin, search, choose = jax.random.split(key, 3)
         full, config = jnp.bool_(True), self.config
         if config.fast_simulations:
@@ -243,7 +244,8 @@ class Selfplay:
         state = self.search.begin(model, params, begin, position, budget)
         state = self.search.extend(model, params, search, state, budget)
         result = self.search.result(choose, state, temperature)
-        return full, result, state.prior, None if cache is None else reuse.judged(model, state.tree)
+        judged = None if cache is None else reuse.judged(model, state.tree)
+        return full, result, state.prior, state.done, judged
 
     def _aux_targets(self, states: States, ruled: Bool[Array, " B"]) -> dict[str, Array]:
         """Those of the games that ended; they may cost more than a move, and mostly no game ends."""
@@ -305,7 +307,7 @@ def surprise(policy: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Flo
     return jnp.where(policy > 0, policy * (log_policy - log_prior), 0.0).sum(axis=-1)
 
 
-def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], budget: Budget) -> Tally:
+def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], done: Int32[Array, " B"]) -> Tally:
     """What one ply of all games adds to the sums."""
     end = plies.discount == 0
     resigned = end & ~plies.ruled
@@ -326,7 +328,7 @@ def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], 
         resigned=total(resigned),
         audited=total(audited),
         false_resigns=total(audited & (result_of_loser > -1.0)),
-        simulations=end.shape[0] * jnp.asarray(budget, jnp.float32),
+        simulations=total(done),  # a solved root ends its search before the budget
         solved=total(plies.solved),
         broken=total(~result.healthy),
         entropy=total(-(result.policy * logs)),

@@ -121,6 +121,14 @@ def test_one_budget_for_all_games_of_a_ply(gloomy):
     assert tally["simulations"] == np.where(plies.full, 4, 2).sum()
 
 
+def test_simulations_are_those_that_were_made():
+    """All that a search may make were counted, although a solved root, or a tree that is full, ends it before."""
+    _, full = collected(Hashed(), Uct(simulations=8, nodes=4, solver=False), games=8, opening=0.0)
+    assert full["simulations"] == 3 * full["plies"]
+    _, solved = collected(Hashed(), Gumbel(simulations=16, max_considered=2), games=8, opening=0.0)
+    assert 0 < solved["simulations"] < 16 * solved["plies"]
+
+
 def test_games_are_given_up_and_false_resignations_counted(gloomy):
     plies, tally = gloomy
     audited = false = resigned = 0
