@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.words import read_value, split_setting
 from jaxgo.system.files import read_json
 
 HEAD = b'{"game":'  # how each line begins
@@ -52,6 +53,11 @@ class PairResult:
     time: str = ""  # UTC, ISO 8601
 
     @property
+    def rules(self) -> tuple[Any, ...]:
+        """What was played, however it was typed: `suicide=yes` is `suicide=True`, and `komi=7` is `komi=7.0`."""
+        return self.game, *read_options(self.options)
+
+    @property
     def score(self) -> float:
         """What `a` got in both games: 0, 0.5, 1, 1.5 or 2 where games are won, drawn or lost."""
         return self.first + self.second
@@ -65,6 +71,12 @@ class PairResult:
     def same_seat(self) -> bool:
         """Whether the opening was won by the same seat twice, whoever sat there."""
         return (self.first, self.second) in ((1.0, 0.0), (0.0, 1.0))
+
+
+def read_options(options: Sequence[str]) -> list[tuple[str, Any]]:
+    """Options of a game as names and values, in the order of their names."""
+    settings = (split_setting(text) or (text, "") for text in options)
+    return sorted(((name, read_value(value)) for name, value in settings), key=lambda setting: setting[0])
 
 
 def pair_id(

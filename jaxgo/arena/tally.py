@@ -51,13 +51,13 @@ def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
     number = {name: i for i, name in enumerate(agents)}
     twins = namesakes(results)
     rows: dict[tuple[int, int], Float64[np.ndarray, "3 3"]] = {}
-    game: tuple[str, ...] | None = None
+    game: PairResult | None = None
     for pair in once(results):
-        here = (pair.game, *sorted(pair.options))
-        game = game or here
-        if game != here:
+        game = game or pair
+        if (game.game, game.options) != (pair.game, pair.options) and game.rules != pair.rules:
+            here, there = (" ".join([one.game, *sorted(one.options)]) for one in (pair, game))
             raise UsageError(
-                f"results of {' '.join(here)} and of {' '.join(game)} make no common rating; use one file for each"
+                f"results of {here} and of {there} make no common rating; use one file for each"
             )
         names = [twins.get(who, who[0]) for who in zip((pair.a, pair.b), pair.checkpoints, strict=True)]
         a, b = (number.setdefault(name, len(number)) for name in names)

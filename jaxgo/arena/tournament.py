@@ -185,7 +185,7 @@ class Tournament:
 
     # -- what is known ---------------------------------------------------------------------------------------------
     def _is_ours(self, pair: PairResult) -> bool:
-        return pair.game == self.contest.name and sorted(pair.options) == sorted(self.contest.options)
+        return pair.rules == (self.contest.name, *records.read_options(self.contest.options))
 
     def _find_numbers(self) -> dict[Match, dict[int, PairResult]]:
         """The pairs that each match has behind it, by opening. A UsageError where one name has been two players."""

@@ -49,6 +49,15 @@ def simulate(rng, strengths, pairs, advantage=0.4, draw=0.5, bias=0.0):
     return Tally(tuple(map(str, range(len(strengths)))), first, second, counts)
 
 
+def test_options_are_the_same_however_they_are_typed():
+    """A run writes suicide=True where jaxgo eval writes what was typed: their files made no common rating."""
+    run, typed = ("suicide=True", "komi=7"), ("komi=7.0", "suicide=yes")
+    results = [pair("a", "b", 1, 0.5, 1, "go5", run), pair("a", "b", 1, 0, 2, "go5", typed)]
+    assert elo.rate(results).pairs == 2
+    with pytest.raises(UsageError, match=r"make no common rating"):
+        elo.rate([*results, pair("a", "b", 1, 0.5, 3, "go5", ("komi=7.5", "suicide=yes"))])
+
+
 def test_two_players_without_draws():
     """The strengths and the advantage are half the sum and half the difference of two log odds."""
     table = rate(match("a", "b", [2000, 0, 6000], [5000, 0, 3000]), prior=FLAT)
