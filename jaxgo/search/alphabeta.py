@@ -82,8 +82,10 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         Narrowing.__post_init__(self)
         if self.simulations < 1 or self.depth < 1:
             raise UsageError("alphabeta needs simulations and depth of at least 1")
-        if min(self.table, self.quiescence) < 0 or self.table > 24 or self.depth > 100:
-            raise UsageError("alphabeta needs table and quiescence of at least 0, table up to 24, depth up to 100")
+        if min(self.table, self.quiescence) < 0 or self.table > 24 or max(self.depth, self.quiescence) > 100:
+            raise UsageError(
+                "alphabeta needs table and quiescence of at least 0, table up to 24, depth and quiescence up to 100"
+            )
         if self.layers not in get_args(Layers):
             raise unknown_name("layers of alphabeta", self.layers, get_args(Layers))
         if not 0.0 <= self.followed <= 1.0:

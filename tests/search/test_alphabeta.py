@@ -85,6 +85,15 @@ def truth() -> Any:
     return minimax(TICTACTOE, opened(TICTACTOE), 4)
 
 
+def test_no_ply_is_further_beyond_the_horizon_than_the_table_can_tell():
+    """At -129 its word was read as 126 plies before the horizon, with another move."""
+    far = 100
+    AlphaBeta(depth=far, quiescence=far)
+    assert far <= table.DEPTHS
+    with pytest.raises(UsageError, match="depth and quiescence up to 100"):
+        AlphaBeta(quiescence=table.DEPTHS + 1)
+
+
 @pytest.mark.parametrize("tricks", mostly_slow(TRICKS, quick=("none", "table", "all")))
 def test_every_trick_leaves_the_value_as_it_is(tricks):
     value, moves, nodes = truth()
