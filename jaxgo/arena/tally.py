@@ -56,9 +56,7 @@ def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
         game = game or pair
         if (game.game, game.options) != (pair.game, pair.options) and game.rules != pair.rules:
             here, there = (" ".join([one.game, *sorted(one.options)]) for one in (pair, game))
-            raise UsageError(
-                f"results of {here} and of {there} make no common rating; use one file for each"
-            )
+            raise UsageError(f"results of {here} and of {there} make no common rating; use one file for each")
         names = [twins.get(who, who[0]) for who in zip((pair.a, pair.b), pair.checkpoints, strict=True)]
         a, b = (number.setdefault(name, len(number)) for name in names)
         seat0, seat1 = (pair.first, pair.second) if a <= b else (1 - pair.second, 1 - pair.first)

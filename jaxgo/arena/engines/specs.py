@@ -48,9 +48,9 @@ def read_engine(spec: str, game: Game[Any]) -> External:
     if is_timed(spec):
         Clocked.check(game)
         player, _ = read_timed(spec, game)
-        words = parse(spec.strip())
+        typed = parse(spec.strip())
         # the step of the weights is said, as other players say it: whatever the run has learnt since, this one plays
-        name = str(dataclasses.replace(words, weights=player.weights)) if words.weights else spec.strip()
+        name = str(dataclasses.replace(typed, weights=player.weights)) if typed.weights else spec.strip()
         return External(name, CLOCK, (name,), player.fingerprint())
     protocol, _, text = (part.strip() for part in spec.partition(":"))
     try:
