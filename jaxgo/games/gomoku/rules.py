@@ -279,24 +279,30 @@ class Gomoku(Game[GomokuState]):
         if self.rules in ("caro", "caro5"):
             return legal
         black_first = self._colour(state) == BLACK
-        touched = [self._touched(colour, state) for colour in (WHITE, BLACK)]
-        points, some = (jnp.where(black_first, a, b) for a, b in zip(*touched, strict=True))
+        white, black = state.stones[WHITE], state.stones[BLACK]
+        if self.rules == "renju":
+            touched = [self._touched(WHITE, white, black, state), self._touched(BLACK, black, white, state)]
+            points, some = (jnp.where(black_first, a, b) for a, b in zip(*touched, strict=True))
+        else:  # the same lines for both colours
+            own, other = jnp.where(black_first, jnp.stack([white, black]), jnp.stack([black, white]))
+            points, some = self._touched(WHITE, own, other, state)
         points = jnp.pad(points, (0, self.num_actions - self.points))
         return legal & (points | ~some)
 
-    def _touched(self, colour: int, state: GomokuState) -> tuple[Bool[Array, " cells"], Bool[Array, ""]]:
+    def _touched(
+        self, colour: int, own: Rows, other: Rows, state: GomokuState
+    ) -> tuple[Bool[Array, " cells"], Bool[Array, ""]]:
         """The points that every double of this colour needs to stay free, and whether it has a double at all."""
         n, rule = self.size, WINS[self.rules][colour]
-        free = lines.all_cells(n) & ~(state.stones[0] | state.stones[1])
-        own, other = lines.look(state.stones[colour]), lines.look(state.stones[1 - colour])
+        free = lines.all_cells(n) & ~(own | other)
         found = lines.everywhere(
             lambda mine, yours, empty: [
                 *lines.completions(mine, yours, empty, rule),
                 lines.union(list(lines.seconds(mine, empty, rule).values())),
             ],
             n,
-            own,
-            other,
+            lines.look(own),
+            lines.look(other),
             lines.look(free),
         )
         fours, threes = found[:-1], found[-1]
@@ -304,13 +310,16 @@ class Gomoku(Game[GomokuState]):
         double = (lines.union(two) | lines.at_least(2, list(one))[1]) & free
         if self.rules == "renju" and colour == BLACK:
             double &= ~state.forbidden & ~lines.at_least(2, threes)[1]
+        # else every use would find the lines again
+        double, fours = jax.lax.optimization_barrier((double, fours))
         needed = [double]
         for four, k in zip(fours, [k for k in range(-4, 5) if k], strict=True):
             for d, (down, right) in enumerate(lines.STEPS):
                 moved = jnp.roll(four[d] & double, k * down)
                 needed.append(moved << k * right if k * right >= 0 else moved >> -k * right)
+        # no point stands to a double in two ways, so it is counted once for each that it touches
         cells = lines.unpack(jnp.stack(needed))
-        return cells.sum(axis=0, dtype=jnp.int32) == cells[0].sum(dtype=jnp.int32), cells[0].any()
+        return cells.sum(axis=0, dtype=jnp.int32) == _count(double), (double != 0).any()
 
     def _threats_of(
         self, colour: int, looks: list[lines.Look], free_look: lines.Look, free: Rows, state: GomokuState
@@ -382,7 +391,7 @@ class Gomoku(Game[GomokuState]):
         return self.judge(state, jnp.asarray(self.knowledge()))[1]
 
 
-def _count(stones: UInt32[Array, "2 n"]) -> Array:
+def _count(stones: UInt32[Array, "*k n"]) -> Array:
     return jax.lax.population_count(stones).sum(dtype=jnp.int32)
 
 
