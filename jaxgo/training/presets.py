@@ -145,17 +145,13 @@ class OnCpu:
     init_from: str = ""
     opening_plies: int = 0  # 0: 24, or 8 of a net of convolutions
     final_temperature: float = SelfplayConfig.final_temperature
-    ema: float = LearnerConfig.ema
-    decay_steps: int = 0  # over which the rate of good weights falls, which are judged at the end alone
+    learner: LearnerConfig = LearnerConfig(batch=256)
     final: tuple[str, ...] = JudgeConfig.final
 
     def preset(self, name: str) -> Preset:
         name = self.game or name
         game, heads = find(name), _heads(name)
         dense = isinstance(self.net, Mlp)
-        learner = LearnerConfig(batch=256, reuse=8.0 if dense else 4.0, ema=self.ema)
-        if self.decay_steps:
-            learner = dataclasses.replace(learner, rate=0.001, decay_steps=self.decay_steps)
         return Preset(
             TrainConfig(
                 game=name,
@@ -173,10 +169,11 @@ class OnCpu:
                 ),
                 targets=TargetsConfig(heads=heads, surprise=0.5 if dense else 0.0),
                 replay=ReplayConfig(capacity=_halved(2**18, _sample_size(game), GIB // 2), start=2**13),
-                learner=learner,
-                # to compile a judgement takes longer than these games to be learnt
+                learner=dataclasses.replace(self.learner, reuse=8.0 if dense else 4.0),
+                # to compile a judgement takes longer than these games to be learnt; weights that were good at the
+                # start, whose rate falls, are judged at the end alone
                 judge=JudgeConfig(
-                    every=0.0 if self.decay_steps or self.minutes < LONG else 840.0,
+                    every=0.0 if self.learner.decay_steps or self.minutes < LONG else 840.0,
                     pairs=8,
                     simulations=64,
                     final=self.final,
@@ -189,6 +186,11 @@ class OnCpu:
             reached=self.reached,
             init_from=self.init_from,
         )
+
+
+def _late(steps: int, rate: float = 0.001, final: float = LearnerConfig.final) -> LearnerConfig:
+    """How weights that are good already learn on: at a rate that falls for so many steps."""
+    return LearnerConfig(batch=256, ema=0.998, rate=rate, decay_steps=steps, final=final)
 
 
 # where games are long and have many moves, playouts to their ends would be judged four times as long as was learnt
@@ -223,8 +225,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "75 % of 40 games against GNU Go at level 10 with 400 simulations, where go9-cpu took 52.5 %",
             game="go9",
             init_from="go9-cpu",
-            ema=0.998,
-            decay_steps=16_000,
+            learner=_late(16_000),
         ),
         "go13": OnCpu(
             75.0,
@@ -233,8 +234,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             64,
             "57.5 % of 40 games against GNU Go at level 10 with 400 simulations",
             init_from="go9-late-cpu",
-            ema=0.998,
-            decay_steps=6_000,
+            learner=_late(6_000),
             final=("random", "uct:100"),
         ),
         "gomoku9": OnCpu(
@@ -269,7 +269,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "+539 ± 179 Elo at 64 simulations, where uct:400 has +328 ± 197",
             opening_plies=48,
             final_temperature=0.0,
-            ema=0.998,
+            learner=LearnerConfig(batch=256, ema=0.998),
         ),
         "dodgem3": OnCpu(
             1.0, Mlp(width=96, blocks=2), 16, 256, "the value of all 1,865 positions kept by the policy alone"
