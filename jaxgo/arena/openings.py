@@ -1,7 +1,7 @@
 """Where games begin: random balanced moves that are distinct up to symmetry, or a book of openings in a file.
 
-Random moves often give one seat the game, and then a pair of games tells nothing of its players: playouts sort such
-openings out, where games are short, or a player does, whoever is asked for.
+Where random moves give one seat the game a pair of games tells nothing of its players: playouts sort such openings out,
+where games are short, or a player does, whoever is asked for.
 
 Opening i is the same however many are asked for, so a longer match begins with the games of a shorter one. Where all
 openings of a length are drawn, longer ones follow; where there are none left, `numbers` is at its end.
