@@ -23,7 +23,7 @@ from jaxgo.system.pulse import Pulse
 from jaxgo.system.rundir import CONFIG, RunDir, shared_store
 from jaxgo.system.stop import STOPPED, Stop
 from jaxgo.training import inherit, judge, machine, sizes
-from jaxgo.training.config import TrainConfig, of_run, to_json
+from jaxgo.training.config import TrainConfig, completed, of_run, to_json
 from jaxgo.training.judge import MATCHES, anchor
 from jaxgo.training.loop import Report, about, train
 from jaxgo.training.machine import measure_evaluations
@@ -136,7 +136,10 @@ def run(job: Job, console: Console | None = None) -> int:
         start = inherit.find(Trainer(config, devices.make_mesh()), job.init_from, place)
     screen = Screen(job.preset, config, console)
     phases: collections.deque[str] = collections.deque(maxlen=1)
-    with Pulse(shared_store()), RunDir(place, to_json(config), free=FREE, say=screen.say) as folder:
+    with (
+        Pulse(shared_store()),
+        RunDir(place, to_json(config), free=FREE, say=screen.say, completed=completed) as folder,
+    ):
         if start is not None:
             inherit.keep(folder, start, about(config))
         _greet(console, job, folder.resumed)

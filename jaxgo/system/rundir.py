@@ -56,13 +56,15 @@ class RunDir:
         last: int = 2,
         every: int = 0,
         say: Say = _say,
+        completed: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     ) -> None:
         """Makes the folder, or resumes the run in it if its config is this one.
 
         `free` names the settings that may change between two sittings (dotted, with what is below them). The `last`
-        checkpoints stay, and each whose step divides by `every`.
+        checkpoints stay, and each whose step divides by `every`. `completed` adds to the config of an older run what
+        could not be set then.
         """
-        self.path, self.say = Path(path), say
+        self.path, self.say, self._completed = Path(path), say, completed
         self._last, self._every = max(1, last), every
         self._saving: threading.Thread | None = None
         self._orbax: Any = None
@@ -110,7 +112,7 @@ class RunDir:
             raise UsageError(f"{self.path} is not empty and is not a run to resume; name another folder")
 
     def _check_config(self, config: dict[str, Any], free: tuple[str, ...]) -> None:
-        before, now = _dotted(read_config(self.path)), _dotted(config)
+        before, now = _dotted(json.loads(json.dumps(self._completed(read_config(self.path))))), _dotted(config)
         changed = [
             name
             for name in sorted(before.keys() | now.keys())

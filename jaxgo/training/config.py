@@ -281,6 +281,17 @@ def from_json(data: dict[str, Any]) -> TrainConfig:
     )
 
 
+def completed(data: dict[str, Any]) -> dict[str, Any]:
+    """The config of a run of an older version with what can be set since then, each as it is unless somebody sets it.
+
+    What is no config comes back as it is.
+    """
+    try:
+        return to_json(from_json(data))
+    except (UsageError, AttributeError, KeyError, TypeError, ValueError):
+        return data
+
+
 def of_run(run: Path) -> TrainConfig:
     """The config of the run in a folder; a UsageError where it holds what is no setting here."""
     data = read_config(run)

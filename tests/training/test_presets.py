@@ -15,8 +15,9 @@ from jaxgo.nets import NETS, Mlp
 from jaxgo.nets.base import on_platform
 from jaxgo.search import Greedy
 from jaxgo.system import devices
+from jaxgo.system.rundir import RunDir
 from jaxgo.training import inherit, machine, presets, sizes
-from jaxgo.training.config import from_json, to_json
+from jaxgo.training.config import completed, from_json, to_json
 from jaxgo.training.presets import default_preset, preset
 from jaxgo.training.trainer import Trainer
 
@@ -119,11 +120,26 @@ def test_every_setting_is_explained():
         assert missing == [], "docs/training.md does not explain them"
 
 
+def test_a_run_of_an_older_version_goes_on(tmp_path):
+    """It knew fewer settings; those that it knew must be the same."""
+    config = to_json(preset("connect4-cpu").config)
+    older = {**config, "search": {name: value for name, value in config["search"].items() if name != "doubles"}}
+    RunDir(tmp_path / "run", older).close()
+    with pytest.raises(UsageError, match=r"is a run with search\.doubles=None, not False"):
+        RunDir(tmp_path / "run", config)
+    changed = {**config, "search": {**config["search"], "simulations": 33}}
+    with pytest.raises(UsageError, match=r"is a run with search\.simulations=32, not 33"):
+        RunDir(tmp_path / "run", changed, completed=completed)
+    with RunDir(tmp_path / "run", config, completed=completed) as run:
+        assert run.resumed
+
+
 def test_weights_that_presets_begin_with_fit(tmp_path):
     begun = {name: preset(name).init_from for name in presets.names() if preset(name).init_from}
     assert begun == {
         "gomoku15-cpu": "gomoku9-cpu",
         "go9-late-cpu": "go9-cpu",
+        "go9-later-cpu": "go9-late-cpu",
         "go13-cpu": "go9-late-cpu",
     }
     for name, words in begun.items():
