@@ -75,6 +75,7 @@ class Tournament:
         self.players = list(contest.players)
         self.names = [player.name for player in self.players]
         self._say, self._hosts = say, hosts or Hosts()
+        self._rules = (contest.name, *records.read_options(contest.options))
         self._hashes = [player.fingerprint() if isinstance(player, Player) else player.hash for player in self.players]
         warm = contest.temperature > 0 and contest.hot_plies > 0
         self._lucky = [warm or player.lucky for player in self.players]
@@ -185,7 +186,7 @@ class Tournament:
 
     # -- what is known ---------------------------------------------------------------------------------------------
     def _is_ours(self, pair: PairResult) -> bool:
-        return pair.rules == (self.contest.name, *records.read_options(self.contest.options))
+        return pair.rules == self._rules
 
     def _find_numbers(self) -> dict[Match, dict[int, PairResult]]:
         """The pairs that each match has behind it, by opening. A UsageError where one name has been two players."""

@@ -169,14 +169,14 @@ class Setting:
         from jaxgo.arena import openings
         from jaxgo.players import load_player
 
-        judged = [name for name in ("fair", "balance") if getattr(self, name) not in ("", None)]
+        asked = [name for name in ("plies", "fair", "balance") if getattr(self, name) not in ("", None)]
         if self.book:
-            for name in [*(["plies"] if self.plies is not None else []), *judged]:
-                raise UsageError(f"--{name} is for random openings, and --book has its own; leave one out")
+            if asked:
+                raise UsageError(f"--{asked[0]} is for random openings, and --book has its own; leave one out")
             return openings.book(contest.game, self.book)
         if self.plies == 0:
-            if judged:
-                raise UsageError(f"--{judged[0]} chooses among random openings, and --plies 0 has none; leave one out")
+            if len(asked) > 1:
+                raise UsageError(f"--{asked[1]} chooses among random openings, and --plies 0 has none; leave one out")
             return openings.start_only(contest.game)
         judge = load_player(self.fair, contest.game) if self.fair else None
         return openings.random_openings(

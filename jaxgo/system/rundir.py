@@ -38,6 +38,7 @@ STOP = "stop"  # is there while a host asks the others to stop
 KEYS = ("threefry2x32", "rbg", "unsafe_rbg")  # JAX's generators of random numbers
 
 Say = Callable[[str], None]
+Completed = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def _say(sentence: str) -> None:
@@ -56,7 +57,7 @@ class RunDir:
         last: int = 2,
         every: int = 0,
         say: Say = _say,
-        completed: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+        completed: Completed = dict,
     ) -> None:
         """Makes the folder, or resumes the run in it if its config is this one.
 
@@ -64,21 +65,21 @@ class RunDir:
         checkpoints stay, and each whose step divides by `every`. `completed` adds to the config of an older run what
         could not be set then.
         """
-        self.path, self.say, self._completed = Path(path), say, completed
+        self.path, self.say = Path(path), say
         self._last, self._every = max(1, last), every
         self._saving: threading.Thread | None = None
         self._orbax: Any = None
         self._began = -1  # the step that was restored
         self._damaged: set[int] = set()  # steps that were found so
-        plain = self._config = json.loads(json.dumps(config))
+        plain = self._config = _plain(config)
         self._lock: Lock | None = None
         self._meetings = 0
         self.resumed = False
         if devices.is_first_host():
-            self._open(plain, free)
+            self._open(plain, free, completed)
         self.meet("folder")  # the others read what is there
 
-    def _open(self, plain: dict[str, Any], free: tuple[str, ...]) -> None:
+    def _open(self, plain: dict[str, Any], free: tuple[str, ...], completed: Completed) -> None:
         """Takes the folder, on the one host that writes."""
         self._check_place()
         try:
@@ -91,7 +92,7 @@ class RunDir:
         try:
             self.resumed = (self.path / CONFIG).exists()
             if self.resumed:
-                self._check_config(plain, free)
+                self._check_config(plain, free, completed)
             (self.path / STOP).unlink(missing_ok=True)
             self._write_config()
         except BaseException:
@@ -111,8 +112,8 @@ class RunDir:
         if strange and not all(own.fullmatch(child.name) for child in self.path.iterdir()):
             raise UsageError(f"{self.path} is not empty and is not a run to resume; name another folder")
 
-    def _check_config(self, config: dict[str, Any], free: tuple[str, ...]) -> None:
-        before, now = _dotted(json.loads(json.dumps(self._completed(read_config(self.path))))), _dotted(config)
+    def _check_config(self, config: dict[str, Any], free: tuple[str, ...], completed: Completed) -> None:
+        before, now = _dotted(_plain(completed(read_config(self.path)))), _dotted(config)
         changed = [
             name
             for name in sorted(before.keys() | now.keys())
@@ -344,6 +345,12 @@ def read_config(path: str | Path) -> dict[str, Any]:
     if not isinstance(config, dict) or config.pop("format", None) != FORMAT:
         raise UsageError(f"{path} was written by another version of jaxgo; name another folder")
     return config
+
+
+def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A config as it is read again from its file: tuples are lists."""
+    found: dict[str, Any] = json.loads(json.dumps(config))
+    return found
 
 
 def _dotted(config: Any, above: str = "") -> dict[str, Any]:
