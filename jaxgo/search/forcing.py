@@ -29,11 +29,16 @@ def among(threats: Threats, legal: Bool[Array, "B A"], stops: Bool[Array, "B A"]
     in_danger = threats.win[:, 1].any(axis=-1) & blocks.any(axis=-1)
     free = legal
     if stops is not None:
-        answers = (stops | threats.force[:, 0]) & legal
+        answers = answers_to_double(threats, legal, stops)
         doubled = threats.double[:, 1].any(axis=-1) & answers.any(axis=-1)
         free = jnp.where(doubled[:, None], answers, legal)
     rest = jnp.where(in_danger[:, None], blocks, free)
     return jnp.where(wins.any(axis=-1)[:, None], wins, rest)
+
+
+def answers_to_double(threats: Threats, legal: Bool[Array, "B A"], stops: Bool[Array, "B A"]) -> Bool[Array, "B A"]:
+    """Where the other seat would leave two wins at its next move: what may stop that, and every threat of one's own."""
+    return (stops | threats.force[:, 0]) & legal
 
 
 def narrowed(game: Game[Any], states: Any, legal: Bool[Array, "B A"], doubles: bool = False) -> Bool[Array, "B A"]:

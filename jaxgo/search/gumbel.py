@@ -239,10 +239,11 @@ class Gumbel(Search[GumbelState], Narrowing):
             score = jnp.where(hopeless[:, None] & edges.legal & edges.lost, jnp.finfo(jnp.float32).min, score)
             return jnp.where((ended | hopeless)[:, None], _best(score, state.order.shape[1]), state.order)
 
-        some_lost = self.solver & (full & state.tree.proven.any(axis=-1)).any()
+        proven = state.tree.proven & (state.tree.parent == ROOT)  # without a proven root move none is lost
+        some_proven = self.solver & (full & proven.any(axis=-1)).any()
         return state._replace(
             considered=considered,
-            order=jax.lax.cond(ended.any() | some_lost, rank, lambda _: state.order, None),
+            order=jax.lax.cond(ended.any() | some_proven, rank, lambda _: state.order, None),
             cursor=jnp.where(full, 0, state.cursor),
             rounds=jnp.where(ended, self._rounds(state.plan, state.breadth, considered), rounds),
         )

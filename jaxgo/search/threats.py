@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Int8, Int32
 from jaxgo.core import play
 from jaxgo.core.choice import first_max
 from jaxgo.core.game import Game, Threats
-from jaxgo.search import turns
+from jaxgo.search import forcing, turns
 
 DEPTH = 25  # plies of the longest proof
 NONE = -1
@@ -152,7 +152,7 @@ def _defence(
     """
     answers, threatened = threats.block & legal, threats.win[:, 1].any(axis=-1)
     if stops is not None:
-        answers = jnp.where(threatened[:, None], answers, (stops | threats.force[:, 0]) & legal)
+        answers = jnp.where(threatened[:, None], answers, forcing.answers_to_double(threats, legal, stops))
         threatened |= threats.double[:, 1].any(axis=-1)
     escapes = (threats.win[:, 0] & legal).any(axis=-1) | ~threatened
     known = jnp.where(escapes, FAILED, jnp.where(answers.any(axis=-1), OPEN, WON))
