@@ -86,6 +86,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             raise UsageError(
                 "alphabeta needs table and quiescence of at least 0, table up to 24, depth and quiescence up to 100"
             )
+        if self.doubles:
+            raise UsageError("alphabeta does not stop doubles; quiescence=8 follows threats beyond its horizon")
         if self.layers not in get_args(Layers):
             raise unknown_name("layers of alphabeta", self.layers, get_args(Layers))
         if not 0.0 <= self.followed <= 1.0:

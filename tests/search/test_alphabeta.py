@@ -94,6 +94,11 @@ def test_no_ply_is_further_beyond_the_horizon_than_the_table_can_tell():
         AlphaBeta(quiescence=table.DEPTHS + 1)
 
 
+def test_an_option_that_would_do_nothing_is_refused():
+    with pytest.raises(UsageError, match="alphabeta does not stop doubles"):
+        AlphaBeta(doubles=True)
+
+
 @pytest.mark.parametrize("tricks", mostly_slow(TRICKS, quick=("none", "table", "all")))
 def test_every_trick_leaves_the_value_as_it_is(tricks):
     value, moves, nodes = truth()
