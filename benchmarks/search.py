@@ -25,6 +25,7 @@ from jaxgo.search.base import Search
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
 from jaxgo.search.puct import Puct
+from jaxgo.search.uct import Uct
 
 SHAPES = ((64, 362, 128), (64, 82, 32))  # games, actions, simulations
 RULE_GAMES = (("connect4", 12), ("gomoku9", 12), ("go9", 30))  # game, random plies before the search
@@ -37,7 +38,7 @@ class Searches:
     """Measure the searches."""
 
     only: str = ""
-    """Questions, parted by commas: gumbel, puct, growth, leaves, bytes, rounds, rule, traces. Empty: all."""
+    """Questions, parted by commas: gumbel, puct, growth, room, leaves, bytes, rounds, rule, traces. Empty: all."""
     repetitions: int = 5
     """Repetitions of each program, in turns; the median counts."""
     seconds: float = 1.0
@@ -142,6 +143,30 @@ def _levels(search: Search, model: Model, root: Position) -> float:
     for node in range(1, int(tree.used.min())):
         depth[:, node] = depth[games, tree.parent[:, node]] + 1
     return float(depth[:, 1 : tree.used.min()].max(axis=0).mean())
+
+
+def ask_room(options: Searches) -> None:
+    """What a simulation of one game costs in a tree with room for 262,144 nodes, over one for 16,384 of the same."""
+    model, root = toy(1, 8)
+    few, many, simulations = 2**14, 2**18, 12_000
+    for name, search in (("gumbel", Gumbel()), ("puct", Puct()), ("uct", Uct())):
+        rates = harness.interleaved(
+            {
+                str(nodes): harness.rate(
+                    float(simulations),
+                    searching(replace(search, simulations=simulations, nodes=nodes), model, root),
+                    options.seconds,
+                )
+                for nodes in (few, many)
+            },
+            options.repetitions,
+        )
+        harness.report(
+            f"search/room/{name}",
+            times=rates[str(few)] / rates[str(many)],
+            bar=1.5,
+            **{f"room_{k}_simulations_s": v for k, v in rates.items()},
+        )
 
 
 def ask_leaves(options: Searches) -> None:
@@ -260,6 +285,7 @@ QUESTIONS: dict[str, Callable[[Searches], None]] = {
     "gumbel": functools.partial(ask_duel, "gumbel"),
     "puct": functools.partial(ask_duel, "puct"),
     "growth": ask_growth,
+    "room": ask_room,
     "leaves": ask_leaves,
     "bytes": ask_bytes,
     "rounds": ask_rounds,

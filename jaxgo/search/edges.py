@@ -157,6 +157,16 @@ def root_edges(tree: Tree) -> Edges:
     return read_edges(Spot(tree, games_of(tree, games), jnp.full(games, ROOT, jnp.int32)))
 
 
+def proven_below_root(tree: Tree) -> Bool[Array, " B"]:
+    """Whether a move at the root is proven."""
+    nodes, actions = tree.logits.shape[1:]
+    if nodes < CROWD * actions:
+        return (tree.proven & (tree.parent == ROOT)).any(axis=-1)
+    child = tree.child[:, ROOT].astype(jnp.int32)
+    game = games_of(tree, child.shape[0])[:, None]
+    return ((child >= 0) & tree.proven[game, jnp.maximum(child, 0)]).any(axis=-1)
+
+
 def read_children(spot: Spot) -> Children:
     """Reads the nodes below the nodes where lanes stand, and what is untried there."""
     tree, game, node = spot.tree, spot.game, spot.node

@@ -33,7 +33,7 @@ from jaxgo.search.base import (
     playable,
     room,
 )
-from jaxgo.search.edges import Edges, read_edges, root_edges
+from jaxgo.search.edges import Edges, proven_below_root, read_edges, root_edges
 from jaxgo.search.model import Model, halvings
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
@@ -239,8 +239,8 @@ class Gumbel(Search[GumbelState], Narrowing):
             score = jnp.where(hopeless[:, None] & edges.legal & edges.lost, jnp.finfo(jnp.float32).min, score)
             return jnp.where((ended | hopeless)[:, None], _best(score, state.order.shape[1]), state.order)
 
-        proven = state.tree.proven & (state.tree.parent == ROOT)  # without a proven root move none is lost
-        some_proven = self.solver & (full & proven.any(axis=-1)).any()
+        # without a proven root move none is lost
+        some_proven = self.solver & (full & proven_below_root(state.tree)).any()
         return state._replace(
             considered=considered,
             order=jax.lax.cond(ended.any() | some_proven, rank, lambda _: state.order, None),

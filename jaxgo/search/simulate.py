@@ -38,7 +38,7 @@ def side_by_side(
     fresh = active & (descent.leaf < 0)
     tree, descent = trees.reserve(tree, descent, active)
     abreast = 1 if narrow(model) else active.shape[0] // tree.visits.shape[0]
-    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver, abreast)
+    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver, abreast, apart=True)
     return trees.advance(tree, descent, fresh), results
 
 
@@ -87,6 +87,7 @@ def _finish(
     fresh: Bool[Array, " L"],
     solver: bool,
     abreast: int = 1,
+    apart: bool = False,
 ) -> tuple[Tree, Float32[Array, " L"]]:
     action = jnp.maximum(descent.action, 0)
     leaves = model.expand(params, key, trees.parents_of(tree, descent, narrow(model)), action, fresh, abreast)
@@ -96,6 +97,6 @@ def _finish(
     tree = trees.fill(tree, descent.leaf, fresh, leaves, words)
     leaf = jnp.where(active, descent.leaf, 0)
     # after `fill` every leaf knows its value: fresh ones their judge's, proven ones the exact one
-    results = tree.value[trees.games_of(tree, leaf.shape[0]), leaf]
-    tree = trees.backup(tree, descent, results, narrow=narrow(model))
-    return trees.prove(tree, leaf, fresh, model.best) if solver else tree, results
+    results = trees.results_of(tree, descent, leaf, narrow(model))
+    tree = trees.backup(tree, descent, results, narrow=narrow(model), apart=apart)
+    return trees.prove(tree, leaf, fresh, model.best, narrow(model)) if solver else tree, results

@@ -11,7 +11,7 @@ those of one game side by side.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -300,14 +300,29 @@ def remaining(tree: Tree, left: Int32[Array, " B"]) -> Int32[Array, " B"]:
 def parents_of(tree: Tree, descent: Descent, narrow: bool = True) -> Any:
     """The states from which lanes move."""
     games = games_of(tree, descent.node.shape[0])
+    return _read_now(_at(games, descent.node), tree.states, descent.length.max() >= 0, narrow)
 
-    def read(states: Any) -> Any:
-        return jax.tree.map(lambda x: x[games, descent.node], states)
 
-    if not narrow:  # a host that must be asked for the branch costs an accelerator more than the copies
-        return jax.lax.optimization_barrier(read(tree.states))
-    # XLA fuses a plain read into the later write and then copies the whole column, in every round; a branch stops it
-    return jax.lax.cond(descent.length.max() >= 0, read, lambda s: jax.tree.map(jnp.zeros_like, read(s)), tree.states)
+def results_of(tree: Tree, descent: Descent, leaf: Int32[Array, " L"], narrow: bool = True) -> Float32[Array, " L"]:
+    """What the tree says of leaves, for seat 0."""
+    games = games_of(tree, leaf.shape[0])
+    return cast(Array, _read_now(_at(games, leaf), tree.value, descent.length.max() >= 0, narrow))
+
+
+def _at(games: Array, node: Array) -> Callable[[Any], Any]:
+    """Reads columns at nodes."""
+    return lambda columns: jax.tree.map(lambda x: x[games, node], columns)
+
+
+def _read_now(read: Callable[[Any], Any], columns: Any, sure: Bool[Array, ""], narrow: bool) -> Any:
+    """What is read of columns that are about to be written, by a program that cannot know that it is `sure` to be.
+
+    XLA fuses a plain read into what needs it after the write and then copies the whole column, in every round; a branch
+    stops it. A host that must be asked for the branch costs an accelerator more than the copies.
+    """
+    if not narrow:
+        return jax.lax.optimization_barrier(read(columns))
+    return jax.lax.cond(sure, read, lambda c: jax.tree.map(jnp.zeros_like, read(c)), columns)
 
 
 def reserve(tree: Tree, descent: Descent, active: Bool[Array, " L"]) -> tuple[Tree, Descent]:
@@ -395,35 +410,61 @@ def fill(
 
 
 def backup(
-    tree: Tree, descent: Descent, result: Float32[Array, " L"], virtual_loss: float = 0.0, narrow: bool = True
+    tree: Tree,
+    descent: Descent,
+    result: Float32[Array, " L"],
+    virtual_loss: float = 0.0,
+    narrow: bool = True,
+    apart: bool = False,
 ) -> Tree:
     """Adds one visit with `result`, a value of the leaf as the tree keeps it, to every node on the paths.
 
     Means stay means: `(mean * visits + result) / (visits + 1)`, in the very arithmetic of mctx. Lanes that share a
-    node add up. With a `virtual_loss` the walks are still under way and count as even, less that for who moved there.
+    node add up; where they are `apart` they share but the root. With a `virtual_loss` the walks are still under way and count as even, less that for who moved there.
     Where it shall not be `narrow` paths are added in one piece, to the end that the longest might have.
     """
     if not narrow and tree.reward is None:
         return _add_whole(tree, descent.path, result, virtual_loss)
-    beyond = tree.visits.shape[1]
+    games, beyond = tree.visits.shape
     game = games_of(tree, result.shape[0])[:, None]
 
     def block(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         level, value, visits, result = carry
         part = jax.lax.dynamic_slice_in_dim(descent.path, level, BLOCK, axis=1)
-        at = jnp.where(part >= 0, part, beyond)
-        inside = jnp.maximum(part, 0)
-        value = value.at[game, at].set(value[game, inside] * visits[game, inside], mode="drop")
         gain, result = _gains(tree, game, part, result, virtual_loss)
-        value = value.at[game, at].add(gain, mode="drop")
-        visits = visits.at[game, at].add(1, mode="drop")
-        value = value.at[game, at].set(value[game, inside] / visits[game, inside], mode="drop")
+        gain, count = _shared(games, part, gain, apart)
+        # one read and one write of each column: XLA copies a column that is read again after a write, node by node
+        inside = jnp.maximum(part, 0)
+        before = visits[game, inside]
+        after = before + count
+        mean = (value[game, inside] * before + gain) / after
+        at = jnp.where(part >= 0, part, beyond)
+        value, visits = value.at[game, at].set(mean, mode="drop"), visits.at[game, at].set(after, mode="drop")
         return level - BLOCK, value, visits, result
 
     # from the deepest levels to the root, because what a move pays adds up on the way
     deepest = descent.length.max() // BLOCK * BLOCK
     _, value, visits, _ = jax.lax.while_loop(lambda c: c[0] >= 0, block, (deepest, tree.value, tree.visits, result))
     return tree._replace(value=value, visits=visits)
+
+
+def _shared(
+    games: int, part: Int32[Array, "L K"], gain: Float32[Array, "L K"], apart: bool
+) -> tuple[Float32[Array, "L K"], Int32[Array, "L K"] | int]:
+    """The gains of all lanes of a game that stand at the same node, and how many these are.
+
+    A node has one depth, so lanes only meet at the same place of their paths.
+    """
+    if part.shape[0] == games:
+        return gain, 1
+    part, gain = (x.reshape(games, -1, x.shape[1]) for x in (part, gain))
+    meeting = 1 if apart else part.shape[2]  # places at which lanes may meet
+    first = part[:, :, :meeting]
+    same = first[:, :, None] == first[:, None]
+    together = jnp.where(same, gain[:, None, :, :meeting], 0.0).sum(axis=2)
+    count = jnp.ones_like(part).at[:, :, :meeting].set(same.sum(axis=2, dtype=jnp.int32))
+    gain = jnp.concatenate([together, gain[:, :, meeting:]], axis=2)
+    return gain.reshape(-1, gain.shape[2]), count.reshape(-1, gain.shape[2])
 
 
 def _add_whole(tree: Tree, path: Int32[Array, "L D"], result: Float32[Array, " L"], virtual_loss: float) -> Tree:
@@ -459,7 +500,9 @@ def _gains(
     return jnp.stack(gains[::-1], axis=1), result
 
 
-def prove(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], best: float | None = None) -> Tree:
+def prove(
+    tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], best: float | None = None, narrow: bool = True
+) -> Tree:
     """Lets proven results of fresh leaves climb: a win for the mover, or all moves known, closes a node.
 
     Where moves pay on the way, a win is what reaches `best`; if that is not known, only all moves together close a
@@ -474,16 +517,16 @@ def prove(tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], best: 
         sign = mover_sign(tree.seat[game, node])
         child = tree.child[game, node]
         below = jnp.maximum(child, 0).astype(jnp.int32)
-        closed = (child >= 0) & proven[game[:, None], below]
-        worth = value[game[:, None], below]
+        read = _at(game[:, None], jnp.concatenate([below, node[:, None]], axis=1))
+        worth, closed = _read_now(read, (value, proven), moving.any(), narrow)
+        worth, closed, known = worth[:, :-1], closed[:, :-1] & (child >= 0), closed[:, -1]
         if tree.reward is None or tree.discount is None:
             worth = worth * sign[:, None]
         else:
             worth = tree.reward[game[:, None], below] + tree.discount[game[:, None], below] * worth
         q = jnp.where(closed, worth, -jnp.inf).max(axis=-1)
         complete = (closed | (tree.logits[game, node] <= ILLEGAL)).all(axis=-1)
-        won = q >= most
-        settled = moving & ~proven[game, node] & (won | complete)
+        settled = moving & ~known & ((q >= most) | complete)
         at = jnp.where(settled, node, beyond)
         value = value.at[game, at].set(q * sign, mode="drop")
         proven = proven.at[game, at].set(True, mode="drop")

@@ -1,5 +1,6 @@
 """The tree: resumed is one-shot, kept subtrees keep their numbers, lanes do not hear each other, broken judges show."""
 
+import dataclasses
 import functools
 
 import jax
@@ -236,3 +237,16 @@ def test_nobody_walks_below_the_end_of_a_game():
     used = np.arange(q.tree.visits.shape[1])[None] < q.tree.used[:, None]
     assert (over & used).any()
     assert (q.tree.child[over & used] == -1).all()
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="an accelerator copies columns quicker than it is asked")
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_simulation_copies_no_column_of_its_tree(name):
+    """Else its cost grows with the room of the tree, and a search of n simulations costs n squared."""
+    room = 4099  # a size that nothing else has
+    search = dataclasses.replace(SEARCHES[name], nodes=room)
+    state = jax.eval_shape(lambda: search.begin(MODEL, (), KEY, MODEL.start(KEY, 1)))
+    extend = jax.jit(lambda state: search.extend(MODEL, (), KEY, state, 32), donate_argnums=0)
+    text = extend.lower(state).compile().as_text()
+    assert f",{room}]" in text
+    assert [line for line in text.splitlines() if " copy(" in line and f",{room}" in line.split(" copy(")[0]] == []
