@@ -95,7 +95,7 @@ def read(told: dict[str, Any], own: Game[Any]) -> Query:
     priorities = _whole_list(told, "priorities", [priority] * len(turns), low, high)
     if len(priorities) != len(turns):
         raise FieldError("priorities must have as many entries as analyzeTurns", "priorities")
-    side, seconds = _settings(told, warnings)
+    side, seconds, visits = _settings(told, warnings)
     return Query(
         id=told["id"],
         game=game,
@@ -104,7 +104,7 @@ def read(told: dict[str, Any], own: Game[Any]) -> Query:
         moves=moves,
         turns=turns,
         priorities=priorities,
-        visits=_whole(told, "maxVisits", None, 1, MOST_VISITS),
+        visits=_whole(told, "maxVisits", visits, 1, MOST_VISITS),
         seconds=seconds,
         every=_real(told, "reportDuringSearchEvery", 0.0, 0.001, MOST_SECONDS),
         length=_whole(told, "analysisPVLen", 15, 0, 1000) or 0,
@@ -205,8 +205,8 @@ def _first(told: dict[str, Any], moves: tuple[tuple[int, int], ...], stones: tup
     return int(len(stones) > 1 and all(seat == 0 for seat, _ in stones))
 
 
-def _settings(told: dict[str, Any], warnings: Warnings) -> tuple[str, float | None]:
-    """Of KataGo's settings those that mean something here."""
+def _settings(told: dict[str, Any], warnings: Warnings) -> tuple[str, float | None, int | None]:
+    """Of KataGo's settings those that mean something here: whom win rates are for, seconds, visits."""
     settings = told.get("overrideSettings", {})
     if not isinstance(settings, dict):
         raise FieldError("Must be an object", "overrideSettings")
@@ -216,7 +216,7 @@ def _settings(told: dict[str, Any], warnings: Warnings) -> tuple[str, float | No
     if not isinstance(side, str) or side.upper() not in SIDES:
         raise FieldError(f"reportAnalysisWinratesAs is one of {', '.join(SIDES)}", "overrideSettings")
     seconds = _real(settings, "maxTime", 0.0, 0.001, MOST_SECONDS)
-    return side.upper(), seconds or None
+    return side.upper(), seconds or None, _whole(settings, "maxVisits", None, 1, MOST_VISITS)
 
 
 def _only(told: dict[str, Any], game: Game[Any], warnings: Warnings) -> dict[int, frozenset[int]]:

@@ -125,6 +125,16 @@ def test_what_katrain_asks_for_is_understood():
     assert sorted(field for _, field in query.warnings) == ["includeMovesOwnership", "overrideSettings", "rules"]
 
 
+def test_visits_may_stand_among_the_settings():
+    settings = {"overrideSettings": {"maxVisits": 10}}
+    query = read(QUERY | settings, make("go9"))
+    assert (query.visits, query.warnings) == (10, ())
+    assert read(QUERY | settings | {"maxVisits": 7}, make("go9")).visits == 7, "the query's own number comes first"
+    with pytest.raises(FieldError) as caught:
+        read(QUERY | {"overrideSettings": {"maxVisits": 0}}, make("go9"))
+    assert caught.value.field == "maxVisits"
+
+
 WRONG = [
     ("moves", None),
     ("moves", [["B"]]),
