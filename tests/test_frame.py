@@ -112,6 +112,7 @@ def test_show_takes_options_and_tells_the_result(capsys):
         ),
         (["show", "tictactoe", "--option", "k"], "'k' is not of the form name=value"),
         (["show", "tictactoe", "--option", "k=four"], "option k of tictactoe is 3 by default; 'four'"),
+        (["show", "examples.own_game:Nim", "--option", "most=0"], "with most=0 has no cells or no actions"),
         (["show", "tictactoe", "--option", "k=9"], "k=9 in a row do not fit"),
         (["show", "tictactoe", "--moves", "b2,z9"], "'z9', names no move of this game; legal moves are: a3, b3, c3"),
         (["show", "tictactoe", "--moves", "b2,b2"], "move 2, 'b2', is not legal; legal moves are: a3, b3"),

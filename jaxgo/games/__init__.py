@@ -111,7 +111,11 @@ def make(name: str, **options: Any) -> Game[Any]:
         and field.default != getattr(game, field.name)
         and _is_derived(game, field)
     }
-    return dataclasses.replace(game, **(follows | options))  # type: ignore[type-var]
+    made: Game[Any] = dataclasses.replace(game, **(follows | options))  # type: ignore[type-var]
+    if made.num_actions < 1 or min(made.shape) < 1:
+        told = ", ".join(f"{option}={value!r}" for option, value in options.items())
+        raise UsageError(f"{name} with {told} has no cells or no actions; take other options")
+    return made
 
 
 def _is_derived(game: Game[Any], field: "dataclasses.Field[Any]") -> bool:
