@@ -177,6 +177,11 @@ def _unquoted(text: str) -> str:
         raise UsageError(f"the quotes in {text} do not close; end it with another quote") from None
 
 
+def is_external(text: str) -> bool:
+    """Whether a spec means a program of its own: what stands behind the colon is a command, and no place in Python."""
+    return isinstance(text, str) and text.partition(":")[0].strip() in EXTERNAL
+
+
 # -- from a spec to a player -----------------------------------------------------------------------------------------
 
 
@@ -185,9 +190,9 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
 
     With `noise` searches explore as they do unless a spec says otherwise.
     """
-    words = parse(text)
-    if words.head in EXTERNAL:
+    if is_external(text):
         raise UsageError(f"{text.strip()!r} is a program of its own; only jaxgo eval can play against it")
+    words = parse(text)
     if re.fullmatch(r"[0-9.]+s", words.budget):
         raise UsageError(
             f"{text.strip()!r} plays by the clock, in jaxgo eval alone; leave :{words.budget} out and say --seconds"
