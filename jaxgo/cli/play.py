@@ -15,6 +15,8 @@ from jaxgo.core.words import split_setting
 if TYPE_CHECKING:
     from jaxgo.frontends.web.shared import Shared
 
+RUNS = Path("runs")  # where training keeps its runs
+
 
 @dataclass(frozen=True, kw_only=True)
 class Listening:
@@ -56,18 +58,21 @@ class Play(Listening):
     """The game to begin with, as `jaxgo games` lists it; others can be chosen on the page."""
     option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
     """An option of the game, such as komi=5.5; may be given several times."""
-    runs: tuple[Path, ...] = (Path("runs"),)
-    """Folders of training runs; players of all runs in them are on offer."""
+    runs: tuple[Path, ...] = ()
+    """Folders of training runs; players of all runs in them are on offer. None: `runs`, where it is there."""
 
     def run(self) -> int:
         from jaxgo.games.names import read_game
 
         read_game(self.name, self.option)  # complains now
+        for folder in self.runs:
+            if not folder.is_dir():
+                raise UsageError(f"--runs {folder} is no folder; name one with runs of training in it, or leave it out")
         self.check()
         from jaxgo.frontends.web import offers, shared
 
         options = dict(setting for text in self.option if (setting := split_setting(text)))
-        return self.serve(shared.Shared(offers.find(self.runs)), self.name, options)
+        return self.serve(shared.Shared(offers.find(self.runs or (RUNS,))), self.name, options)
 
 
 def read(program: str, words: Sequence[str]) -> Command:

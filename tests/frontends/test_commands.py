@@ -23,6 +23,19 @@ def test_play_opens_the_page_or_the_terminal():
     assert isinstance(parse(["play", "--text", "go9"]), PlayText)
 
 
+def test_a_folder_of_runs_that_was_typed_must_be_there(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    offers, looked = pytest.importorskip("jaxgo.frontends.web.offers"), []
+    monkeypatch.setattr(offers, "find", lambda folders: looked.append([str(folder) for folder in folders]))
+    monkeypatch.setattr(Play, "serve", lambda *_: 0)
+    assert main(["play", "tictactoe"]) == 0, "the usual folder need not be there"
+    (tmp_path / "mine").mkdir()
+    assert main(["play", "tictactoe", "--runs", "mine"]) == 0
+    assert looked == [["runs"], ["mine"]]
+    assert main(["play", "tictactoe", "--runs", "mine", "nosuch"]) == 2
+    assert "--runs nosuch is no folder" in capsys.readouterr().err
+
+
 def test_a_position_is_shown_and_analysed(capsys):
     assert main(["show", "tictactoe", "--position", "XX./OO./... 0", "--moves", "a1"]) == 0
     shown = capsys.readouterr().out
@@ -51,7 +64,7 @@ def test_random_moves_are_those_that_are_printed(capsys):
 def test_positions_go_on_from_a_text():
     game = make("kamisado")
     position, _ = replay(game, [], "start orange-ahead-3")
-    text = position_text.write(game, position.state, ["orange-ahead-3"])
+    text = position_text.write(game, position, ["orange-ahead-3"])
     again, _ = replay(game, [], text)
     assert (game.cells(again.state) == game.cells(position.state)).all()
 
