@@ -297,6 +297,16 @@ def test_other_hosts_are_refused(client, host):
     assert client.get("/", headers={"host": host}).status_code == 403
 
 
+@pytest.mark.parametrize("host", ["mymachine:8000", "MyMachine", "mymachine.", "MYMACHINE.:8000"])
+@pytest.mark.parametrize("name", ["MyMachine", "mymachine."])
+def test_names_of_hosts_are_the_same_in_capitals_and_with_a_dot(host, name):
+    app = server.create(Shared(Offers({})), "tictactoe", hosts=[name])
+    with TestClient(app, base_url=f"http://{host}") as client:
+        assert client.get("/", headers={"host": host}).status_code == 200
+        for other in ("mymachine.x", "mymachine..", "."):
+            assert client.get("/", headers={"host": other}).status_code == 403
+
+
 @pytest.mark.parametrize("names", [["2001:db8::1"], ["[2001:db8::1]"]])
 def test_a_host_may_be_an_address_of_ipv6(names):
     app = server.create(Shared(Offers({})), "tictactoe", hosts=names)

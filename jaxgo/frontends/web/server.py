@@ -63,17 +63,18 @@ class Guard:
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
         # as browsers write them: an address of IPv6 has brackets
-        self.app, self.hosts = app, {f"[{name}]" if ":" in name and name[0] != "[" else name for name in hosts}
+        bracketed = (f"[{name}]" if ":" in name and name[0] != "[" else name for name in hosts)
+        self.app, self.hosts = app, {_plain(name) for name in bracketed}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        host, origin = headers.get("host", ""), headers.get("origin")
+        host, origin = headers.get("host", "").lower(), headers.get("origin")
         known = _name(host) in self.hosts
         # a browser always says where the page of a socket comes from
-        own = origin == f"{'https' if scope['scheme'] in ('https', 'wss') else 'http'}://{host}"
+        own = (origin or "").lower() == f"{'https' if scope['scheme'] in ('https', 'wss') else 'http'}://{host}"
         if not known or not (own or (origin is None and scope["type"] == "http")):
             await self._refuse(scope, receive, send)
             return
@@ -95,7 +96,12 @@ class Guard:
 
 def _name(host: str) -> str:
     """The host without its port."""
-    return host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
+    return _plain(host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0])
+
+
+def _plain(name: str) -> str:
+    """A name of a host as it is compared: case does not matter, nor does the dot that may end it."""
+    return name.lower().removesuffix(".")
 
 
 class Visit:
