@@ -76,7 +76,7 @@ class Show:
         print(f"{self.name} {describe_options(game)}".rstrip())
         print(board_view.text(game, position.state))
         print(status(game, position))
-        print(f"--position {shlex.quote(position_text.write(game, position.state, moves, self.position))}")
+        print(f"--position {shlex.quote(position_text.write(game, position, moves, self.position))}")
         if said:
             print(said)
         if self.notation:

@@ -80,7 +80,7 @@ class Solve:
         found = solve_puzzle(game, None if self.backward else position.state, self.method, self.backward, room)
         seconds = time.perf_counter() - began
         print(board_view.text(game, position.state))
-        print(f"--position {shlex.quote(position_text.write(game, position.state, split_moves(self.moves)))}")
+        print(f"--position {shlex.quote(position_text.write(game, position, split_moves(self.moves)))}")
         if found.moves is None:
             print("no solution")
         else:

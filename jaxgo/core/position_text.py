@@ -2,9 +2,11 @@
 
 A cell is the glyph of its code; where several codes share a glyph, the second carries one apostrophe, the third two,
 and so on; `_` is no part of the board. Moves may follow by name. What a drawing cannot tell (a ko, whose colours they
-are, which tower must go) is told by its moves from the start: `start e5 d4`.
+are, which tower must go, what a rule on repetition looks back at, how far a limit on plies is) is told by the moves from
+the start: `start e5 d4`.
 """
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -47,16 +49,25 @@ def drawn(game: Game[Any], codes: Sequence[int], seat: int) -> str:
     return f"{'/'.join(rows)} {seat}"
 
 
-def write(game: Game[Any], state: Any, moves: Sequence[str], start: str = "") -> str:
+def write(game: Game[Any], position: Position, moves: Sequence[str], start: str = "") -> str:
     """The text of a position that these moves led to, from the start or from a text: a drawing, if it tells all."""
-    rows = drawing(game, state)
+    rows = drawing(game, position.state)
     try:
-        again = read(game, rows)[0].state
-        if (np.asarray(game.hash(again)) == np.asarray(game.hash(state))).all():
+        if _alike(game, read(game, rows)[0], position):
             return rows
     except UsageError:  # this game cannot start from a drawing, or not from this one
         pass
     return " ".join([start or START, *moves])
+
+
+def _alike(game: Game[Any], drawn: Position, position: Position) -> bool:
+    """Whether the same may come of a position that was drawn, with nothing behind it, as of this one."""
+    limited = game.ply_limit in {field.name for field in dataclasses.fields(game)}  # type: ignore[arg-type]
+    if limited and int(drawn.state.ply) != int(position.state.ply):
+        return False
+    if int(drawn.history.size) != int(position.history.size):
+        return False
+    return bool((np.asarray(game.hash(drawn.state)) == np.asarray(game.hash(position.state))).all())
 
 
 def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]]:

@@ -89,7 +89,9 @@ class Session:
     def text(self) -> str:
         """The position as text, which `setup` reads."""
         board = self._board
-        return position_text.write(board.game, board.now.position.state, self.moves)
+        record = boards.to_record(board, self.name)
+        moves = [board.game.action_name(action) for action in record.moves]
+        return position_text.write(board.game, board.now.position, moves, record.start)
 
     def legal(self) -> list[tuple[int, str]]:
         board = self._board

@@ -124,6 +124,15 @@ def test_positions_are_set_up_from_text(session):
         session.setup("XO./.#./..O 0")
 
 
+def test_a_text_goes_on_from_where_the_game_began():
+    session = Session(make("kono"), "kono")
+    drawn = "WWWW/..../..../BBBB 0"
+    session.setup(drawn)
+    session.play(session.legal()[0][0])
+    assert session.text == f"{drawn} {session.moves[0]}"
+    session.close()
+
+
 # -- searches --------------------------------------------------------------------------------------------------------
 def test_a_thought_names_a_legal_move_and_plays_nothing(session):
     number = session.number

@@ -89,10 +89,34 @@ def test_every_code_of_a_cell_has_a_sign_of_its_own():
 def test_positions_of_odd_games_have_texts(name):
     board = random_board(make(name), 6, seed=3)
     moves = [board.game.action_name(action) for action in board.actions]
-    text = boards.position_text.write(board.game, board.now.position.state, moves)
+    text = boards.position_text.write(board.game, board.now.position, moves)
     again = boards.from_text(board.game, text)
     assert (again.now.cells == board.now.cells).all()
     assert (again.now.legal == board.now.legal).all()
+
+
+@pytest.mark.parametrize(
+    ("game", "moves"),
+    [
+        (make("go5", size=2, ko="positional"), "A2 B1 B2 A1 A2 B2"),  # superko forbids what the board alone would allow
+        (make("kono", max_plies=4), "d1xd3 b3xd3 b2-b3"),  # one ply is left
+        (make("dodgem3", repetition="draw"), "b1-forward a3-forward"),  # the third time is a draw
+    ],
+)
+def test_a_text_holds_the_past_where_rules_look_at_it(game, moves):
+    board = boards.from_text(game, f"start {moves}")
+    text = boards.position_text.write(game, board.now.position, board.moves)
+    assert text == f"start {moves}"
+    drawn = boards.position_text.drawing(game, board.now.position.state)
+    again = boards.from_text(game, drawn)
+    assert boards.position_text.write(game, again.now.position, []) == drawn, "nothing lies behind a drawing"
+
+
+def test_a_text_is_a_drawing_where_that_tells_all():
+    game = make("connect4")
+    board = boards.from_text(game, "start 4 4 3")
+    text = boards.position_text.write(game, board.now.position, board.moves)
+    assert text == boards.position_text.drawing(game, board.now.position.state)
 
 
 def test_a_resignation_comes_back(played):
