@@ -6,12 +6,14 @@ import socket
 import types
 from pathlib import Path
 
+import jax
 import pytest
 
 pytest.importorskip("starlette")
 from starlette.websockets import WebSocket
 from visitor import QUICK, state, visit
 
+from jaxgo.core.errors import UsageError
 from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
@@ -198,6 +200,31 @@ def test_a_game_is_saved_and_loaded_again(client):
         assert told["paused"]
         assert "sgf" in page.answer("save", kind="sgf")["text"].lower(), "Tic-tac-toe has none"
         assert state(page)["moves"] == ["b2", "a1", "a3"]
+
+
+@jax.numpy_rank_promotion("allow")  # as people write their games
+def test_a_game_of_ones_own_is_saved_loaded_and_come_back_to():
+    told, own = [], "examples.own_game:Nim"
+    sat = table.Table(Shared(Offers({}, ("random",))), told.append, own)
+
+    def ask(do, **fields):
+        sat.handle(protocol.read(json.dumps({"do": do, **fields})))
+
+    try:
+        move = sat.session.play(0)
+        ask("save", kind="json")
+        text = told[-1]["text"]
+        for _ in range(2):
+            ask("load", text=text)
+            assert (sat.name, sat.session.history) == (own, [move])
+            ask("new", game="tictactoe")
+        ask("new", game=own)
+        assert sat.name == own
+        for other in ("examples.own_game:Piles", "examples.own_loop:GAME"):
+            with pytest.raises(UsageError, match="unknown game"):
+                ask("load", text=text.replace(own, other))
+    finally:
+        sat.close()
 
 
 @pytest.mark.slow

@@ -62,14 +62,14 @@ def check_game(name: str, own: str = "") -> str:
     return name
 
 
-def check_record(text: str) -> str:
-    """A game's file, if the game that it names is a registered one."""
+def check_record(text: str, own: str = "") -> str:
+    """A game's file, if it names a game that a page may: see `check_game`."""
     if text.lstrip().startswith("{"):
         try:
             told = read_json(text)
         except ValueError:
             raise UsageError("the file is no whole JSON") from None
-        check_game(str(told.get("game", "")))
+        check_game(str(told.get("game", "")), own)
     return text
 
 

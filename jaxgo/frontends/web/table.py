@@ -40,6 +40,7 @@ class Table:
         self.shared, self._tell = shared, tell
         self._lock = threading.RLock()
         self.name, self.options = name, dict(options or {})
+        self._own = name  # what the server was started with: it may be a game of one's own
         self.session = Session(read_game(name, [f"{k}={v}" for k, v in self.options.items()]), name)
         self._limit: Limit | None = None
         self._paused, self._analysing = False, False
@@ -121,7 +122,7 @@ class Table:
         """The game that a request is about, and its options: those that are here, if it says nothing."""
         if not request.game and not request.options:
             return self.name, self.options
-        return offers.check_game(request.game or self.name, self.name), dict(request.options)
+        return offers.check_game(request.game or self.name, self._own), dict(request.options)
 
     def _make(self, name: str, options: dict[str, str]) -> Game[Any]:
         game = read_game(name, [f"{key}={value}" for key, value in options.items()])
@@ -400,7 +401,7 @@ class Table:
         self._tell({"tell": "file", "name": name, "type": TYPES[request.kind], "text": text})
 
     def _do_load(self, request: protocol.Load) -> None:
-        record = formats.read(offers.check_record(request.text))
+        record = formats.read(offers.check_record(request.text, self._own))
         name, options = name_of(record.game)
         self.shared.admit_game(name, options)
         board = boards.of_record(record)
