@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from jaxgo.arena import elo
+from jaxgo.arena import elo, records
 from jaxgo.arena.engines.specs import External, is_engine, read_engine
 from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
@@ -41,6 +41,11 @@ class Contest:
         if not 0 <= self.seed < 2**31:
             raise UsageError(f"the seed is a whole number from 0 to {2**31 - 1}, not {self.seed}")
         must_differ([player.name for player in self.players])
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What is played besides the game itself, as it was typed."""
+        return records.terms(self.options, self.temperature, self.hot_plies)
 
 
 class Ended(NamedTuple):

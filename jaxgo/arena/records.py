@@ -53,9 +53,14 @@ class PairResult:
     time: str = ""  # UTC, ISO 8601
 
     @property
+    def terms(self) -> tuple[str, ...]:
+        """What was played besides the game itself, as it was typed."""
+        return terms(self.options, self.temperature, self.hot_plies)
+
+    @property
     def rules(self) -> tuple[Any, ...]:
         """What was played, however it was typed: `suicide=yes` is `suicide=True`, and `komi=7` is `komi=7.0`."""
-        return self.game, *read_options(self.options)
+        return self.game, *read_options(self.terms)
 
     @property
     def score(self) -> float:
@@ -71,6 +76,12 @@ class PairResult:
     def same_seat(self) -> bool:
         """Whether the opening was won by the same seat twice, whoever sat there."""
         return (self.first, self.second) in ((1.0, 0.0), (0.0, 1.0))
+
+
+def terms(options: Sequence[str], temperature: float, hot_plies: int) -> tuple[str, ...]:
+    """The options of a game, and the temperature of its first moves where they have one: it makes other players."""
+    warm = temperature > 0 and hot_plies > 0
+    return (*options, f"temperature={temperature}", f"hot_plies={hot_plies}") if warm else tuple(options)
 
 
 def read_options(options: Sequence[str]) -> list[tuple[str, Any]]:

@@ -54,8 +54,8 @@ def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
     game: PairResult | None = None
     for pair in once(results):
         game = game or pair
-        if (game.game, game.options) != (pair.game, pair.options) and game.rules != pair.rules:
-            here, there = (" ".join([one.game, *sorted(one.options)]) for one in (pair, game))
+        if (game.game, game.terms) != (pair.game, pair.terms) and game.rules != pair.rules:
+            here, there = (" ".join([one.game, *sorted(one.terms)]) for one in (pair, game))
             raise UsageError(f"results of {here} and of {there} make no common rating; use one file for each")
         names = [twins.get(who, who[0]) for who in zip((pair.a, pair.b), pair.checkpoints, strict=True)]
         a, b = (number.setdefault(name, len(number)) for name in names)

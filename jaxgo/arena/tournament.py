@@ -75,7 +75,7 @@ class Tournament:
         self.players = list(contest.players)
         self.names = [player.name for player in self.players]
         self._say, self._hosts = say, hosts or Hosts()
-        self._rules = (contest.name, *records.read_options(contest.options))
+        self._rules = (contest.name, *records.read_options(contest.terms))
         self._hashes = [player.fingerprint() if isinstance(player, Player) else player.hash for player in self.players]
         warm = contest.temperature > 0 and contest.hot_plies > 0
         self._lucky = [warm or player.lucky for player in self.players]

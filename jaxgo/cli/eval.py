@@ -184,9 +184,9 @@ class Setting:
         )
 
 
-def home(name: str, options: Sequence[str]) -> Path:
+def home(name: str, terms: Sequence[str]) -> Path:
     """Where results go unless told otherwise."""
-    folder = re.sub(r"[^\w.=+-]", "-", "_".join([name, *options]))  # boards as options have slashes in them
+    folder = re.sub(r"[^\w.=+-]", "-", "_".join([name, *terms]))  # boards as options have slashes in them
     return Path("runs", "eval", folder, "matches.jsonl")
 
 
@@ -223,7 +223,7 @@ class Tournament:
         schedule = Schedule(kind, pairs, until)
         contest = self.setting.contest(self.name, self.agents)
         openings = self.setting.openings(contest)
-        out = self.out or home(self.name, contest.options)
+        out = self.out or home(self.name, contest.terms)
         saved = self.games or out.parent / GAMES
         folder, sample = (saved, None) if self.games else (saved if self.table.html else None, SAMPLE)
         begin = self.setting.tournament(contest, schedule, openings, hosts)
@@ -274,7 +274,7 @@ class SequentialTest:
 
         test = Sprt(self.elo0, self.elo1, self.alpha, self.beta)
         contest = self.setting.contest(self.game, (self.a, self.b))
-        out = self.out or home(self.game, contest.options)
+        out = self.out or home(self.game, contest.terms)
         openings, most = self.setting.openings(contest), Schedule(pairs=self.pairs)
         begin = self.setting.tournament(contest, most, openings, hosts, chunk=CHUNK_SPRT)
         if not hosts.first:

@@ -1,5 +1,6 @@
 """Ratings: closed forms, a published example, simulated pools whose truth is known, and what must be said aloud."""
 
+import dataclasses
 import math
 
 import jax
@@ -56,6 +57,14 @@ def test_options_are_the_same_however_they_are_typed():
     assert elo.rate(results).pairs == 2
     with pytest.raises(UsageError, match=r"make no common rating"):
         elo.rate([*results, pair("a", "b", 1, 0.5, 3, "go5", ("komi=7.5", "suicide=yes"))])
+
+
+def test_games_of_another_temperature_make_no_common_rating():
+    cold = [pair("a", "b", 1, 0.5, 1), dataclasses.replace(pair("a", "b", 1, 0, 2), temperature=0.5)]  # for no move
+    warm = [dataclasses.replace(pair("a", "b", 0, 0, n), temperature=0.5, hot_plies=4) for n in (3, 4)]
+    assert elo.rate(cold).pairs == elo.rate(warm).pairs == 2
+    with pytest.raises(UsageError, match=r"of .* hot_plies=4 temperature=0.5 and of .* make no common rating"):
+        elo.rate([*cold, *warm])
 
 
 def test_two_players_without_draws():

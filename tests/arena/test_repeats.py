@@ -91,6 +91,10 @@ def test_luck_may_play_an_opening_again(tmp_path):
     assert {(pair.temperature, pair.hot_plies) for pair in last.results} == {(1.0, 2)}
     assert not any(any(pair.lines) for pair in last.results)
     assert "2 different openings for 5 pairs; they were played again" in play.notes()[0]
+    file = tmp_path / "m.jsonl"
+    records.append(file, last.results)
+    cold = Tournament(contest(), Schedule(pairs=5), lines(tmp_path, "b2", "a1"), file, slots=4)
+    assert cold.progress().results == (), "games of another temperature are other games"
 
 
 def test_an_opening_that_an_agent_would_have_played_makes_no_new_game(short, tmp_path):
