@@ -18,11 +18,12 @@ from jaxgo.core.errors import UsageError
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web import shared as shared_by_all
-from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.offers import USUAL, Offers, check_player
 from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.shared import LOADED, Shared
 from jaxgo.games import GAMES
 from jaxgo.players import load_player
+from jaxgo.search import PRESETS
 
 # -- refusals --------------------------------------------------------------------------------------------------------
 REFUSED = [
@@ -272,6 +273,34 @@ def test_names_of_networks_are_those_on_offer():
     ):
         with pytest.raises(UsageError):
             offers.check(spec)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "uct:4,rollouts=16000000",
+        "uct:4,rollouts=+16000000",
+        "uct:4,rollouts= 16_000_000",
+        'uct:4,rollouts="16000000"',
+        "puct:4,evaluator=rollout,depth=10001",
+        "uct:4,nodes=+16000000",
+        "uct:4,c=1e5",
+        "uct:200_001",
+        "uct,simulations=+200001",
+        "alphabeta:200_001",
+    ],
+)
+def test_a_number_is_bounded_however_it_is_written(spec):
+    offers, game = Offers({}), GAMES["tictactoe"]
+    with pytest.raises(UsageError, match="on a page"):
+        check_player(load_player(offers.check(spec), game))
+
+
+@pytest.mark.parametrize("spec", [*USUAL, *PRESETS, "uct:200000", "bfs:100", "uct:8,rollouts=10_000"])
+def test_usual_players_may_sit_on_a_page_whatever_their_numbers(spec):
+    game = GAMES["slide8" if spec.startswith("bfs") else "gomoku9"]
+    if spec != "shortest-path":  # of races
+        assert check_player(load_player(Offers({}).check(spec), game)).search
 
 
 # -- the way in ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.evaluators import EVALUATORS, Evaluator
+from jaxgo.frontends.web.protocol import MOST_SIMULATIONS
 from jaxgo.games import GAMES
+from jaxgo.players import SHORT, Player
+from jaxgo.search import PRESETS, SEARCHES, Search
 from jaxgo.system.files import read_json
 from jaxgo.system.weights import load_weights, shipped, weight_steps
 
@@ -45,11 +49,37 @@ class Offers:
         # a colon is for a number of simulations; elsewhere it names a class in somebody's file
         if re.search(r"[/\\~\x00]|\.\.|:(?!\s*\d)|\.[a-z_]", rest, re.I) or re.search(r"\b(gtp|gomocup)\b", rest):
             raise UsageError(f"{spec!r} names a file, a class or a program, which a page may not")
-        if any(
-            float(number) > MOST_NUMBER for number in re.findall(r"=\s*([\d.]+(?:e\d+)?)", rest) if _is_number(number)
-        ):
-            raise UsageError(f"{spec!r} has an option above {MOST_NUMBER}, which a page may not give")
         return spec
+
+
+def check_player(player: Player) -> Player:
+    """The player, if none of its numbers keeps the server busy for long: each is bounded, or a usual one."""
+    if player.search.budget > MOST_SIMULATIONS:
+        raise UsageError(f"{player.name!r} has more than {MOST_SIMULATIONS} simulations, the most on a page")
+    for part in _parts(player.search, player.model.evaluator):
+        for field in dataclasses.fields(part):
+            value = getattr(part, field.name)
+            if field.name == "simulations" or not isinstance(value, int | float) or abs(value) <= MOST_NUMBER:
+                continue
+            if not any(type(one) is type(part) and getattr(one, field.name) == value for one in _known(player)):
+                option = SHORT.get(field.name, field.name)
+                raise UsageError(f"{player.name!r} has {option}={value}; at most {MOST_NUMBER} is taken on a page")
+    return player
+
+
+def _parts(*settings: Any) -> list[Any]:
+    """Searches and evaluators, and those that they are made of."""
+    found = []
+    for one in settings:
+        inner = [getattr(one, field.name) for field in dataclasses.fields(one)]
+        found += [one, *_parts(*(value for value in inner if isinstance(value, Search | Evaluator)))]
+    return found
+
+
+def _known(player: Player) -> list[Any]:
+    """The searches and evaluators that have a name, and the search that belongs to the weights of a player."""
+    named = [part for preset in PRESETS.values() for part in (preset.search, preset.evaluator)]
+    return [*SEARCHES.values(), *EVALUATORS.values(), *named, player.rated]
 
 
 def check_game(name: str, own: str = "") -> str:
@@ -87,14 +117,6 @@ def find(folders: Sequence[Path]) -> Offers:
             continue
         networks[name] = _called(str(about.get("game", "")), about.get("options", {}))
     return Offers(networks)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _called(name: str, options: dict[str, Any]) -> str:

@@ -244,9 +244,7 @@ class Table:
     def _load(self, spec: str, game: Game[Any], name: str, options: dict[str, str]) -> Player | None:
         if not spec:
             return None
-        player = self.shared.player(self.shared.offers.check(spec), game)
-        if player.search.budget > protocol.MOST_SIMULATIONS:
-            raise UsageError(f"{spec!r} has more than {protocol.MOST_SIMULATIONS} simulations, the most on a page")
+        player = offers.check_player(self.shared.player(self.shared.offers.check(spec), game))
         self.shared.admit("player", name, str(options), spec)
         return player
 
