@@ -15,15 +15,16 @@ from starlette.websockets import WebSocketDisconnect
 from visitor import HOME, QUICK, WAIT, Page, state, visit
 
 from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import EVALUATORS
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web import shared as shared_by_all
-from jaxgo.frontends.web.offers import USUAL, Offers, check_player
+from jaxgo.frontends.web.offers import FILES, USUAL, Offers, check_player
 from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.shared import LOADED, Shared
 from jaxgo.games import GAMES
 from jaxgo.players import load_player
-from jaxgo.search import PRESETS
+from jaxgo.search import PRESETS, SEARCHES
 
 # -- refusals --------------------------------------------------------------------------------------------------------
 REFUSED = [
@@ -270,9 +271,20 @@ def test_names_of_networks_are_those_on_offer():
         "gtp:x",
         "os:system",
         "uct:8,evaluator=os:system",
+        "greedy,file=secret",
+        'greedy, file = "secret"',
+        "uct:8,evaluator=solved,file=LICENSE",
+        "uct:8,evaluator=solved,evaluator.file=LICENSE",
+        "chain:book+random,book=LICENSE",
     ):
         with pytest.raises(UsageError):
             offers.check(spec)
+
+
+def test_every_option_that_takes_any_text_is_known_as_the_name_of_a_file():
+    parts = [*SEARCHES.values(), *EVALUATORS.values()]
+    texts = {field.name for part in parts for field in dataclasses.fields(part) if field.type in (str, "str")}
+    assert texts == {*FILES, "simulations"}, "a chain's simulations are its links"
 
 
 @pytest.mark.parametrize(

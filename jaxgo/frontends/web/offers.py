@@ -1,7 +1,7 @@
 """What a visitor may choose from: games and players. Networks are only those that the server found when it started.
 
 Names of players come from the page, so nothing in them may reach the file system: a network is one of a fixed list, and
-a spec that holds anything like a path is refused before it is read.
+a spec that holds anything like a path, or an option that names a file, is refused before it is read.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.evaluators import EVALUATORS, Evaluator
 from jaxgo.frontends.web.protocol import MOST_SIMULATIONS
 from jaxgo.games import GAMES
-from jaxgo.players import SHORT, Player
+from jaxgo.players import SHORT, Player, parse
 from jaxgo.search import PRESETS, SEARCHES, Search
 from jaxgo.system.files import read_json
 from jaxgo.system.weights import load_weights, shipped, weight_steps
@@ -22,6 +22,7 @@ from jaxgo.system.weights import load_weights, shipped, weight_steps
 PUZZLES = ("bfs:1000", "bfs:100")  # who runs ahead of a puzzle
 USUAL = ("uct:400", "uct:100", "uct:1600", "uct:6400", "puct:400", "gumbel:64", "random")
 MOST_NUMBER = 10_000  # of an option, such as the playouts of a leaf
+FILES = ("file", "book")  # options that name one
 ON_PLANES = "gumbel:64"  # the search of a network that is offered
 
 
@@ -49,6 +50,9 @@ class Offers:
         # a colon is for a number of simulations; elsewhere it names a class in somebody's file
         if re.search(r"[/\\~\x00]|\.\.|:(?!\s*\d)|\.[a-z_]", rest, re.I) or re.search(r"\b(gtp|gomocup)\b", rest):
             raise UsageError(f"{spec!r} names a file, a class or a program, which a page may not")
+        for option, _ in parse(spec).options:
+            if option.rpartition(".")[2] in FILES:
+                raise UsageError(f"{spec!r} names a file by {option}, which a page may not; leave it out")
         return spec
 
 
