@@ -42,6 +42,25 @@ def test_a_game_of_go_comes_back(played, form):
     assert board.actions == played.actions
 
 
+@pytest.mark.parametrize("suicide", [False, True])
+@pytest.mark.parametrize("ko", ["simple", "positional", "situational"])
+def test_all_rules_of_go_come_back_in_sgf(ko, suicide):
+    game = make("go9", ko=ko, suicide=suicide)
+    text = sgf.write(GameRecord(game, "go9", (0, 1)))
+    assert sgf.read(text).game == game
+    assert sgf.read(text, make("go9", ko="simple", suicide=True)).game == game, "whatever was played before"
+
+
+def test_rules_of_others_are_read_as_in_gtp():
+    assert (sgf.read("(;GM[1]SZ[9]RU[Chinese])").game.ko, GO.ko) == ("simple", "positional")
+    assert sgf.read("(;GM[1]SZ[9]KM[7]RU[koSIMPLEscoreAREAtaxNONEsui1whbN])").game == make(
+        "go9", ko="simple", suicide=True
+    )
+    assert sgf.read("(;GM[1]SZ[9]KM[7]RU[koSIMPLEscoreTERRITORYtaxSEKIsui0])").game.ko == GO.ko, (
+        "no areas, so not known"
+    )
+
+
 @pytest.mark.parametrize("form", ["sgf", "json", "psq", "gzero"])
 def test_a_game_of_gomoku_comes_back(form):
     moves = tuple(GOMOKU.parse_action(name) for name in ["e5", "e6", "d5", "d6", "c5", "c6", "b5", "b6", "a5"])
