@@ -17,6 +17,7 @@ from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 from jaxgo.records import sgf
 from jaxgo.records.record import GameRecord
+from jaxgo.system.files import write_whole
 
 
 def save(
@@ -34,8 +35,7 @@ def save(
             text, ending = plain(game, pair, actions, seats, result, len(opening)), "txt"
         path = folder / f"{_stem(pair, side)}.{ending}"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            write_whole(path, text)
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
         written.append(path)

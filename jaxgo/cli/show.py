@@ -51,6 +51,7 @@ class Show:
         from jaxgo.core import play, position_text
         from jaxgo.core.replay import replay, some_legal, split_moves, status
         from jaxgo.games.names import describe_options, read_game
+        from jaxgo.system.files import save_whole
         from jaxgo.ui import board_view
 
         game = read_game(self.name, self.option)
@@ -72,7 +73,8 @@ class Show:
             numbers = numbered(game, replay(game, [], self.position)[0], moves) if self.numbers else {}
             picture = board_view.svg(game, position.state, last=last, numbers=numbers, **heat)
             for path, made in ((self.svg, picture.encode()), (self.png, board_view.png(picture) if self.png else b"")):
-                _write(path, made)
+                if path is not None:
+                    save_whole(path, made)
         print(f"{self.name} {describe_options(game)}".rstrip())
         print(board_view.text(game, position.state))
         print(status(game, position))
@@ -140,14 +142,6 @@ def numbered(game: "Game[Any]", position: "Position", moves: Sequence[str]) -> d
         board = board.play(action)
         numbers = {cell: old for cell, old in numbers.items() if board.now.cells[cell]} | {landed: number}
     return {cell: number for cell, number in numbers.items() if cell >= 0 and board.now.cells[cell]}
-
-
-def _write(path: Path | None, made: bytes) -> None:
-    if path is not None:
-        try:
-            path.write_bytes(made)
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
 read = reader(Show)

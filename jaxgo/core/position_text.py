@@ -2,8 +2,8 @@
 
 A cell is the glyph of its code; where several codes share a glyph, the second carries one apostrophe, the third two,
 and so on; `_` is no part of the board. Moves may follow by name. What a drawing cannot tell (a ko, whose colours they
-are, which tower must go, what a rule on repetition looks back at, how far a limit on plies is) is told by the moves from
-the start: `start e5 d4`.
+are, which tower must go, what a rule on repetition looks back at, how far a limit on plies is) is told by the moves
+from the start: `start e5 d4`.
 """
 
 import dataclasses

@@ -9,6 +9,7 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.records import gzero, json_file, psq, sgf
 from jaxgo.records.record import LARGEST, GameRecord
+from jaxgo.system.files import save_whole
 
 WRITERS: dict[str, Callable[[GameRecord], str]] = {
     "sgf": sgf.write,
@@ -58,7 +59,4 @@ def load(path: Path, game: Game[Any] | None = None, upto: int | None = None) -> 
 def save(path: Path, record: GameRecord) -> None:
     """Writes the game in the format that the name of the file ends in."""
     text = write(record, path.suffix.lower().removeprefix("."))
-    try:
-        path.write_text(text, encoding="utf-8", errors="replace")  # files of others may hold half a character
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+    save_whole(path, text.encode("utf-8", "replace"))  # files of others may hold half a character

@@ -47,6 +47,15 @@ def write_whole(path: Path, data: bytes | str) -> None:
         file.write(data.encode() if isinstance(data, str) else data)
 
 
+def save_whole(path: Path, data: bytes | str) -> None:
+    """The same for a file that somebody named, in a folder that is there; a UsageError where it cannot be written."""
+    try:
+        path.parent.stat()
+        write_whole(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file to write into, which takes the place of the old one when all is written, or is gone where that fails.

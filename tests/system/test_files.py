@@ -1,0 +1,39 @@
+"""Files that somebody named: whole, or as they were."""
+
+import resource
+
+import pytest
+
+from jaxgo.arena import games_file
+from jaxgo.arena.records import PairResult
+from jaxgo.core.errors import UsageError
+from jaxgo.games import make
+from jaxgo.records import formats
+from jaxgo.records.record import GameRecord
+from jaxgo.system.files import save_whole
+
+TICTACTOE = make("tictactoe")
+PAIR = PairResult("tictactoe", "a", "b", 0.5, 0.5, "id")
+
+
+@pytest.mark.parametrize(
+    ("name", "save"),
+    [
+        ("game.json", lambda path: formats.save(path, GameRecord(TICTACTOE, "tictactoe", (0, 1, 2)))),
+        ("tictactoe-id-1.txt", lambda path: games_file.save(path.parent, TICTACTOE, PAIR, [4], [[0, 1], [0]])),
+        ("board.svg", lambda path: save_whole(path, b"<svg/>" * 9)),
+    ],
+)
+def test_a_file_that_cannot_be_written_leaves_the_old_one(name, save, tmp_path):
+    path = tmp_path / name
+    path.write_text("old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
+    try:
+        with pytest.raises(UsageError, match=f"cannot write .*{name}"):
+            save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [(name, "old")]
+    save(path)
+    assert path.read_text() != "old"
