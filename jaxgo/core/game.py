@@ -303,7 +303,7 @@ class Game(abc.ABC, Generic[S]):
             raise UsageError(f"no action is called {text!r} here; names look like: {some}") from None
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _action_names(game: "Game[State]") -> dict[str, int]:
     return {game.action_name(a).lower(): a for a in reversed(range(game.num_actions))}
 

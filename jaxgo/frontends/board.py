@@ -57,6 +57,11 @@ def _start(game: Game[Any], key: Array) -> Position:
     return play.start(game, key)
 
 
+def compiled() -> int:
+    """How many games are compiled in this process."""
+    return int(_look._cache_size())
+
+
 def look(game: Game[Any], position: Position, action: int = NOTHING) -> View:
     """The position after an action, seen from the host."""
     position, legal, over, seat, returns, cells = _look(game, position, jnp.int32(action))
@@ -190,7 +195,8 @@ def of_record(record: GameRecord) -> Board:
 
 
 def to_record(board: Board, name: str, players: tuple[str, ...] = ()) -> GameRecord:
-    """The game on the board, since a position was last put there by hand."""
+    """The game on the board, since a position was last put there by hand. Turns that were taken in Go are passes."""
+    board = _with_passes(board)
     first = max((ply for ply, action in enumerate(board.actions, 1) if action == NOTHING), default=0)
     result, verdict = board.result(), ""
     if result is not None and board.resigned is not None:
@@ -217,7 +223,23 @@ def start_text(game: Game[Any], view: View) -> str:
 
 def like(board: Board, game: Game[Any]) -> Board:
     """The same moves by other rules; a UsageError where they do not allow them."""
-    return of_record(dataclasses.replace(to_record(board, ""), game=game))
+    record = to_record(board, "")
+    again = of_record(dataclasses.replace(record, game=game))
+    return dataclasses.replace(again, actions=board.actions[len(board.actions) - len(record.moves) :])
+
+
+def _with_passes(board: Board) -> Board:
+    """The board with a pass for every turn that was taken (see `take_turn`), where the game went on through it."""
+    game = board.game
+    if not isinstance(game, Go):
+        return board
+    actions = list(board.actions)
+    for number, (before, after) in enumerate(zip(board.views, board.views[1:], strict=False)):
+        if actions[number] == NOTHING and not before.over:
+            passed, put = (view.position.state for view in (look(game, before.position, game.points), after))
+            if int(passed.ply) == int(put.ply) and (np.asarray(game.hash(passed)) == np.asarray(game.hash(put))).all():
+                actions[number] = game.points
+    return dataclasses.replace(board, actions=tuple(actions))
 
 
 def from_text(game: Game[Any], text: str) -> Board:

@@ -210,7 +210,7 @@ class Session:
             minds, board, thinking = list(self._minds.values()), self._board, Thinking(self._number)
 
         def work() -> None:
-            for mind in minds:
+            for mind in filter(self._wants, minds):
                 self._heat(mind, board)
 
         self._submit(thinking, work)
@@ -316,10 +316,16 @@ class Session:
         board = board or self._board
 
         def work() -> None:
-            self._heat(mind, board)
+            if self._wants(mind):
+                self._heat(mind, board)
 
         self._submit(thinking, work)
         return thinking
+
+    def _wants(self, mind: Mind) -> bool:
+        """Whether a player still sits here; who has left meanwhile need not be compiled."""
+        with self._lock:
+            return not self._closed and any(mind is one for one in self._minds.values())
 
     def _heat(self, mind: Mind, board: Board) -> None:
         if not mind.ready:

@@ -60,6 +60,11 @@ _follow = functools.partial(jax.jit, static_argnums=(0, 1))(
 _grow = functools.partial(jax.jit, static_argnums=1)(reuse.grow)
 
 
+def compiled() -> int:
+    """How many searches are compiled in this process: one for each player and game that has thought."""
+    return int(_begin._cache_size())
+
+
 @dataclasses.dataclass(frozen=True)
 class Limit:
     """When to stop: after so many simulations of each game, or after so many seconds, whichever is first."""

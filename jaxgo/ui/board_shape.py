@@ -51,7 +51,7 @@ class Mark(NamedTuple):
 # -- names -------------------------------------------------------------------------------------------------------
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def names(game: Game[Any]) -> tuple[str, ...]:
     """What players call each cell: the actions' own names where actions are cells, else chess-like; or nothing.
 
@@ -67,7 +67,7 @@ def names(game: Game[Any]) -> tuple[str, ...]:
     return chess if any(name.lower().startswith(chess) for name in own) and chess else ()
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def edges(game: Game[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The labels of the columns and of the rows, from the left and from above; empty where there are none."""
     columns, rows = game.edges()

@@ -16,15 +16,16 @@ from visitor import HOME, QUICK, WAIT, Page, state, visit
 
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS
+from jaxgo.frontends import board
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web import shared as shared_by_all
 from jaxgo.frontends.web.offers import FILES, USUAL, Offers, check_player
 from jaxgo.frontends.web.searches import Searches
-from jaxgo.frontends.web.shared import LOADED, Shared
-from jaxgo.games import GAMES
+from jaxgo.frontends.web.shared import COMPILED, LOADED, Shared
+from jaxgo.games import GAMES, make
 from jaxgo.players import load_player
-from jaxgo.search import PRESETS, SEARCHES
+from jaxgo.search import PRESETS, SEARCHES, think
 
 # -- refusals --------------------------------------------------------------------------------------------------------
 REFUSED = [
@@ -402,6 +403,45 @@ def test_a_player_is_loaded_once_for_all_visitors(monkeypatch, tmp_path):
     for number in range(2 * LOADED):
         shared.player(f"uct:{number}", game)
     assert len(shared._players) == LOADED
+
+
+def test_no_visitor_uses_up_what_the_server_may_compile(monkeypatch):
+    compiled, most, swept = [], [], []
+
+    def sweep():
+        swept.append(len(compiled))
+        compiled.clear()
+
+    monkeypatch.setattr(shared_by_all.think, "compiled", lambda: len(compiled))
+    monkeypatch.setattr(shared_by_all.boards, "compiled", lambda: 0)
+    monkeypatch.setattr(shared_by_all.jax, "clear_caches", sweep)  # the programs of other tests
+    monkeypatch.setattr(
+        Session, "set_player", lambda self, seat, player, warm=True: player is not None and compiled.append(player)
+    )
+    shared = Shared(Offers({}, ("random",)))
+    busy, other = (table.Table(shared, lambda told: None, "tictactoe") for _ in range(2))
+    try:
+        for number in range(1, 250):
+            busy.handle(protocol.Seats(["", f"uct:{number}"]))
+            most.append(len(compiled))
+        other.handle(protocol.New("tictactoe", {"width": "4"}))
+        other.handle(protocol.Seats(["", "uct:1600"]))
+        assert max(most) == swept[0] == COMPILED
+        assert len(shared._players) == LOADED
+    finally:
+        busy.close()
+        other.close()
+
+
+def test_what_is_compiled_is_counted():
+    games, searches = board.compiled(), think.compiled()
+    fresh = make("tictactoe", width=2, height=5)
+    opened = Session(fresh, "tictactoe")
+    try:
+        opened.set_player(0, "random").result(WAIT)
+    finally:
+        opened.close()
+    assert (board.compiled(), think.compiled()) == (games + 1, searches + 1)
 
 
 def test_the_browser_is_told_of_all_scripts_at_once():

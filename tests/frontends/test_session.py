@@ -11,6 +11,7 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
+from jaxgo.frontends.thinking import Mind
 from jaxgo.games import make
 from jaxgo.search.think import Limit
 
@@ -306,3 +307,28 @@ def test_games_are_played_saved_and_taken_back_through_the_session(name):
     session.setup(text)
     assert session.text == text
     session.close()
+
+
+def test_a_player_who_has_left_meanwhile_is_not_compiled(monkeypatch):
+    warmed, go_on, opened = [], threading.Event(), Session(GAME, "tictactoe")
+
+    def warm(mind, board):
+        assert go_on.wait(WAIT)
+        warmed.append(mind.player.name)
+        mind.ready = True
+
+    monkeypatch.setattr(Mind, "warm", warm)
+    try:
+        asked = [opened.set_player(0, f"uct:{number}") for number in range(1, 6)]
+        last = time.monotonic() + WAIT
+        while opened.state != "warming up" and time.monotonic() < last:
+            time.sleep(0.01)
+        everybody = opened.warm_up()
+        go_on.set()
+        for thinking in [*asked, everybody]:
+            thinking.result(WAIT)
+        assert warmed[-1] == "uct:5"
+        assert len(warmed) <= 2, "who was begun with, and who sits there"
+    finally:
+        go_on.set()
+        opened.close()

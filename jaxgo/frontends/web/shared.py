@@ -1,43 +1,42 @@
-"""What all visitors of the page share: whose search runs, the players that are loaded, how much has been compiled."""
+"""What all visitors of the page share: whose search runs, the players that are loaded, how much is compiled."""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxgo.core.errors import UsageError
+import jax
+
 from jaxgo.core.game import Game
+from jaxgo.frontends import board as boards
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.watching import Watched
 from jaxgo.players import Player, load_player
+from jaxgo.search import think
 from jaxgo.system.weights import weight_steps
 
 LOADED = 32  # players that are kept for the next visitor
+COMPILED = 40  # games and players; a player takes some 800 of the 65,530 memory maps that a process of Linux has
 
 
 class Shared:
-    """What all visitors of a server share: what is on offer, whose search runs, what has been compiled."""
+    """What all visitors of a server share: what is on offer, whose search runs, what is compiled."""
 
     def __init__(
-        self, on_offer: Offers, most_searches: int = 0, most_programs: int = 200, run: Watched | None = None
+        self, on_offer: Offers, most_searches: int = 0, most_compiled: int = COMPILED, run: Watched | None = None
     ) -> None:
         self.offers, self.searches, self.run = on_offer, Searches(most_searches), run
-        self._programs: set[tuple[str, ...]] = set()
-        self._most = most_programs
+        self._most = most_compiled
         self._lock = threading.Lock()
         self._players: OrderedDict[tuple[Any, ...], Player] = OrderedDict()
 
-    def admit(self, *what: str) -> None:
-        """Every new game and player compiles, which takes memory for good; so there is a limit."""
+    def admit(self) -> None:
+        """Before a game or a player that may be new: where much is compiled by now, all of it is let go, as it takes
+        memory. What somebody still plays with is compiled again, so no visitor uses the server up."""
         with self._lock:
-            if what not in self._programs and len(self._programs) >= self._most:
-                raise UsageError("this server has compiled as many games and players as it may; start it again")
-            self._programs.add(what)
-
-    def admit_game(self, name: str, options: Mapping[str, Any]) -> None:
-        self.admit("game", name, *sorted(f"{key}={value}" for key, value in options.items()))
+            if boards.compiled() + think.compiled() >= self._most:
+                jax.clear_caches()
 
     def player(self, spec: str, game: Game[Any]) -> Player:
         """A player, loaded once for all visitors; that of a run again when the run has saved another one."""

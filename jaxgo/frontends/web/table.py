@@ -126,7 +126,7 @@ class Table:
 
     def _make(self, name: str, options: dict[str, str]) -> Game[Any]:
         game = read_game(name, [f"{key}={value}" for key, value in options.items()])
-        self.shared.admit_game(name, options)
+        self.shared.admit()
         return game
 
     def _do_new(self, request: protocol.New) -> None:
@@ -150,7 +150,7 @@ class Table:
         """Somebody to play against; beside a run nobody computes before it is asked."""
         if self.session.game.players == 2 and self.shared.run is None:
             spec = self.shared.offers.players(self.name)[0]
-            self._sit([None, self._load(spec, self.session.game, self.name, self.options)], warm=False)
+            self._sit([None, self._load(spec, self.session.game)], warm=False)
 
     def _fresh(self, paused: bool = False) -> None:
         """A game has begun, or was put up."""
@@ -209,7 +209,7 @@ class Table:
         board = board.undo(request.undo)
         if request.resigned is not None:
             board = board.resign(request.resigned)
-        players = self._load_all(request.players, game, name, options) if request.players else None
+        players = self._load_all(request.players, game, name) if request.players else None
         self._put_up(board, name, options)
         if players is not None:
             self._sit(players)
@@ -226,7 +226,7 @@ class Table:
 
     # -- who plays ---------------------------------------------------------------------------------------------
     def _do_seats(self, request: protocol.Seats) -> None:
-        wanted = self._load_all([spec or "" for spec in request.players], self.session.game, self.name, self.options)
+        wanted = self._load_all([spec or "" for spec in request.players], self.session.game, self.name)
         change = zip(request.players, self.session.seats, wanted, strict=True)
         self._reseat([here if spec is None else player for spec, here, player in change])
 
@@ -235,17 +235,17 @@ class Table:
         self._paused = False
         self._changed()
 
-    def _load_all(self, specs: list[str], game: Game[Any], name: str, options: dict[str, str]) -> list[Player | None]:
+    def _load_all(self, specs: list[str], game: Game[Any], name: str) -> list[Player | None]:
         """A player for each seat of a game; a UsageError where one of them cannot sit there."""
         if len(specs) != game.players:
             raise UsageError(f"{name} has {game.players} seats, not {len(specs)}")
-        return [self._load(spec, game, name, options) for spec in specs]
+        return [self._load(spec, game) for spec in specs]
 
-    def _load(self, spec: str, game: Game[Any], name: str, options: dict[str, str]) -> Player | None:
+    def _load(self, spec: str, game: Game[Any]) -> Player | None:
         if not spec:
             return None
         player = offers.check_player(self.shared.player(self.shared.offers.check(spec), game))
-        self.shared.admit("player", name, str(options), spec)
+        self.shared.admit()
         return player
 
     def _sit(self, players: Sequence[Player | None], warm: bool = True) -> None:
@@ -401,7 +401,7 @@ class Table:
     def _do_load(self, request: protocol.Load) -> None:
         record = formats.read(offers.check_record(request.text, self._own))
         name, options = name_of(record.game)
-        self.shared.admit_game(name, options)
+        self.shared.admit()
         board = boards.of_record(record)
         self._put_up(board, name, {key: str(value) for key, value in options.items()})
         self._fresh(paused=True)
