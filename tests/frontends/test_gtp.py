@@ -212,6 +212,21 @@ def test_rules_and_komi_can_be_changed_in_a_game(go):
     assert go.ask('kata-set-rules {"ko":"POSITIONAL","suicide":false}') == "="
 
 
+def test_another_komi_keeps_the_past_behind_a_double_move(go):
+    for line in ("play b c3", "play b d3", "komi 6"):
+        assert go.ask(line) == "="
+    assert go.ask("printsgf").endswith(";B[cc];W[];B[dc])")
+    assert go.engine.session.text == "start C3 pass D3"
+    for left in (["C3"], []):
+        assert go.ask("undo") == "="
+        assert go.engine.session.moves == left
+    assert go.ask("undo") == "? cannot undo"
+    for line in ("play b b2", "play b c1", "play w b1", "play b a1", "play w a2", "komi 5"):  # White could take back
+        assert go.ask(line) == "="
+    turned = go.engine.session.board
+    assert int(turned.now.position.history.size) == len(turned.actions) + 1, "superko looks at all of it"
+
+
 def test_faults_of_ours_do_not_end_the_engine(go, monkeypatch):
     def fail(engine, line):
         raise ZeroDivisionError("a\n\nb")
