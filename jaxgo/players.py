@@ -3,7 +3,8 @@
 A spec is the name of a search or of a preset, its simulations, and options: the fields of the search, `evaluator` and
 the fields of the evaluator (`rollouts` is the `count` of playouts; `evaluator.depth` is the evaluator's where the
 search has a depth, too). After an `@` comes a network to plan with: the folder of a run (its newest weights, or those
-of a step: `runs/go9/1200`), a file of weights, or the name of weights that jaxgo ships.
+of a step: `runs/go9/1200`), a file of weights, or the name of weights that jaxgo ships, which comes first: a folder of
+that name is `./connect4-cpu`.
 
 Weights know the search that they were rated with. `@connect4-cpu` is that very player, and so is
 `gumbel:64@connect4-cpu` where that search is a Gumbel search of 64 simulations: options count from it. With the name of

@@ -22,6 +22,7 @@ from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBia
 from jaxgo.system.pulse import Pulse
 from jaxgo.system.rundir import CONFIG, RunDir, shared_store
 from jaxgo.system.stop import STOPPED, Stop
+from jaxgo.system.weights import name_of_run
 from jaxgo.training import inherit, judge, machine, sizes
 from jaxgo.training.config import TrainConfig, completed, of_run, to_json
 from jaxgo.training.judge import MATCHES, anchor
@@ -231,7 +232,7 @@ def _finish(console: Console, job: Job) -> None:
     for sentence in reports.write(Path(job.run)):
         console.print(sentence, soft_wrap=True, highlight=False)
     options = [word for name, value in job.config.options for word in ("--option", f"{name}={value}")]
-    game, player = [job.config.game_name, *options], f"@{job.run}"
+    game, player = [job.config.game_name, *options], f"@{name_of_run(Path(job.run))}"
     for what, words in (
         ("its thoughts", shlex.join(["uv", "run", "jaxgo", "analyse", *game, "--agent", player])),
         ("a match", shlex.join(["uv", "run", "eval.py", *game, "--agents", player, "uct:400"])),

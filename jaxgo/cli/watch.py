@@ -29,12 +29,13 @@ class Watch(Listening):
         devices.stay_aside()
         from jaxgo.frontends.web import shared, watching
         from jaxgo.frontends.web.offers import Offers
+        from jaxgo.system.weights import name_of_run
 
         watched = watching.Watched(self.folder)
         watched.start()
         name, options = watched.config.game_name, {k: str(v) for k, v in watched.config.options}
         try:
-            return self.serve(shared.Shared(Offers({str(self.folder): name}), run=watched), name, options)
+            return self.serve(shared.Shared(Offers({name_of_run(self.folder): name}), run=watched), name, options)
         finally:
             watched.close()
 

@@ -1,7 +1,8 @@
 """Weights to play with, one `.npz` file each: the arrays of a network and, as JSON, what they belong to.
 
 A zip of plain arrays runs no code, takes no more memory than the file is long, and finds a flipped byte by the
-checksum of its member. `load_weights` takes such a file, a run folder, a step of one, or the name of shipped weights.
+checksum of its member. `load_weights` takes such a file, a run folder, a step of one, or the name of shipped weights;
+`connect4-cpu` means the shipped ones whatever lies there, and `./connect4-cpu` the folder.
 A `.safetensors` file holds the same for other programs, with a checksum of all arrays, and is read wherever a file of
 weights is.
 """
@@ -72,7 +73,7 @@ def load_weights(path: str | Path, step: int | None = None) -> tuple[dict[str, A
 
 def find_weights(path: str | Path, step: int | None = None) -> tuple[str, dict[str, Any], Weights]:
     """The same, and before it the place that these very weights have: of a run it names the step."""
-    place, step = _find(str(path), step)
+    place, step = _find(path, step)
     if place.is_file():
         return str(path), *read_weights(place)
     steps = weight_steps(place)
@@ -81,11 +82,11 @@ def find_weights(path: str | Path, step: int | None = None) -> tuple[str, dict[s
     if step is not None:
         if step not in steps:
             raise unknown_name(f"step of {place}", step, steps)
-        return f"{place}/{step}", *read_weights(_file(place, step))
+        return f"{name_of_run(place)}/{step}", *read_weights(_file(place, step))
     faults = []
     for newest in reversed(steps):
         try:
-            return f"{place}/{newest}", *read_weights(_file(place, newest))
+            return f"{name_of_run(place)}/{newest}", *read_weights(_file(place, newest))
         except UsageError as fault:
             faults.append(str(fault))
     raise UsageError(faults[0])
@@ -149,9 +150,16 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in SHIPPED.glob("*.npz"))
 
 
-def _find(text: str, step: int | None) -> tuple[Path, int | None]:
-    """The file or run folder that was meant, and the step."""
-    path = Path(text)
+def name_of_run(run: Path) -> str:
+    """What a run folder is called where weights are named: that of a shipped name has ./ before it."""
+    return f"./{run}" if str(run) in shipped() else str(run)
+
+
+def _find(named: str | Path, step: int | None) -> tuple[Path, int | None]:
+    """The file or run folder that was meant, and the step. A shipped name comes first; a `Path` is never one."""
+    path, text = Path(named), str(named)
+    if isinstance(named, str) and named in shipped():
+        return SHIPPED / f"{named}.npz", None
     try:
         there = path.is_dir() or path.is_file()
     except OSError as error:  # a name that is too long, or in a folder that may not be read
@@ -160,8 +168,6 @@ def _find(text: str, step: int | None) -> tuple[Path, int | None]:
         return path, step
     if path.name.isdecimal() and (path.parent / FOLDER).is_dir():
         return path.parent, int(path.name) if step is None else step
-    if text in shipped():
-        return SHIPPED / f"{text}.npz", None
     names = ", ".join(shipped()) or "none"
     raise UsageError(f"{text!r} is no run folder, no file and no shipped weights (those are: {names})")
 

@@ -16,7 +16,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games import find
 from jaxgo.players import load_player
 from jaxgo.system import weights
-from jaxgo.system.weights import digest, load_weights, save_weights, shipped
+from jaxgo.system.weights import digest, find_weights, load_weights, name_of_run, save_weights, shipped
 from jaxgo.training.presets import preset
 
 ABOUT = {"step": 7, "game": "tictactoe", "options": {}, "net": {"kind": "mlp", "width": 8, "blocks": 1}}
@@ -105,6 +105,26 @@ def test_a_run_is_shipped_with_its_note(run, tmp_path, monkeypatch, capsys):
     assert f"sha256  {digest(PARAMS)}" in capsys.readouterr().out
     assert main(["weights", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["made"]["iterations"] == 7
+
+
+def test_a_folder_called_like_shipped_weights_does_not_take_their_place(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(weights, "SHIPPED", tmp_path)
+    zoo.ship(run, "tictactoe-cpu", tmp_path, "a machine")
+    monkeypatch.chdir(tmp_path)  # where the run lies
+    assert find_weights("tictactoe-cpu")[0] == "tictactoe-cpu"
+    assert "made" in load_weights("tictactoe-cpu")[0]
+    for folder in ("./tictactoe-cpu", Path("tictactoe-cpu"), "./tictactoe-cpu/7", "tictactoe-cpu/7", str(run)):
+        place, about, _ = find_weights(folder)
+        assert place == (f"{run}/7" if folder == str(run) else "./tictactoe-cpu/7")
+        assert about == ABOUT
+    assert name_of_run(Path("tictactoe-cpu")) == "./tictactoe-cpu"
+    assert name_of_run(Path("runs/tictactoe-cpu")) == "runs/tictactoe-cpu"
+    offers = pytest.importorskip("jaxgo.frontends.web.offers")
+    found = offers.find([Path()])
+    assert found.networks.keys() == {"tictactoe-cpu", "./tictactoe-cpu"}
+    assert found.check("gumbel:64@./tictactoe-cpu:7")
+    with pytest.raises(UsageError, match="not on offer"):
+        found.check("gumbel:64@tictactoe-cpu:7")  # that would be the folder
 
 
 def test_shipped_weights_take_two_bytes_a_number_and_are_read_as_they_will_play(run, tmp_path):

@@ -17,7 +17,7 @@ from jaxgo.games import GAMES
 from jaxgo.players import SHORT, Player, parse
 from jaxgo.search import PRESETS, SEARCHES, Search
 from jaxgo.system.files import read_json
-from jaxgo.system.weights import load_weights, shipped, weight_steps
+from jaxgo.system.weights import load_weights, name_of_run, shipped, weight_steps
 
 PUZZLES = ("bfs:1000", "bfs:100")  # who runs ahead of a puzzle
 USUAL = ("uct:400", "uct:100", "uct:1600", "uct:6400", "puct:400", "gumbel:64", "random")
@@ -43,7 +43,8 @@ class Offers:
         """The spec, if all that it names is on offer; a UsageError otherwise."""
         rest = spec
         for network in sorted(self.networks, key=len, reverse=True):
-            rest = re.sub(rf"@{re.escape(network)}(?:[:/]\d+)?(?=$|[\s,;|&)\]>+])", "", rest)
+            step = "" if network in shipped() else r"(?:[:/]\d+)?"
+            rest = re.sub(rf"@{re.escape(network)}{step}(?=$|[\s,;|&)\]>+])", "", rest)
         if "@" in rest:
             names = ", ".join(self.networks) or "none"
             raise UsageError(f"{spec!r} names a network that is not on offer here; these are: {names}")
@@ -109,14 +110,14 @@ def check_record(text: str, own: str = "") -> str:
 
 def find(folders: Sequence[Path]) -> Offers:
     """The weights that come with jaxgo, and the runs in these folders that have a player."""
-    places = [(name, name) for name in shipped()]
+    places = shipped()
     for folder in folders:
         runs = [folder, *sorted(folder.iterdir())] if folder.is_dir() else []
-        places += [(str(run), str(run)) for run in runs if run.is_dir() and weight_steps(run)]
+        places += [name_of_run(run) for run in runs if run.is_dir() and weight_steps(run)]
     networks = {}
-    for name, place in places:
+    for name in places:
         try:
-            about, _ = load_weights(place)
+            about, _ = load_weights(name)
         except UsageError:  # nothing to play with
             continue
         networks[name] = _called(str(about.get("game", "")), about.get("options", {}))

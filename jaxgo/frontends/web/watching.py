@@ -14,7 +14,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Params
 from jaxgo.system import aside, metrics
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.weights import load_weights, weight_steps
+from jaxgo.system.weights import load_weights, name_of_run, weight_steps
 from jaxgo.training.config import of_run
 from jaxgo.training.judge import GAMES, MATCHES
 from jaxgo.ui import policy_preview, run_summary
@@ -30,7 +30,7 @@ class Watched:
 
     def __init__(self, run: Path) -> None:
         self.config = of_run(run)
-        self.run, self.player = run, f"@{run}"
+        self.run, self.player = run, f"@{name_of_run(run)}"
         self.number = 0
         self.told: Told = {}
         self._game = self.config.make_game()
