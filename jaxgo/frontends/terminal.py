@@ -38,7 +38,6 @@ class Terminal:
     show: Callable[[str], None]
     limit: Limit | None = None  # of the players' moves; None: their own simulations
     analysis: bool = False  # beside the board
-    _thought: Thought | None = None  # what was thought last
 
     def run(self) -> None:
         """Plays until the person leaves."""
@@ -66,13 +65,13 @@ class Terminal:
         """The move of a player."""
         if self.session.state == "warming up":
             self.show("warming up ...")
-        self._thought = thought = self.session.genmove(self.limit).result()
+        thought = self.session.genmove(self.limit).result()
         sure = ", exact" if thought.solved else ""
         self.show(
             f"seat {thought.seat} ({thought.decided_by}) plays {thought.name}: value {thought.value:+.3f}{sure}, "
             f"{thought.simulations:,} simulations in {thought.seconds:.1f} s"
         )
-        self._draw()
+        self._draw(thought)
 
     def _take(self, line: str) -> None:
         """A line of the person: a move first, else a word."""
@@ -86,16 +85,16 @@ class Terminal:
             command(self, rest.strip())
             return
         self.session.play(action)
-        self._thought = None
         self._draw()
 
-    def _draw(self) -> None:
+    def _draw(self, thought: Thought | None = None) -> None:
+        """The board, and beside it the analysis that its last move came of."""
         session = self.session
         board = board_view.text(session.game, session.view.position.state)
         last = session.history[-1] if session.history else NOTHING
         self.show("")
-        if self._thought is not None and self.analysis:
-            board = beside(board, table(self._thought))
+        if thought is not None and self.analysis:
+            board = beside(board, table(thought))
         self.show(board)
         if last != NOTHING:
             self.show(f"last move: {session.game.action_name(last)}")

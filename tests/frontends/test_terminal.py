@@ -61,6 +61,13 @@ def test_words(session, tmp_path):
     assert shown.splitlines()[-1] == "seat 1 wins: seat 0 resigned> "
 
 
+@pytest.mark.parametrize("line", ["new", "undo", "undo\nredo", "setup .../.X./... 1", "load FILE"])
+def test_an_analysis_is_shown_beside_no_other_position(session, line, tmp_path):
+    file = tmp_path / "a.json"
+    shown = talk(session, "b2", f"save {file}", *line.replace("FILE", str(file)).split("\n"), analysis=True)
+    assert shown.count("visits") == shown.count("plays") >= 1, "one for each move that the player has thought about"
+
+
 def test_nothing_to_take_back_is_said(session):
     assert "there is no move of yours to take back" in talk(session, "undo")
     assert "0 moves can be" in talk(session, "redo")
