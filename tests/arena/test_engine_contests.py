@@ -36,6 +36,7 @@ def test_specs():
     assert not is_engine("uct:400")
     assert not is_engine("gtps:x")
     assert is_engine("uct:3s")
+    assert read_engine(" uct:.5s,c=1.4 ", GO).name == "uct:0.5s,c=1.4", "one player has one name"
     assert is_engine("gumbel:0.5s,max_considered=8@runs/go9")
     assert not is_engine("uct:3")
     plain = read_engine(f"gtp:{sys.executable} -c pass", GO)

@@ -20,7 +20,7 @@ from jaxgo.core.play import Position
 from jaxgo.players import Player, load_player
 from jaxgo.search.think import Limit, Thinker
 
-TIMED = re.compile(r"^(?P<head>[^,@:]+):(?P<seconds>\d+(\.\d+)?)s(?P<rest>([,@].*)?)$")
+TIMED = re.compile(r"^(?P<head>[^,@:]+):(?P<seconds>\d*\.?\d+)s(?P<rest>([,@].*)?)$")
 NOTHING = -1
 LONGEST = 3600.0  # seconds for a move
 

@@ -6,6 +6,7 @@ colon of the others is a command line, split as a shell would; quotes round all 
 
 import dataclasses
 import os
+import re
 import shlex
 import shutil
 from typing import Any
@@ -46,6 +47,7 @@ def is_engine(spec: str) -> bool:
 def read_engine(spec: str, game: Game[Any]) -> External:
     """The engine of a spec; a UsageError if it cannot play this game, or is not there."""
     if is_timed(spec):
+        spec = re.sub(r"^([^:]+:)\.", r"\g<1>0.", spec.strip())  # .5 and 0.5 seconds are one player
         Clocked.check(game)
         player, _ = read_timed(spec, game)
         typed = parse(spec.strip())
