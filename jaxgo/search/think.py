@@ -221,9 +221,10 @@ class Thinker:
         plan = self._plan(limit)
         if self.state is None:
             self.state = _begin(self.search, self.model, self.params, self._key_of(0), self.root, plan)
-        for number, (action, led_to) in enumerate(self._played):
-            self.state = self._followed(number, action, led_to, plan)
-        self._played = []
+        while self._played:  # each is taken out with its state, so that an interruption plays none twice
+            action, led_to = self._played[0]
+            self.state = self._followed(len(self._played) - 1, action, led_to, plan)
+            del self._played[0]
         if limit and limit.simulations and not limit.seconds:
             self._make_room(limit.simulations, self.most_bytes)
         else:  # growing compiles, which takes time that a clock would count: the same room, whatever was kept
@@ -232,9 +233,9 @@ class Thinker:
     def _plan(self, limit: Limit | None) -> Array:
         return jnp.int32(limit.simulations if limit and limit.simulations else self.search.budget)
 
-    def _followed(self, number: int, action: Array, led_to: Position, plan: Array) -> SearchState:
-        """The state behind a move; `number` of those since the last thought."""
-        key = jax.random.fold_in(self._key_of(0), number)
+    def _followed(self, left: int, action: Array, led_to: Position, plan: Array) -> SearchState:
+        """The state behind a move, with so many moves left that were made since the last thought."""
+        key = jax.random.fold_in(self._key_of(0), left)
         return _follow(self.search, self.model, self.params, key, self.state, action, led_to, plan)
 
     def _done(self) -> np.ndarray:

@@ -274,6 +274,30 @@ def test_the_tree_follows_the_game_over_two_moves():
     assert int(made.root.state.ply[0]) == 2
 
 
+def test_an_interruption_while_it_follows_plays_no_move_twice(monkeypatch):
+    made = thinker()
+    made.think(Limit(simulations=64))
+    step = jax.jit(lambda position, action: MODEL.play(position, action)[0])
+    middle = jnp.array([3], jnp.int32)
+    after = step(roots(1), middle)
+    made.follow(middle, after)
+    made.follow(middle, step(after, middle))
+    follow, calls = think._follow, []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return follow(*args)
+
+    monkeypatch.setattr(think, "_follow", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        made.think(Limit(simulations=10))
+    made.think(Limit(simulations=10))
+    assert len(calls) == 3
+    assert int(made.root.state.ply[0]) == int(made.tree.states.ply[0, 0]) == 2
+
+
 # -- searches without chunks -----------------------------------------------------------------------------------
 
 
