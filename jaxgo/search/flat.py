@@ -1,8 +1,9 @@
 """Flat UCB: a bandit over the moves of the root, without a tree, each pull one evaluator call on the position behind.
 
-Moves that end the game are looked up at the start: a win is played at once, a loss never unless all moves lose. The
-final choice mixes what was seen with what the game believes: `weight * u + (1 - weight) * h`, both in [0, 1], where
-`u` is the mean result and `h` the move weights over the greatest of them. Where playouts see nothing, `h` decides.
+Moves that end the game are looked up at the start: a win is played at once, a loss never unless all moves lose; where all
+moves end the game, one of the best results is. Otherwise the final choice mixes what was seen with what the game
+believes: `weight * u + (1 - weight) * h`, both in [0, 1], where `u` is the mean result and `h` the move weights over
+the greatest of them. Where playouts see nothing, `h` decides.
 """
 
 import dataclasses
@@ -130,6 +131,9 @@ class Flat(Search[FlatState]):
         wins, losses = state.ends & (state.total >= 1.0), state.ends & (state.total <= -1.0)
         among = jnp.where(wins.any(axis=-1, keepdims=True), wins, state.legal & ~losses)
         among = jnp.where(among.any(axis=-1, keepdims=True), among, state.legal)
+        known = _known(state)
+        most = jnp.where(state.legal, mean, -jnp.inf).max(axis=-1, keepdims=True)
+        among = jnp.where(known[:, None], state.legal & (mean >= most), among)  # results may be any share of a win
         # equals are told apart by luck, and not by the order of the moves
         top = jnp.where(among, score, -jnp.inf).max(axis=-1, keepdims=True)
         best = first_max(jnp.where(among & (score >= top - 1e-6), state.noise, -jnp.inf))
@@ -137,14 +141,20 @@ class Flat(Search[FlatState]):
         weights = jnp.where(among, jnp.where(tried_any, state.visits, state.belief), 0.0)
         weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))
         policy = weights / jnp.maximum(weights.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
-        solved = _won(state) | ((state.ends | ~state.legal).all(axis=-1) & state.legal.any(axis=-1))
         value = jnp.take_along_axis(mean, best[:, None], axis=-1)[:, 0]
         action, chances = decide(key, best, policy, temperature)
-        return SearchResult(action, policy, value, state.visits, mean, state.ends, solved, state.healthy, chances)
+        return SearchResult(
+            action, policy, value, state.visits, mean, state.ends, _won(state) | known, state.healthy, chances
+        )
 
 
 def _won(state: FlatState) -> Bool[Array, " B"]:
     return (state.ends & (state.total >= 1.0)).any(axis=-1)
+
+
+def _known(state: FlatState) -> Bool[Array, " B"]:
+    """Whether every legal move ends the game, so that there is nothing to believe."""
+    return (state.ends | ~state.legal).all(axis=-1) & state.legal.any(axis=-1)
 
 
 def _endings(model: Model, state: Any) -> tuple[Bool[Array, " A"], Float32[Array, " A"]]:

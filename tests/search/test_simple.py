@@ -1,5 +1,6 @@
 """Random, Greedy and Flat: the searches without a tree."""
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -14,6 +15,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators import Evaluator, Heuristic, Rollout, Uniform
 from jaxgo.games import make
+from jaxgo.games.mnk import Mnk
 from jaxgo.search import PRESETS, SEARCHES, Flat, Greedy, Model, Random, Search, SearchResult
 
 TICTACTOE, DODGEM = make("tictactoe"), make("dodgem3")
@@ -103,6 +105,31 @@ def test_flat_sees_the_threat_that_playouts_show():
     assert result.action.tolist() == [5] * 8
     assert (result.visits.sum(axis=1) == 400).all()
     assert not result.solved.any()
+
+
+@dataclasses.dataclass(frozen=True)
+class Shares(Mnk):
+    """Every first move ends the game: the more it wins, the less the game believes in it."""
+
+    def over(self, state: Any) -> Any:
+        return state.ply > 0
+
+    def returns(self, state: Any) -> Any:
+        share = 0.1 * jnp.argmax(state.stones != 0).astype(jnp.float32)
+        return jnp.stack([share, -share])
+
+    def move_weights(self, state: Any) -> Any:
+        return jnp.arange(5.0, 0.0, -1.0)
+
+
+def test_flat_takes_the_best_result_where_every_move_ends_the_game():
+    game = Shares(5, 1, 5)
+    root = repeated(play.start(game, jax.random.key(0)), 2)
+    for heat in (0.0, 1.0):
+        result = search(Flat(), game, Uniform(), root, heat=heat)
+        assert result.action.tolist() == [4, 4]
+        np.testing.assert_allclose(result.value, 0.4)
+        assert result.solved.all()
 
 
 def test_flat_pulls_every_move_once_first_and_counts_every_playout():
