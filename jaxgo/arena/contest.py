@@ -38,6 +38,10 @@ class Contest:
             raise UsageError("temperature and hot plies are numbers that cannot be below 0")
         if (self.temperature > 0) != (self.hot_plies > 0):
             raise UsageError("a temperature holds for so many hot plies: give both, or neither of them")
+        if self.temperature > 0 and not any(isinstance(player, Player) for player in self.players):
+            raise UsageError(
+                "none of these players can have a temperature; leave it out, or let one of jaxgo's play by simulations"
+            )
         if not 0 <= self.seed < 2**31:
             raise UsageError(f"the seed is a whole number from 0 to {2**31 - 1}, not {self.seed}")
         must_differ([player.name for player in self.players])

@@ -78,7 +78,7 @@ class Tournament:
         self._rules = (contest.name, *records.read_options(contest.terms))
         self._hashes = [player.fingerprint() if isinstance(player, Player) else player.hash for player in self.players]
         warm = contest.temperature > 0 and contest.hot_plies > 0
-        self._lucky = [warm or player.lucky for player in self.players]
+        self._lucky = [player.lucky or (warm and isinstance(player, Player)) for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
         self.chunk = min(chunk or (CHUNK * self._hosts.count if steady else SHORT_CHUNK), schedule.pairs)
         # by name, so that the same agents in another order are the same program; engines play elsewhere
@@ -149,8 +149,15 @@ class Tournament:
         return five(self.line(), self.names[0]).tolist()
 
     def notes(self) -> list[str]:
-        """What a reader of the results should know about the openings, and about what no precision is asked of."""
-        return [*self._apart(), *self._repeats()]
+        """What a reader of the results should know: who has no temperature, of what no precision is asked, openings."""
+        return [*self._cold(), *self._apart(), *self._repeats()]
+
+    def _cold(self) -> list[str]:
+        """Who has no temperature where there is one."""
+        cold = [player.name for player in self.players if not isinstance(player, Player)]
+        if self.contest.temperature <= 0 or not cold:
+            return []
+        return [f"the temperature is none of {', '.join(cold)}: engines and players by the clock play as ever"]
 
     def _apart(self) -> list[str]:
         """Which agents a precision leaves alone, because nobody is near them."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from jaxgo.cli.command import INTERRUPTED, Command
+from jaxgo.cli.command import INTERRUPTED, Command, bring
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Setting:
     seed: int = 0
     """Of openings and of all luck."""
     temperature: float = 0.0
-    """Of the first moves of a game after the opening; 0: the best move."""
+    """Of the first moves of a game after the opening; 0: the best move. Engines and players by the clock have none."""
     hot_plies: int = 0
     """How many moves the temperature holds for."""
     slots: int | None = None
@@ -301,11 +301,14 @@ class Ratings:
     """Write the merged results to this file."""
     games: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """Where the games for a page were saved; else the folder `games` next to each file."""
+    game: Annotated[str, tyro.conf.arg(metavar="GAME")] = ""
+    """The game, if it is one of your own, such as examples.own_game:Nim: a file alone starts no code."""
     table: tyro.conf.OmitArgPrefixes[Table] = Table()
 
     def run(self) -> int:
         from jaxgo.arena import records
 
+        bring(self.game)
         if not self.files:
             raise UsageError("ratings of what? Name a file, such as runs/eval/connect4/matches.jsonl")
         results = records.merge(*(records.read(path) for path in self.files))

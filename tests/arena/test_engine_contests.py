@@ -44,6 +44,18 @@ def test_specs():
     assert read_engine(f'gtp:"{sys.executable} -c pass"', GO) == plain
 
 
+def test_a_temperature_is_only_for_players_that_can_have_one(tmp_path):
+    game = make("tictactoe")
+    clocked, agent = seat("uct:0.2s", game), seat("greedy", game)
+    with pytest.raises(UsageError, match="none of these players can have a temperature"):
+        Contest("tictactoe", game, (clocked, seat("uct:0.3s", game)), temperature=0.5, hot_plies=4)
+    warm = Contest("tictactoe", game, (clocked, agent), temperature=0.5, hot_plies=4)
+    play = Tournament(warm, Schedule(pairs=3), random_openings(game, plies=1), tmp_path / "matches.jsonl")
+    assert play.notes() == ["the temperature is none of uct:0.2s: engines and players by the clock play as ever"]
+    cold = Contest("tictactoe", game, (clocked, agent))
+    assert Tournament(cold, Schedule(pairs=3), random_openings(game, plies=1)).notes() == []
+
+
 def test_a_player_by_the_clock_stops_with_the_match():
     """A game that was under way was played to its end: minutes after Ctrl-C, or after a test that was decided."""
     engine = open_engine("uct:0.2s", make("tictactoe"))
