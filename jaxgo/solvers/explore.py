@@ -20,6 +20,7 @@ from jaxgo.solvers.visited import Visited
 
 FAR = np.iinfo(np.int32).max
 PLACES = 1 << 16  # of the table of keys at the start; it grows
+ENDLESS = 10_000  # stands for no ply limit, in games that have one as an option
 FEWER = 8  # how many times fewer lanes the next smaller program has
 
 
@@ -76,6 +77,15 @@ class _Slice(NamedTuple):
     lane: np.ndarray
     action: np.ndarray
     facts: _Facts
+
+
+def without_limit(game: Game[Any]) -> Game[Any]:
+    """The same rules without their ply limit, where that is an option; elsewhere the end comes by itself."""
+    fields = {field.name for field in dataclasses.fields(game)}  # type: ignore[arg-type]
+    if game.ply_limit not in fields:
+        return game
+    plies = max(ENDLESS, getattr(game, game.ply_limit))
+    return dataclasses.replace(game, **{game.ply_limit: plies})  # type: ignore[type-var]
 
 
 class Explorer:

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.solvers.explore import Explorer, Made, Room
+from jaxgo.solvers.explore import Explorer, Made, Room, without_limit
 
 Method = Literal["astar", "breadth"]
 METHODS: tuple[Method, ...] = ("astar", "breadth")
@@ -61,7 +61,8 @@ class _Trail:
 def solve_puzzle(
     game: Game[Any], state: Any = None, method: Method = "astar", backward: bool = False, room: Room | None = None
 ) -> Solution:
-    """The shortest solution from a position, or from the start. `backward` searches from the end."""
+    """The shortest solution from a position, or from the start, whatever the ply limit. `backward` searches from the
+    end."""
     if game.players != 1:
         raise UsageError("only a puzzle of one player has a solution to find; games of two are solved to a table")
     if method not in METHODS:
@@ -72,6 +73,7 @@ def solve_puzzle(
             raise UsageError("this puzzle cannot be solved backward; only one whose rules say how, from its start, can")
         found = solve_puzzle(turned, None, method, room=room)
         return found._replace(moves=None if found.moves is None else found.moves[::-1])
+    game = without_limit(game)
     root = game.init(jax.random.key(0)) if state is None else state
     trail, guided = _Trail(), method == "astar"
     walk = Explorer(game, jax.tree.map(lambda x: jnp.asarray(x)[None], root), room or Room(), guided)

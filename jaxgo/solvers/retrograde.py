@@ -6,7 +6,6 @@ The winner hurries and the loser holds out. What is never decided is a draw: nob
 may go round for ever.
 """
 
-import dataclasses
 from typing import Any
 
 import jax
@@ -16,9 +15,8 @@ import numpy as np
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators.solved import Table
-from jaxgo.solvers.explore import Explorer, Made, Room
+from jaxgo.solvers.explore import Explorer, Made, Room, without_limit
 
-ENDLESS = 10_000  # stands for no ply limit, in games that have one as an option
 WINS = (-1.0, 0.0, 1.0)
 
 
@@ -46,12 +44,6 @@ def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> 
     edges = np.concatenate(parents or [np.zeros(0, np.int32)]), np.concatenate(children or [np.zeros(0, np.int32)])
     values, distances = work_back(value.values[: walk.count], *edges)
     return Table(walk.visited.by_number(), values, distances).ordered()
-
-
-def without_limit(game: Game[Any]) -> Game[Any]:
-    """The same rules without their ply limit, where that is an option; elsewhere the end comes by itself."""
-    fields = {field.name for field in dataclasses.fields(game)}  # type: ignore[arg-type]
-    return dataclasses.replace(game, **{game.ply_limit: ENDLESS}) if game.ply_limit in fields else game  # type: ignore[type-var]
 
 
 class _Ends:

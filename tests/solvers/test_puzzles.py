@@ -64,6 +64,11 @@ def test_hughes_puzzle_breadth_first_in_31_moves_with_equal_blocks_merged():
     assert solves(game, found.moves)
 
 
+def test_the_limit_of_plies_is_lifted(capsys):
+    assert cli.main(["solve", "hughe", "--option", "max_plies=20", "--batch", "512"]) == 0
+    assert "31 moves, none shorter" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
     game = make("slide8")

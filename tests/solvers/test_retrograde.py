@@ -18,8 +18,8 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import solved
 from jaxgo.games import make
 from jaxgo.games.dodgem import Dodgem
-from jaxgo.solvers.explore import Room
-from jaxgo.solvers.retrograde import solve_game, without_limit, work_back
+from jaxgo.solvers.explore import Room, without_limit
+from jaxgo.solvers.retrograde import solve_game, work_back
 
 SMALL = Room(batch=2048)
 
