@@ -1,7 +1,7 @@
 """Flat UCB: a bandit over the moves of the root, without a tree, each pull one evaluator call on the position behind.
 
-Moves that end the game are looked up at the start: a win is played at once, a loss never unless all moves lose; where all
-moves end the game, one of the best results is. Otherwise the final choice mixes what was seen with what the game
+Moves that end the game are looked up at the start: a win is played at once, a loss never unless all moves lose; where
+all moves end the game, one of the best results is. Otherwise the final choice mixes what was seen with what the game
 believes: `weight * u + (1 - weight) * h`, both in [0, 1], where `u` is the mean result and `h` the move weights over
 the greatest of them. Where playouts see nothing, `h` decides.
 """
