@@ -90,7 +90,7 @@ def find(name: str) -> Game[Any]:
     return cast("Game[Any]", found)
 
 
-def make(name: str, **options: Any) -> Game[Any]:
+def make(name: str, /, **options: Any) -> Game[Any]:
     """The game `name`, with some of its options changed: `make("go9", komi=5.5)`."""
     game = find(name)
     options = {option: tuples(value) for option, value in options.items()}

@@ -23,6 +23,7 @@ def test_a_cap_that_follows_from_the_size_follows_the_new_size():
     [
         ("goo", {}, ["'goo'", "go9", "tictactoe"]),
         ("go9", {"kom": 1.0}, ["'kom'", "go9", "komi"]),
+        ("tictactoe", {"name": 5}, ["unknown option of tictactoe 'name'", "height"]),
         ("go9", {"ko": "never"}, ["simple, positional, situational", "'never'"]),
         ("go9", {"komi": "six"}, ["komi", "'six'"]),
         ("go9", {"suicide": 1}, ["suicide", "1"]),
