@@ -160,6 +160,9 @@ def test_searches_and_evaluators_by_place():
             wrong(f"{HERE}:Wide")
         with pytest.raises(UsageError, match=r"unknown (search|evaluator) 'chess'; choose one of"):
             wrong("chess")
+    for find, name in ((search.find, "jaxgo.search.bandit:Bandit"), (evaluators.find, "jaxgo.evaluators:Mix")):
+        with pytest.raises(UsageError, match="cannot be made without settings"):
+            find(name)
     lazy = load_player(f"{HERE}:Lazy,naps=5", GAME)
     assert (lazy.search, lazy.name) == (Lazy(naps=5), f"{HERE}:Lazy,naps=5")
     assert load_player(f"{HERE}:Steady", GAME).name == f"{HERE}:Steady", "no option says how many"

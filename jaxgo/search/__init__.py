@@ -42,7 +42,11 @@ def find(name: str) -> Search:
     if not names.is_place(name):
         raise unknown_name("search", name, (*SEARCHES, *PRESETS))
     found = names.resolve(name, "search")
-    found = found() if isinstance(found, type) and issubclass(found, Search) else found
+    if isinstance(found, type) and issubclass(found, Search):
+        try:
+            found = found()
+        except TypeError as error:
+            raise UsageError(f"search {name!r} cannot be made without settings ({error}); give them defaults") from None
     if not isinstance(found, Search):
         raise UsageError(f"search {name!r} is no search: let it inherit jaxgo.search.Search")
     return found
