@@ -17,7 +17,17 @@ from jaxgo.search.analysis import Move
 from jaxgo.search.think import Limit
 
 INTERVAL = 50  # hundredths of a second between lines
-OPTIONS = {"interval": 1, "minmoves": 1, "maxmoves": 1, "ownership": 1, "rootInfo": 1, "pvVisits": 1}
+OPTIONS = ("interval", "maxmoves", "ownership")  # of an analysis
+PASSED_OVER = (  # KataGo's; nothing here answers to them
+    "minmoves",
+    "rootInfo",
+    "pvVisits",
+    "pvEdgeVisits",
+    "ownershipStdev",
+    "movesOwnership",
+    "movesOwnershipStdev",
+    "noResultValue",
+)
 SHOWN = 20  # moves of a table
 
 
@@ -59,7 +69,7 @@ def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | Non
 
 # -- streams ---------------------------------------------------------------------------------------------------------
 def _wish(engine: GtpEngine, words: Sequence[str]) -> Wish:
-    """`[color] [interval] [option value ...]`; options that only say how much to tell are taken and passed over."""
+    """`[color] [interval] [option value ...]`; those of `PASSED_OVER` only say what else to tell."""
     rest, seat = list(words), engine.session.view.seat
     if rest and rest[0].lower() in COLOURS:
         seat = read_seat(rest.pop(0), engine.game)
@@ -68,7 +78,7 @@ def _wish(engine: GtpEngine, words: Sequence[str]) -> Wish:
         interval = read_number(rest.pop(0), "an interval", 0, 10**6)
     while rest:
         option, *rest = rest
-        if option in ("avoid", "allow") or option not in OPTIONS or not rest:
+        if option not in (*OPTIONS, *PASSED_OVER) or not rest:
             raise UsageError(f"unknown option {option[:40]!r}, or one without its value")
         value, *rest = rest
         if option == "interval":

@@ -343,6 +343,16 @@ def test_points_are_told_where_they_are_asked_for(searching):
     assert searching.engine.next_line() == "name"
 
 
+def test_what_an_analysis_cannot_tell_is_passed_over(searching):
+    """What KataGo documents beside what is known here; a move that must not be searched is another thing."""
+    more = " ".join(f"{name} true" for name in "movesOwnership ownershipStdev movesOwnershipStdev pvEdgeVisits".split())
+    searching.engine.put_line("name")
+    assert "\ninfo move" in searching.ask(f"kata-analyze b 10 {more} pvVisits true rootInfo true noResultValue true")
+    assert searching.engine.next_line() == "name"
+    for wrong in ("movesOwnership", "allow b c3 1", "dance true"):
+        assert searching.ask(f"kata-analyze b 10 {wrong}").startswith("? unknown option")
+
+
 def test_generated_moves_can_be_watched(searching):
     said = searching.ask("9 kata-genmove_analyze b 1")
     assert re.fullmatch(r"=9\n(info move .*\n)*play \S+", said)
