@@ -432,12 +432,12 @@ def backup(
         level, value, visits, result = carry
         part = jax.lax.dynamic_slice_in_dim(descent.path, level, BLOCK, axis=1)
         gain, result = _gains(tree, game, part, result, virtual_loss)
-        gain, count = _shared(games, part, gain, apart)
-        # one read and one write of each column: XLA copies a column that is read again after a write, node by node
+        # one read and one write of each column: XLA copies a column that is read again after a write
         inside = jnp.maximum(part, 0)
         before = visits[game, inside]
+        total, count = _shared(games, part, value[game, inside] * before, gain, apart)
         after = before + count
-        mean = (value[game, inside] * before + gain) / after
+        mean = total / after
         at = jnp.where(part >= 0, part, beyond)
         value, visits = value.at[game, at].set(mean, mode="drop"), visits.at[game, at].set(after, mode="drop")
         return level - BLOCK, value, visits, result
@@ -449,22 +449,31 @@ def backup(
 
 
 def _shared(
-    games: int, part: Int32[Array, "L K"], gain: Float32[Array, "L K"], apart: bool
+    games: int, part: Int32[Array, "L K"], sums: Float32[Array, "L K"], gain: Float32[Array, "L K"], apart: bool
 ) -> tuple[Float32[Array, "L K"], Int32[Array, "L K"] | int]:
-    """The gains of all lanes of a game that stand at the same node, and how many these are.
+    """Sums at the nodes of a part of the paths and the gains of all lanes of a game that stand there; how many these are.
 
-    A node has one depth, so lanes only meet at the same place of their paths.
+    A node has one depth, so lanes only meet at the same place of their paths. They are added one after the other, as
+    in a scatter: rounding is the same on all platforms.
     """
     if part.shape[0] == games:
-        return gain, 1
-    part, gain = (x.reshape(games, -1, x.shape[1]) for x in (part, gain))
+        return sums + gain, 1
+    part, sums, gain = (x.reshape(games, -1, x.shape[1]) for x in (part, sums, gain))
     meeting = 1 if apart else part.shape[2]  # places at which lanes may meet
     first = part[:, :, :meeting]
-    same = first[:, :, None] == first[:, None]
-    together = jnp.where(same, gain[:, None, :, :meeting], 0.0).sum(axis=2)
-    count = jnp.ones_like(part).at[:, :, :meeting].set(same.sum(axis=2, dtype=jnp.int32))
-    gain = jnp.concatenate([together, gain[:, :, meeting:]], axis=2)
-    return gain.reshape(-1, gain.shape[2]), count.reshape(-1, gain.shape[2])
+
+    def add(carry: tuple[Array, Array], lane: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
+        total, count = carry
+        node, gain = lane
+        same = first == node[:, None]
+        return (total + jnp.where(same, gain[:, None], 0.0), count + same.astype(jnp.int32)), None
+
+    lanes = jnp.moveaxis(first, 1, 0), jnp.moveaxis(gain[:, :, :meeting], 1, 0)
+    none = jnp.zeros_like(first)
+    (total, count), _ = jax.lax.scan(add, (sums[:, :, :meeting], none), lanes, unroll=BLOCK)
+    total = jnp.concatenate([total, (sums + gain)[:, :, meeting:]], axis=2)
+    count = jnp.concatenate([count, jnp.ones_like(part)[:, :, meeting:]], axis=2)
+    return total.reshape(-1, part.shape[2]), count.reshape(-1, part.shape[2])
 
 
 def _add_whole(tree: Tree, path: Int32[Array, "L D"], result: Float32[Array, " L"], virtual_loss: float) -> Tree:
