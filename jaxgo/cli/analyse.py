@@ -63,6 +63,10 @@ class Analyse:
             raise UsageError("--rows and --seconds are numbers that cannot be below 0")
         if self.json + self.dagaz + self.playouts > 1:
             raise UsageError("--json, --dagaz and --playouts are ways to print the same; choose one")
+        if self.playouts and (self.seconds or self.line or self.rows != Analyse.rows):
+            raise UsageError(
+                "--playouts prints all playouts of the agent's own number; leave --seconds, --rows and --line out"
+            )
         check_seed(self.seed)
         game = read_game(self.name, self.option)
         agent = players.load_player(self.agent, game, noise=self.noise)
