@@ -21,6 +21,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import jax
@@ -29,7 +30,7 @@ import numpy as np
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.core.names import place_of
+from jaxgo.core.names import AS_GAME, check_loaded, place_of
 from jaxgo.core.words import Value, read_value, split_setting
 from jaxgo.evaluators import EVALUATORS, Network, Rollout
 from jaxgo.evaluators import find as find_evaluator
@@ -42,7 +43,8 @@ from jaxgo.search import find as find_search
 from jaxgo.search import from_json as search_from_json
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
-from jaxgo.system.weights import find_weights
+from jaxgo.system.rundir import read_config
+from jaxgo.system.weights import find_weights, weight_steps
 
 SHORT = {"count": "rollouts"}  # what an option of playouts is called
 EXTERNAL = ("gtp", "gomocup")  # programs of their own; only the arena plays against them
@@ -253,13 +255,31 @@ def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evalu
 def trained(place: str, about: Mapping[str, Any]) -> tuple[Game[Any], Net]:
     """The game and the net that weights are of."""
     with _told_by(f"the weights of {place} do not say which game and network they are of"):
+        _check_code(place, "game", about["game"])
+        _check_code(place, "net", about["net"]["kind"])
         return make(about["game"], **about["options"]), net_from_json(about["net"])
 
 
 def _rated(place: str, about: Mapping[str, Any]) -> Search | None:
     """The search that weights were rated with."""
     with _told_by(f"the weights of {place} name no search that can be read"):
-        return search_from_json(about["search"]) if about.get("search") else None
+        if not about.get("search"):
+            return None
+        _check_code(place, "search", about["search"]["kind"])
+        return search_from_json(about["search"])
+
+
+def _check_code(place: str, what: str, name: Any) -> None:
+    """A UsageError where weights name code that is not here, and that the config of their run does not name either."""
+    run = Path(place).parent
+    try:
+        config = read_config(run) if weight_steps(run) else {}
+    except UsageError:  # no run, but a folder like one
+        config = {}
+    known = config.get(what)
+    if name != (known["kind"] if isinstance(known, dict) else known):
+        advice = AS_GAME if what == "game" else "name the folder of their run in the place of a file"
+        check_loaded(str(name), f"the weights of {place} are of the {what}", advice)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 import dataclasses
 import inspect
+import json
+import sys
 from typing import Any, get_args, get_type_hints
 
 import jax
@@ -15,7 +17,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS, Dirichlet, Heuristic, Network, Noisy, Rollout, Uniform
 from jaxgo.games import make
 from jaxgo.games.connect4 import ConnectFour
-from jaxgo.nets import ResNet
+from jaxgo.nets import Mlp, ResNet, to_json
 from jaxgo.players import Player, Spec, load_player, parse, spec
 from jaxgo.search import PRESETS, SEARCHES, Chain, Flat, Gumbel, Model, Puct, Uct
 from jaxgo.system.weights import load_weights, save_weights
@@ -248,6 +250,66 @@ def test_weights_play_the_kind_of_game_that_they_were_trained_for():
     for game in (Upwards(), GAME):
         with pytest.raises(UsageError, match="are for connect4; they do not fit the game that is asked for"):
             load_player("@connect4-cpu", game)
+
+
+STRANGER = """
+import dataclasses
+from jaxgo.games.mnk import Mnk
+from jaxgo.nets import Mlp
+from jaxgo.search import Greedy
+
+@dataclasses.dataclass(frozen=True)
+class Game(Mnk):
+    height: int = 3
+    width: int = 3
+    k: int = 3
+
+@dataclasses.dataclass(frozen=True)
+class Net(Mlp):
+    width: int = 4
+    blocks: int = 1
+
+@dataclasses.dataclass(frozen=True)
+class Search(Greedy):
+    pass
+"""
+
+
+@pytest.fixture
+def stranger(tmp_path, monkeypatch):
+    """The name of a module that leaves a file behind where it is run, beside weights of Tic-tac-toe."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = "stranger_of_test_players"
+    (tmp_path / f"{name}.py").write_text("from pathlib import Path\nPath('run').touch()\n" + STRANGER)
+    yield name
+    sys.modules.pop(name, None)
+
+
+def test_weights_start_no_code(stranger, tmp_path):
+    """What they name counts where the user has named it, or the config of the run that he names."""
+    net = Mlp(width=4, blocks=1)
+    params = Model(GAME, Network(net.module(GAME))).init(jax.random.key(0))
+    plain = {"game": "tictactoe", "options": {}, "net": to_json(net), "search": {"kind": "greedy"}}
+    theirs = {"game": f"{stranger}:Game", "net": {"kind": f"{stranger}:Net"}, "search": {"kind": f"{stranger}:Search"}}
+    for what, named in theirs.items():
+        save_weights(tmp_path / "w.npz", params, plain | {what: named})
+        with pytest.raises(UsageError, match=rf"w.npz are of the {what} {stranger}:\w+, a place in code"):
+            load_player("@w.npz", GAME)
+    run = tmp_path / "runs" / "theirs"
+    save_weights(run / "players" / "7.npz", params, plain | theirs)
+    for config in ({}, {"game": "tictactoe", "net": to_json(net), "search": {"kind": "greedy"}}):
+        (run / "config.json").write_text(json.dumps({"format": 1, **config}))
+        with pytest.raises(UsageError, match="are of the search"):
+            load_player("@runs/theirs", GAME)
+    assert not (tmp_path / "run").exists()
+    (run / "config.json").write_text(json.dumps({"format": 1, **theirs}))
+    with pytest.raises(UsageError, match="do not fit the game that is asked for"):
+        load_player("@runs/theirs", GAME)
+    assert (tmp_path / "run").exists(), "a run folder is trusted as the program that it is"
+    player = load_player("@runs/theirs", make(f"{stranger}:Game"))
+    save_weights(tmp_path / "w.npz", params, plain | theirs)
+    assert load_player("@w.npz", make(f"{stranger}:Game")) == player, "its code is here by now"
 
 
 def test_fingerprints_tell_players_apart():

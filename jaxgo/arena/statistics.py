@@ -17,6 +17,7 @@ from jaxgo.arena.ratings import NINETY_FIVE
 from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.names import check_loaded
 from jaxgo.core.play import Position
 from jaxgo.games.names import read_game
 from jaxgo.records import formats
@@ -97,6 +98,7 @@ def _plain(path: Path) -> GameRecord:
         head, _, lines = path.read_text(encoding="utf-8").partition("\n\n")
         told = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
         name, *options = told["game"].split()
+        check_loaded(name, "it is a game of")
         result = float(told["result of seat 0"])
         game: Any = read_game(name, tuple(options))
         moves = tuple(game.parse_action(line.split(" ", 2)[2]) for line in lines.splitlines())

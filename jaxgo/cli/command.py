@@ -37,6 +37,14 @@ def check_seed(seed: int) -> None:
         raise UsageError(f"the seed is a whole number from 0 to {2**31 - 1}, not {seed}")
 
 
+def bring(game: str) -> None:
+    """Imports the code of a game that was named, if any was: a file that is of it starts none by itself."""
+    if game:
+        from jaxgo.games import find
+
+        find(game)
+
+
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows as lines whose cells stand below each other."""
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]

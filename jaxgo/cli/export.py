@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import bring, reader
 from jaxgo.core.errors import UsageError
 
 KINDS = (".safetensors", ".onnx", ".npz")
@@ -20,14 +20,17 @@ class Export:
     """A run (runs/go9, its newest weights), a step of it (runs/go9/120), a file of weights, or a shipped name."""
     to: Annotated[Path, tyro.conf.arg(metavar="FILE")]
     """What to write: FILE.safetensors, FILE.onnx (planes in, logits and value out), or FILE.npz, jaxgo's own."""
+    game: Annotated[str, tyro.conf.arg(metavar="GAME")] = ""
+    """The game, if it is one of your own, such as examples.own_game:Nim: a file alone starts no code."""
 
     def run(self) -> int:
         from jaxgo.system.files import check_writable, write_whole
-        from jaxgo.system.weights import digest, load_weights, metadata, save_weights
+        from jaxgo.system.weights import digest, find_weights, metadata, save_weights
 
+        bring(self.game)
         if self.to.suffix not in KINDS:
             raise UsageError(f"--to {self.to} names no kind of file that is known here; end it in {', '.join(KINDS)}")
-        about, params = load_weights(self.weights)
+        place, about, params = find_weights(self.weights)
         try:
             game_name, kind = about["game"], about["net"]["kind"]
         except (KeyError, TypeError):
@@ -37,8 +40,8 @@ class Export:
             from jaxgo.nets.onnx_graph import to_onnx
             from jaxgo.players import network, trained
 
-            game, net = trained(self.weights, about)
-            network(self.weights, about, params, game)  # or it says what does not fit
+            game, net = trained(place, about)
+            network(place, about, params, game)  # or it says what does not fit
             write_whole(self.to, to_onnx(net, game, params, metadata(params, about)))
         else:
             save_weights(self.to, params, about)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import bring, reader
 from jaxgo.core.errors import UsageError
 
 
@@ -23,10 +23,13 @@ class Stats:
     """Openings of each length to list."""
     json: bool = False
     """Print one JSON object."""
+    game: Annotated[str, tyro.conf.arg(metavar="GAME")] = ""
+    """The game, if it is one of your own, such as examples.own_game:Nim: a file alone starts no code."""
 
     def run(self) -> int:
         from jaxgo.arena import statistics
 
+        bring(self.game)
         if self.plies < 0 or self.rows < 0:
             raise UsageError("--plies and --rows are numbers that cannot be below 0")
         found = statistics.count(statistics.read(self.folder), self.plies)

@@ -9,6 +9,7 @@ from typing import Any
 from jaxgo.core.errors import UsageError
 
 MAIN = "__main__"
+AS_GAME = "name it yourself, as the game that is played or by --game"
 
 
 def is_place(name: str) -> bool:
@@ -27,6 +28,16 @@ def resolve(place: str, what: str = "object") -> Any:
         except AttributeError:
             raise UsageError(f"{what} {place!r}: {name} has no {path}") from None
     return found
+
+
+def check_loaded(name: str, told: str, advice: str = AS_GAME) -> None:
+    """A UsageError where a file of data names code that nobody here has imported: no file chooses what is run.
+
+    What the user names, and what his program is made of, is there before such a file is read. `told`: whose name it is.
+    """
+    module = name.partition(":")[0]
+    if is_place(name) and module not in sys.modules and module not in (MAIN, _main()):
+        raise UsageError(f"{told} {name}, a place in code that no file of data may start; to trust it, {advice}")
 
 
 def place_of(value: Any) -> str:

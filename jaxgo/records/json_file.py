@@ -5,6 +5,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.names import check_loaded
 from jaxgo.games import make
 from jaxgo.games.names import name_of
 from jaxgo.records.record import GameRecord, bounded
@@ -75,6 +76,7 @@ def _game(told: dict[str, Any]) -> Game[Any]:
     name, options = told.get("game"), told.get("options", {})
     if not isinstance(name, str) or not isinstance(options, dict):
         raise UsageError('line 1: "game" is a name, and "options" are an object')
+    check_loaded(name, "line 1: this is a game of")
     return make(name, **{str(option): value for option, value in options.items()})
 
 

@@ -25,6 +25,7 @@ from jaxgo.arena.records import PairResult
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.names import check_loaded
 from jaxgo.core.play import Position
 from jaxgo.games.names import read_game
 from jaxgo.system.files import write_whole
@@ -106,7 +107,9 @@ def choose(
 ) -> tuple[list[Sample], list[str]]:
     """Saved games of the first openings of each match, the best agents' first; and why others are left out."""
     try:
-        game = read_game(results[0].game, results[0].options)
+        name = results[0].game
+        check_loaded(name, "the results are of")
+        game = read_game(name, results[0].options)
     except UsageError as error:
         return [], [f"no games are shown: {error}"]
     place = {agent: i for i, agent in enumerate(order)}

@@ -100,6 +100,14 @@ def test_the_page_is_whole_and_names_everybody(text):
     assert 'class="dot"' in text, "the ladder"
 
 
+def test_results_start_no_code(played):
+    _, results, folder = played
+    theirs = [dataclasses.replace(pair, game="nowhere.games:Chess") for pair in results]
+    samples, (doubt,) = ladder_page.choose(theirs, [folder])
+    assert not samples
+    assert "the results are of nowhere.games:Chess, a place in code that no file of data may start" in doubt
+
+
 def test_games_are_the_recorded_ones(played, text):
     name, results, folder = played
     samples, doubts = ladder_page.choose(results, [folder], ("uct:8", NASTY, "random"))

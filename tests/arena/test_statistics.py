@@ -1,7 +1,9 @@
 """Statistics of a folder of games: ten games by hand, two of them repeated and one unfinished."""
 
 import json
+import sys
 
+import jax
 import pytest
 
 from jaxgo.arena import statistics
@@ -105,3 +107,19 @@ def test_texts_of_matches_are_read_and_other_kinds_refused(tmp_path):
         statistics.read(tmp_path)
     with pytest.raises(UsageError, match="there are no games below"):
         statistics.read(tmp_path / "nowhere")
+
+
+@jax.numpy_rank_promotion("allow")  # as people write their games
+def test_a_game_of_ones_own_is_named_before_its_files_are_read(tmp_path, monkeypatch, capsys):
+    own = "examples.own_game:Nim"
+    files = {"a.json": json.dumps({"jaxgo": 1, "game": own, "moves": []}), "a.txt": f"game: {own}\n\n"}
+    for name, text in files.items():
+        monkeypatch.delitem(sys.modules, "examples.own_game", raising=False)
+        (tmp_path / name).write_text(text)
+        assert cli.main(["stats", str(tmp_path)]) == 2
+        assert f"a game of {own}, a place in code that no file of data may start" in capsys.readouterr().err
+        assert "examples.own_game" not in sys.modules
+        (tmp_path / name).unlink()
+    (tmp_path / "a.json").write_text(files["a.json"])
+    assert cli.main(["stats", str(tmp_path), "--game", own]) == 0
+    assert "1 unfinished" in capsys.readouterr().out

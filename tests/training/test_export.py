@@ -1,6 +1,7 @@
 """Weights for other programs: another runtime says what our nets say, files come back as they went, damage is told."""
 
 import json
+import sys
 import zipfile
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
-from jaxgo.nets import Mlp, Outside, ResNet
+from jaxgo.nets import Mlp, Outside, ResNet, to_json
 from jaxgo.nets.base import planes_shape
 from jaxgo.nets.onnx_graph import to_onnx
 from jaxgo.players import load_player
@@ -110,6 +111,19 @@ def test_weights_go_out_and_come_back(tmp_path, capsys):
     assert load_player(f"@{tmp_path}/net.safetensors", game) == load_player("@connect4-cpu", game)
     assert main(["export", "connect4-cpu", "--to", str(tmp_path / "net.pt")]) == 2
     assert "end it in .safetensors, .onnx, .npz" in capsys.readouterr().err
+
+
+@jax.numpy_rank_promotion("allow")  # as people write their games
+def test_weights_of_a_game_of_ones_own_go_out_where_it_is_named(tmp_path, monkeypatch, capsys):
+    own = "examples.own_game:Nim"
+    net, game = Mlp(width=4, blocks=1), make(own)
+    params = net.module(game).init(jax.random.key(0), jnp.zeros((1, *planes_shape(game))))
+    save_weights(tmp_path / "w.npz", params, {"game": own, "options": {}, "net": to_json(net)})
+    words = ["export", str(tmp_path / "w.npz"), "--to", str(tmp_path / "w.onnx")]
+    monkeypatch.delitem(sys.modules, "examples.own_game")
+    assert main(words) == 2
+    assert f"are of the game {own}, a place in code that no file of data may start" in capsys.readouterr().err
+    assert main([*words, "--game", own]) == 0
 
 
 def test_other_programs_read_the_note(tmp_path):
