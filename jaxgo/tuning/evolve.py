@@ -95,10 +95,8 @@ class Evolution:
         """The generations of the log; a line that was cut off is dropped."""
         if not self.log.exists():
             return []
-        lines = self.log.read_text(encoding="utf-8").split("\n")
-        if lines.pop():
-            write_whole(self.log, "".join(line + "\n" for line in lines))
         try:
+            *lines, torn = self.log.read_text(encoding="utf-8").split("\n")
             found: list[Any] = [read_json(line) for line in lines]
             done = [Generation(**line) for line in found[1:]]
         except (ValueError, TypeError):
@@ -107,6 +105,8 @@ class Evolution:
             raise UsageError(
                 f"{self.log} was written by other settings; repeat those, or name another folder with --out"
             )
+        if torn:
+            write_whole(self.log, "".join(line + "\n" for line in lines))
         return done
 
     def _write(self, line: dict[str, Any]) -> None:

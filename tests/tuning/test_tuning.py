@@ -60,9 +60,11 @@ def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
     for other, plan in ((space("c"), SMALL), (elsewhere, SMALL), (space("c", "weight"), openings)):
         with pytest.raises(UsageError, match="written by other settings"):
             Known(other, plan, NOWHERE, path)
-    path.write_text("{}\nnonsense\n")
-    with pytest.raises(UsageError, match="no log of jaxgo tune"):
-        Known(space("c"), SMALL, NOWHERE, path)
+    for strange in (b"{}\nnonsense\n", b"\xff\xfe\n", b"a list\nof words"):
+        path.write_bytes(strange)
+        with pytest.raises(UsageError, match="no log of jaxgo tune"):
+            Known(space("c"), SMALL, NOWHERE, path)
+        assert path.read_bytes() == strange
 
 
 @pytest.mark.slow
