@@ -83,3 +83,9 @@ class Evaluator(abc.ABC):
         """Hook: whether its judgements are worth remembering, because the same position always gets the same one, and
         each position less to judge saves time."""
         return False
+
+
+def check_part(part: str, value: Any) -> None:
+    """A UsageError for a part of an evaluator that is to be an evaluator itself and is none."""
+    if not isinstance(value, Evaluator):
+        raise UsageError(f"{part} is an evaluator, such as Uniform(), not {value!r}")

@@ -10,7 +10,7 @@ from jaxtyping import Array, Int32
 from jaxgo.core import keys
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, check_part
 from jaxgo.evaluators.heuristic import Heuristic
 
 RARE = -30.0  # the logit of a move that is not among the likeliest, beside 0 for the best
@@ -28,6 +28,7 @@ class Likely(Evaluator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_part("the judge of likely", self.judge)
         if self.top < 1 or self.bias < 0.0 or not 0.0 <= self.scale <= 1.0:
             raise UsageError("likely needs top of at least 1, bias of at least 0 and scale from 0 to 1")
 

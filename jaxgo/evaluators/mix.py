@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float32
 from jaxgo.core import keys
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, check_part
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Mix(Evaluator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_part("the first judge of a mix", self.first)
+        check_part("the second judge of a mix", self.second)
         if not 0.0 <= self.weight <= 1.0:
             raise UsageError(f"the weight of a mix is a share from 0 to 1, not {self.weight}")
 

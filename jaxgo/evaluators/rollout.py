@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float32, Int32, UInt32
 from jaxgo.core import choice, keys
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, check_part
 from jaxgo.evaluators.heuristic import weight_logits
 
 Unfinished = Literal["heuristic", "even"]
@@ -49,6 +49,8 @@ class Rollout(Evaluator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.advisor is not None:
+            check_part("the advisor of rollout", self.advisor)
         if self.count < 1 or self.depth < 1:
             raise UsageError("rollout needs count and depth of at least 1")
         if self.unfinished not in get_args(Unfinished):

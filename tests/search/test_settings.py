@@ -2,13 +2,14 @@
 
 import dataclasses
 import inspect
+import itertools
 
 import numpy as np
 import pytest
 from support import untyped
 
 from jaxgo.core.errors import UsageError, check_settings
-from jaxgo.evaluators import EVALUATORS, Heuristic, Mix, Network, Uniform
+from jaxgo.evaluators import EVALUATORS, Heuristic, Likely, Mix, Network, Rollout, Uniform
 from jaxgo.games import find, make
 from jaxgo.nets import Mlp
 from jaxgo.search import SEARCHES, Model
@@ -72,6 +73,11 @@ def test_parts_that_do_not_belong_together_are_refused():
             untyped(Model, game=wrong[0], evaluator=wrong[1])
     with pytest.raises(UsageError, match="give a Flax module"):
         untyped(Network, module=Mlp())
+    parts = ((Mix, "first"), (Mix, "second"), (Rollout, "advisor"), (Likely, "judge"))
+    for (kind, part), wrong in itertools.product(parts, (3, "uniform", Uniform)):
+        fields = {"first": Uniform(), "second": Uniform(), "judge": Uniform(), part: wrong}
+        with pytest.raises(UsageError, match=f"{part}.* is an evaluator, such as"):
+            untyped(kind, **fields)
     with pytest.raises(UsageError, match="no name of a game"):
         inspect.unwrap(find)(game)
 
