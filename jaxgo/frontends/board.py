@@ -59,7 +59,8 @@ def _start(game: Game[Any], key: Array) -> Position:
 
 def compiled() -> int:
     """How many games are compiled in this process."""
-    return int(_look._cache_size())
+    program: Any = _look
+    return int(program._cache_size())
 
 
 def look(game: Game[Any], position: Position, action: int = NOTHING) -> View:

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -62,7 +62,8 @@ _grow = functools.partial(jax.jit, static_argnums=1)(reuse.grow)
 
 def compiled() -> int:
     """How many searches are compiled in this process: one for each player and game that has thought."""
-    return int(_begin._cache_size())
+    program: Any = _begin
+    return int(program._cache_size())
 
 
 @dataclasses.dataclass(frozen=True)
