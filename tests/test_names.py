@@ -76,10 +76,12 @@ class Linen(nn.Module):
 
     actions: int = 9
     width: int = 8
+    kernels: tuple[tuple[int, int], ...] = ()  # what JSON makes lists of lists of
+    kept: Any = "float32"
 
     @nn.compact
     def __call__(self, planes: Any) -> Any:
-        x = nn.relu(nn.Dense(self.width)(planes.reshape(planes.shape[0], -1)))
+        x = nn.relu(nn.Dense(self.width, param_dtype=self.kept)(planes.reshape(planes.shape[0], -1)))
         value = nn.tanh(nn.Dense(1)(x)[:, 0])
         return nn.Dense(self.actions)(x), value, {"reply": nn.Dense(self.actions)(x), "mood": value}
 
@@ -173,7 +175,9 @@ def test_searches_and_evaluators_by_place():
     assert search.split_name("a.b:C:400") == ("a.b:C", ":", "400")
 
 
-@pytest.mark.parametrize("source", [Linen(width=4), Linen, built, Nnx, made, Mlp(width=4)])
+@pytest.mark.parametrize(
+    "source", [Linen(width=4), Linen(kernels=((1, 3), (3, 1))), Linen, built, Nnx, made, Mlp(width=4)]
+)
 def test_a_net_of_ones_own_goes_through_json_and_says_what_it_says(source):
     config = TrainConfig(game=Wide(width=3), net=source, search=Lazy(), targets=TargetsConfig(heads=("short", "reply")))
     assert config.make_game() == Wide(width=3)
@@ -204,6 +208,7 @@ def test_a_module_that_is_there_already_keeps_its_weights():
     ("source", "said"),
     [
         (stateful, "state besides its parameters .*take LayerNorm in the place of BatchNorm"),
+        (Linen(kept="bfloat16"), "Dense_0/bias of the net is of bfloat16, which a file of weights cannot hold; keep"),
         (Linen(actions=3), r"logits of shape \(2, 3\) for 2 positions; they must be \(2, 9\)"),
     ],
 )
@@ -238,6 +243,8 @@ def test_an_option_of_a_game_is_read_alike_by_all_commands():
 
 
 def test_what_is_no_net_is_refused():
+    with pytest.raises(UsageError, match="of the net cannot be written down; make it a function of the game"):
+        nets.to_json(nets.as_net(Linen(kernels=((nn.relu, 1),))))
     with pytest.raises(UsageError, match="is no net: give a Net, a Flax module, or a function of the game"):
         nets.find(f"{HERE}:GAME")
     with pytest.raises(UsageError, match="unknown net 'transformer'; choose one of: mlp, resnet"):

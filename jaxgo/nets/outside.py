@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 from jaxtyping import Array
 
@@ -40,6 +41,7 @@ class Outside(Net):
         module = _adapted(self.source, game, ())
         planes = jax.ShapeDtypeStruct((2, *planes_shape(game)), jnp.float32)
         params = jax.eval_shape(module.init, jax.random.key(0), planes)
+        _check_kept(params)
         found = _read(jax.eval_shape(module.raw, params, planes))
         for what, array, shape in (("logits", found[0], (2, game.num_actions)), ("values", found[1], (2,))):
             if array.shape != shape:
@@ -61,12 +63,28 @@ class Outside(Net):
             value = getattr(self.source, field.name)
             if field.name in ("parent", "name") or value is field.default:
                 continue
-            if not isinstance(value, bool | int | float | str | tuple):
+            if not _is_plain(value):
                 raise UsageError(
                     f"{field.name}={value} of the net cannot be written down; make it a function of the game"
                 )
             settings[field.name] = value
         return {"kind": names.place_of(type(self.source)), **settings}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON can tell a value, tuples as lists."""
+    return all(map(_is_plain, value)) if isinstance(value, tuple) else isinstance(value, bool | int | float | str)
+
+
+def _check_kept(params: Any) -> None:
+    """Refuses parameters that a file of weights could not hold, before anything is learnt."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(params):
+        if np.dtype(leaf.dtype).kind not in "iuf":
+            name = jax.tree_util.keystr(path, simple=True, separator="/")
+            raise UsageError(
+                f"{name} of the net is of {leaf.dtype}, which a file of weights cannot hold; keep parameters in "
+                "float32 (param_dtype) and compute in another type (dtype)"
+            )
 
 
 def from_place(place: str, settings: dict[str, Any]) -> Net:

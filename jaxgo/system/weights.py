@@ -108,7 +108,8 @@ def read_weights(path: Path) -> tuple[dict[str, Any], Weights]:
             if about.pop(HALF, False):
                 flat = {name: _cast(array, np.float16, np.float32) for name, array in flat.items()}
             return about, _nested(flat)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+    # a flag that is flipped asks for a password (RuntimeError) or for a compression that nobody has
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, NotImplementedError) as error:
         raise _unsound(path, error) from None
 
 

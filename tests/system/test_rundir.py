@@ -408,8 +408,9 @@ def test_a_player_loads_alone(trained):
 def test_damaged_weights_are_found_and_passed_over(trained):
     newest = trained / "players" / "00000010.npz"
     data = newest.read_bytes()
-    at = data.index(b"\x93NUMPY")
-    for damage in (data[:-30], b"", data[: at + 130] + bytes([data[at + 130] ^ 1]) + data[at + 131 :]):
+    number, flags = data.index(b"\x93NUMPY") + 130, data.index(b"PK\x01\x02") + 8  # a password would be asked for
+    flipped = [data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in (number, flags)]
+    for damage in (data[:-30], b"", *flipped):
         newest.write_bytes(damage)
         with pytest.raises(UsageError, match=r"00000010\.npz holds no sound weights"):
             load_weights(trained, 10)
