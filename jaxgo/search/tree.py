@@ -420,8 +420,9 @@ def backup(
     """Adds one visit with `result`, a value of the leaf as the tree keeps it, to every node on the paths.
 
     Means stay means: `(mean * visits + result) / (visits + 1)`, in the very arithmetic of mctx. Lanes that share a
-    node add up; where they are `apart` they share but the root. With a `virtual_loss` the walks are still under way and count as even, less that for who moved there.
-    Where it shall not be `narrow` paths are added in one piece, to the end that the longest might have.
+    node add up; where they are `apart` they share nothing but the root. With a `virtual_loss` the walks are still under
+    way and count as even, less that for who moved there. Where it shall not be `narrow` paths are added in one piece,
+    to the end that the longest might have.
     """
     if not narrow and tree.reward is None:
         return _add_whole(tree, descent.path, result, virtual_loss)
@@ -451,7 +452,7 @@ def backup(
 def _shared(
     games: int, part: Int32[Array, "L K"], sums: Float32[Array, "L K"], gain: Float32[Array, "L K"], apart: bool
 ) -> tuple[Float32[Array, "L K"], Int32[Array, "L K"] | int]:
-    """Sums at the nodes of a part of the paths and the gains of all lanes of a game that stand there; how many these are.
+    """The sums at the nodes of a part of the paths with the gains of all lanes of a game there, and how many these are.
 
     A node has one depth, so lanes only meet at the same place of their paths. They are added one after the other, as
     in a scatter: rounding is the same on all platforms.
