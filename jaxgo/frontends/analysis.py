@@ -53,8 +53,8 @@ class AnalysisEngine:
     def __init__(self, game: Game[Any], name: str, player: str, write: Write) -> None:
         if game.players != 2:
             raise UsageError("this protocol is for games of two players")
-        self.game, self.player = long_enough(game), player
-        self.session = Session(self.game, name)
+        self.game, self.player = game, player
+        self.session = Session(long_enough(game, game), name)
         for seat in range(2):
             self.session.set_player(seat, player)
         self.session.warm_up().result()

@@ -13,6 +13,7 @@ from typing import Any
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends.go_rules import NAMED_RULES, ONLY, read_rules
+from jaxgo.frontends.gtp_engine import long_enough
 from jaxgo.frontends.gtp_text import COLOURS, read_move
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
@@ -128,7 +129,8 @@ def _game(told: dict[str, Any], own: Game[Any], warnings: Warnings) -> Game[Any]
         komi = _komi(told, own.komi)
         ko, suicide = _rules(told, (own.ko.upper(), own.suicide), warnings)
         across = 0 if wide == high else wide
-        return dataclasses.replace(own, size=high, width=across, komi=komi, ko=ko.lower(), suicide=suicide, handicap=0)
+        shape = dataclasses.replace(own, size=high, width=across, handicap=0)
+        return long_enough(dataclasses.replace(shape, komi=komi, ko=ko.lower(), suicide=suicide), own)
     if isinstance(own, Gomoku) and wide == high and 5 <= wide <= 20:
         return dataclasses.replace(own, size=wide)
     if (high, wide) != own.shape:

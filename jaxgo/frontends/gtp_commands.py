@@ -84,7 +84,8 @@ def cputime(engine: GtpEngine, line: Line) -> str:
 def boardsize(engine: GtpEngine, line: Line) -> str:
     size, game = read_number(_word(line), "a size", -(10**8), 10**8), engine.game
     if isinstance(game, Go) and 1 <= size <= 19:
-        _other_size(engine, long_enough(dataclasses.replace(game, size=size, width=0, handicap=0)))
+        other = dataclasses.replace(game, size=size, width=0, handicap=0)
+        _other_size(engine, long_enough(other, engine.named))
     elif isinstance(game, Gomoku) and 5 <= size <= 20:
         _other_size(engine, dataclasses.replace(game, size=size))
     elif game.shape == (size, size):
@@ -308,7 +309,7 @@ def loadsgf(engine: GtpEngine, line: Line) -> str:
     if type(record.game) is not type(game):
         raise UsageError(f"cannot load file: it is a game of {record.name}, and this is {engine.session.name}")
     record = without_handicap(record)
-    engine.put_board(boards.of_record(dataclasses.replace(record, game=long_enough(record.game))))
+    engine.put_board(boards.of_record(dataclasses.replace(record, game=long_enough(record.game, engine.named))))
     engine.warm_up()
     return ""
 

@@ -36,7 +36,8 @@ class GtpEngine:
         write: Write,
     ) -> None:
         self.player, self.seconds, self.resign, self.ponders = player, seconds, resign, ponders
-        self.session = Session(long_enough(game), name)
+        self.named = game  # as its user named it
+        self.session = Session(long_enough(game, game), name)
         for seat in range(game.players):
             self.session.set_player(seat, player)
         self.clocks = [Clock() for _ in range(2)]
@@ -140,6 +141,8 @@ class GtpEngine:
         return Limit(seconds=min(seconds, self.seconds)) if self.seconds else Limit(simulations=budget, seconds=seconds)
 
 
-def long_enough(game: Game[Any]) -> Game[Any]:
-    """Go without a limit of moves that a referee would not know of."""
-    return dataclasses.replace(game, move_limit=AREAS * game.points) if isinstance(game, Go) else game
+def long_enough(game: Game[Any], named: Game[Any]) -> Game[Any]:
+    """Go with the limit of moves that its user has named, else with none that a referee would not know of."""
+    if not (isinstance(game, Go) and isinstance(named, Go)):
+        return game
+    return dataclasses.replace(game, move_limit=named.move_limit or AREAS * game.points)

@@ -227,6 +227,17 @@ def test_another_komi_keeps_the_past_behind_a_double_move(go):
     assert int(turned.now.position.history.size) == len(turned.actions) + 1, "superko looks at all of it"
 
 
+def test_a_limit_of_moves_is_kept_where_it_was_set(tmp_path):
+    file = tmp_path / "a.sgf"
+    file.write_text("(;GM[1]SZ[4];B[aa])")
+    for own, limits in ((2, [2, 2, 2]), (0, [100, 64, 36])):
+        engine = GtpEngine(make("go5", move_limit=own), "go5", "random", write=print)
+        for line, limit in zip(("name", f"loadsgf {file}", "boardsize 3"), limits, strict=True):
+            gtp.take(engine, line)
+            assert engine.game.max_plies == limit
+        engine.session.close()
+
+
 def test_faults_of_ours_do_not_end_the_engine(go, monkeypatch):
     def fail(engine, line):
         raise ZeroDivisionError("a\n\nb")
@@ -345,9 +356,9 @@ def test_points_are_told_where_they_are_asked_for(searching):
 
 def test_what_an_analysis_cannot_tell_is_passed_over(searching):
     """What KataGo documents beside what is known here; a move that must not be searched is another thing."""
-    more = " ".join(f"{name} true" for name in "movesOwnership ownershipStdev movesOwnershipStdev pvEdgeVisits".split())
+    more = ["movesOwnership", "ownershipStdev", "movesOwnershipStdev", "pvVisits", "pvEdgeVisits", "noResultValue"]
     searching.engine.put_line("name")
-    assert "\ninfo move" in searching.ask(f"kata-analyze b 10 {more} pvVisits true rootInfo true noResultValue true")
+    assert "\ninfo move" in searching.ask(f"kata-analyze b 10 {' true '.join(more)} true")
     assert searching.engine.next_line() == "name"
     for wrong in ("movesOwnership", "allow b c3 1", "dance true"):
         assert searching.ask(f"kata-analyze b 10 {wrong}").startswith("? unknown option")

@@ -135,6 +135,10 @@ def test_visits_may_stand_among_the_settings():
     assert caught.value.field == "maxVisits"
 
 
+def test_a_limit_of_moves_is_kept_where_it_was_set():
+    assert [read(QUERY, make("go9", move_limit=own)).game.max_plies for own in (7, 0)] == [7, 100]
+
+
 WRONG = [
     ("moves", None),
     ("moves", [["B"]]),
