@@ -235,6 +235,8 @@ def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evalu
     if words.budget:
         if not _amount(base):
             raise UsageError(f"{words.head} does not simulate; leave ':{words.budget}' out")
+        if "simulations" in options:
+            raise UsageError(f"{str(words)!r} gives simulations twice, behind the colon, too; leave one out")
         options = {"simulations": words.budget, **options}
     evaluator, asked = usual, options.pop("evaluator", None)
     if asked is not None:

@@ -81,6 +81,7 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
         ("alphabeta:40,layers=odds", "unknown layers 'odds'; choose one of: even, odd, all"),
         ("uct:40,c", "'c' in 'uct:40,c' is not of the form name=value"),
         ("uct:40,c=1,c=2", "gives c twice"),
+        ("uct:40,simulations=10", "gives simulations twice, behind the colon, too"),
         ("uct:40,evaluator=oracle", "unknown evaluator 'oracle'; choose one of: uniform, heuristic, rollout"),
         ("puct:40,rollouts=4", "unknown option of puct with heuristic 'rollouts'"),
         ("uct:40,unfinished=lost", "unknown unfinished 'lost'; choose one of: heuristic, even"),
