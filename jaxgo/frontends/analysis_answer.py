@@ -74,7 +74,7 @@ class Answer:
     def _numbers(self, value: float, visits: int) -> dict[str, Any]:
         chance = (value + 1) / 2
         doubt = min(1.0, 1.0 / max(visits, 1) ** 0.5)  # of a chance: two standard errors at most
-        points = self._for_side(self._outlook.lead(value))
+        points = self._for_side(self._outlook.lead(value, self.seat))
         return {
             "visits": visits,
             "winrate": round(chance if self._sign > 0 else 1 - chance, DIGITS),

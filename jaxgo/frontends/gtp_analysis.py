@@ -128,7 +128,7 @@ def _kata(engine: GtpEngine, wish: Wish, order: int, move: Move) -> str:
     rate, name = (move.value + 1) / 2, move_name(engine.game, move.action)
     points = ""
     if wish.outlook.owned:  # else nobody knows, and 0 would be a lie
-        lead, spread = wish.outlook.lead(move.value), wish.outlook.spread
+        lead, spread = wish.outlook.lead(move.value, wish.seat), wish.outlook.spread
         points = f"scoreMean {lead:.3f} scoreStdev {spread:.3f} scoreLead {lead:.3f} scoreSelfplay {lead:.3f} "
     return (
         f"info move {name} visits {move.visits} utility {move.value:.6f} winrate {rate:.6f} {points}"

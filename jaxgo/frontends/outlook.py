@@ -5,6 +5,7 @@ spread of results.
 """
 
 import functools
+import math
 import statistics
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from jaxtyping import Array
 from jaxgo.core.game import Game
 from jaxgo.evaluators.endings import OWNERSHIP, SCORE, Endings, knows
 from jaxgo.frontends.board import Board
+from jaxgo.games.go.rules import Go
 
 PLAYOUTS = 128
 SURE = 0.995  # chances beyond this are worth no more points
@@ -27,10 +29,12 @@ class Outlook(NamedTuple):
 
     owned: tuple[float, ...] = ()  # of each point: from 1, seat 0's, to -1, seat 1's
     spread: float = 0.0  # points
+    most: tuple[float, float] = (math.inf, math.inf)  # points that each seat may be ahead
 
-    def lead(self, value: float) -> float:
-        """The points ahead of whoever a value is for."""
-        return self.spread * NORMAL.inv_cdf(min(max((value + 1) / 2, 1 - SURE), SURE))
+    def lead(self, value: float, seat: int) -> float:
+        """The points ahead of the seat that a value is for, no more than a whole board is worth."""
+        found = self.spread * NORMAL.inv_cdf(min(max((value + 1) / 2, 1 - SURE), SURE))
+        return min(max(found, -self.most[1 - seat]), self.most[seat])
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -46,4 +50,7 @@ def foresee(board: Board) -> Outlook:
     found = _endings(game, jax.tree.map(lambda x: jnp.asarray(x)[None], board.now.position.state))
     height, width = game.shape
     spread = float(found[SCORE][1][0]) * (height * width) ** 0.5  # it is told in units of a side
-    return Outlook(tuple(np.asarray(found[OWNERSHIP][0][0]).tolist()), spread)
+    owned = tuple(np.asarray(found[OWNERSHIP][0][0]).tolist())
+    if not isinstance(game, Go):
+        return Outlook(owned, spread)
+    return Outlook(owned, spread, (game.points - game.komi, game.points + game.komi))

@@ -15,6 +15,7 @@ from jaxgo.frontends.analysis_answer import Answer
 from jaxgo.frontends.analysis_query import READ, UNUSED, FieldError, parse, read
 from jaxgo.frontends.go_rules import read_rules
 from jaxgo.frontends.lines import read_lines
+from jaxgo.frontends.outlook import foresee
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games import make
 from jaxgo.search.analysis import Move
@@ -185,6 +186,14 @@ def test_what_is_wrong_is_named_with_its_field(field, value):
 def test_a_line_that_is_no_object_is_refused(text):
     with pytest.raises(FieldError):
         parse(text)
+
+
+def test_nobody_leads_by_more_than_the_board_and_komi_allow():
+    outlook = foresee(boards.begin(make("go5", komi=7.0)))
+    wide = outlook._replace(spread=25.0)
+    assert [wide.lead(1.0, seat) for seat in (0, 1)] == [18.0, 32.0]
+    assert [wide.lead(-1.0, seat) for seat in (0, 1)] == [-32.0, -18.0]
+    assert abs(outlook.lead(0.0, 0)) < 1e-6
 
 
 # -- answers ---------------------------------------------------------------------------------------------------------
