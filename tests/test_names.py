@@ -1,6 +1,7 @@
 """Games, nets, searches and evaluators of people outside the package, by the place where they are written."""
 
 import dataclasses
+import inspect
 import json
 import sys
 from typing import Any
@@ -149,6 +150,8 @@ def test_games_by_place_and_by_registration(monkeypatch):
         jaxgo.register("go9", Wide())
     with pytest.raises(UsageError, match="cannot be the name of a game; take one word"):
         jaxgo.register("my:game", Wide())
+    with pytest.raises(UsageError, match="3 cannot be the name of a game"):
+        inspect.unwrap(jaxgo.register)(3, Wide())
     with pytest.raises(UsageError, match="is no game"):
         jaxgo.register("x", Sunny())
 

@@ -118,6 +118,10 @@ class PgxGame(Game[PgxState]):
         return jnp.stack([_mix(flat, jnp.uint32(seed)) for seed in (0x85EBCA6B, 0xC2B2AE35)])
 
 
+class NoPgxGameError(UsageError, AttributeError):
+    """A name of this module that is no game: the user's mistake, and no attribute to whoever looks for one."""
+
+
 @functools.cache
 def _make(name: str) -> Any:
     """pgx's environment; one for each name, because pgx compares them by identity."""
@@ -152,4 +156,7 @@ def __getattr__(name: str) -> PgxGame:
     """`jaxgo.adapters.pgx:othello` names a game of this module."""
     if name.startswith("_"):
         raise AttributeError(name)
-    return PgxGame(name)
+    try:
+        return PgxGame(name)
+    except UsageError as error:
+        raise NoPgxGameError(str(error)) from None

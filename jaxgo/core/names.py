@@ -25,6 +25,8 @@ def resolve(place: str, what: str = "object") -> Any:
     for part in path.split("."):
         try:
             found = getattr(found, part)
+        except UsageError:  # a module that makes what is asked for says itself why it cannot
+            raise
         except AttributeError:
             raise UsageError(f"{what} {place!r}: {name} has no {path}") from None
     return found

@@ -60,7 +60,7 @@ def register(name: str, game: Any) -> None:
     """Makes a game of your own known by a short name, in this process: `make(name)`, and all commands run from it."""
     if not _is_game(game):
         raise UsageError(f"{game!r} is no game: make it a frozen dataclass that inherits jaxgo.core.game.Game")
-    if not name or ":" in name or any(letter.isspace() for letter in name):
+    if not isinstance(name, str) or not name or ":" in name or any(letter.isspace() for letter in name):
         raise UsageError(f"{name!r} cannot be the name of a game; take one word without a colon")
     if GAMES.get(name, game) != game:
         raise UsageError(f"{name!r} is a registered game already; take another name")

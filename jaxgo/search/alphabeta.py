@@ -73,7 +73,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
     pvs: bool = True  # all moves but the first are searched with a null window first
     ordering: bool = True  # by weights, table and history; else in the order of their numbers
     table: int = 12  # 2 ** table entries for each game; 0: no table
-    threats: bool = True  # where a game names threats: take a win, else stop the other seat's
+    # where a game names threats: take a win, else stop the other seat's; simulations are the first by place
+    threats: bool = dataclasses.field(default=True, kw_only=True)
     quiescence: int = 0  # plies of forcing moves beyond the horizon
     followed: float = 1.0  # share of the positions at the horizon for which they are looked at, drawn by their keys
 

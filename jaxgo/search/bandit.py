@@ -77,6 +77,8 @@ class Bandit(Search[BanditState], Narrowing):
     ) -> BanditState:
         judge, noise = keys.split(key)
         leaves = model.seen_by(self).root(params, judge, root)
+        if plan is not None:  # before there is room for so many
+            per_game(plan, leaves.value.shape[0], jnp.int32)
         # where the rules look back, equal positions need not be worth the same
         shared = self.shared_proofs and self.solver and not model.pays and model.game.repetition == "none"
         words = model.keys(root.state) if shared else None

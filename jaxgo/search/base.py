@@ -205,8 +205,10 @@ def _plain(budget: Budget | None) -> int | None:
 def per_game(value: Any, games: int, dtype: Any) -> Array:
     """A number for all games, or one for each, as one for each; none is below 0."""
     whole = jnp.issubdtype(dtype, jnp.integer)
-    broken = whole and not jnp.issubdtype(jnp.result_type(value), jnp.integer)
-    if broken or (isinstance(value, int | float | np.number) and not value >= 0):
+    if whole and isinstance(value, int | np.number) and value > MOST:
+        raise UsageError(f"{value} simulations are too many; ask for at most {MOST:,}")
+    below = isinstance(value, int | float | np.number) and not value >= 0
+    if below or (whole and not jnp.issubdtype(jnp.result_type(value), jnp.integer)):
         what = "simulations are whole numbers" if whole else "a temperature is a number"
         raise UsageError(f"{what} of at least 0, not {value}")
     return jnp.broadcast_to(jnp.asarray(value, dtype), (games,))

@@ -100,7 +100,10 @@ class Gumbel(Search[GumbelState], Narrowing):
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> GumbelState:
         judge, noise = keys.split(key)
-        tree = trees.plant(model.seen_by(self).root(params, judge, root), room(self, plan))
+        leaves = model.seen_by(self).root(params, judge, root)
+        if plan is not None:  # before there is room for so many
+            per_game(plan, leaves.value.shape[0], jnp.int32)
+        tree = trees.plant(leaves, room(self, plan))
         return self._begun(noise, root, tree, plan)
 
     def extend(self, model: Model, params: Params, key: Array, state: GumbelState, budget: Budget) -> GumbelState:

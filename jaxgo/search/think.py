@@ -161,6 +161,8 @@ class Thinker:
     # -- thinking ----------------------------------------------------------------------------------------------
     def think(self, limit: Limit) -> Snapshot:
         """Searches up to the limit, or until `stop`."""
+        if not isinstance(limit, Limit):
+            raise UsageError(f"a thought has a limit, such as Limit(simulations=400), and {limit!r} is none")
         *_, last = self.watch(limit)
         return last
 

@@ -433,7 +433,9 @@ class Solver:
     """Proves positions of one board, keeping its table from call to call."""
 
     def __init__(self, game: ConnectFour | None = None, places: int = 1 << 22, lanes: int = 512) -> None:
-        self.game = game or ConnectFour()
+        self.game = ConnectFour() if game is None else game
+        if not isinstance(self.game, ConnectFour):
+            raise UsageError(f"the solver of Connect Four takes a ConnectFour and no other game, not {game!r}")
         if places & (places - 1) or places < 1 << 20 or lanes < 1:
             raise UsageError("the solver of Connect Four needs a table of a power of two, at least 2^20, and a lane")
         self.board, self.lanes, self.nodes = Board(self.game), lanes, 0
@@ -444,6 +446,8 @@ class Solver:
     def values(self, states: Any) -> np.ndarray:
         """`int8[B]`: what a batch of live positions is worth to their movers."""
         stones = np.asarray(states.stones)
+        if not len(stones):
+            return np.zeros(0, np.int8)
         if stones.shape[2] == 1:
             stones = np.concatenate([stones, np.zeros_like(stones)], axis=2)
         own = Words(jnp.asarray(stones[:, 0, 0]), jnp.asarray(stones[:, 0, 1]))

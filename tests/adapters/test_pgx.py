@@ -103,6 +103,9 @@ def test_names_and_mistakes():
     assert hash(adapter.connect_four) == hash(PgxGame("connect_four"))
     with pytest.raises(UsageError, match="pgx has no game 'ludo'"):
         PgxGame("ludo")
+    assert not hasattr(adapter, "ludo")
+    with pytest.raises(UsageError, match="pgx has no game 'ludo'"):
+        make("jaxgo.adapters.pgx:ludo")
     with pytest.raises(UsageError, match="players"):
         PgxGame("minatar-asterix")
     with pytest.raises(UsageError, match="limit=40000 of a game of pgx is a number of plies up to 32767"):

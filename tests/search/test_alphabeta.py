@@ -99,6 +99,10 @@ def test_an_option_that_would_do_nothing_is_refused():
         AlphaBeta(doubles=True)
 
 
+def test_simulations_come_first_as_in_every_search():
+    assert AlphaBeta(10) == AlphaBeta(simulations=10)
+
+
 @pytest.mark.parametrize("tricks", mostly_slow(TRICKS, quick=("none", "table", "all")))
 def test_every_trick_leaves_the_value_as_it_is(tricks):
     value, moves, nodes = truth()

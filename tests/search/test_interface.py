@@ -18,7 +18,7 @@ from jaxgo.core.play import resume
 from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator
 from jaxgo.games import make
 from jaxgo.games.mnk import Mnk
-from jaxgo.search import PRESETS, SEARCHES, Flat, Gumbel, Model, Puct, SearchState, Uct
+from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Flat, Gumbel, Model, Puct, SearchState, Uct
 from jaxgo.search.base import per_game
 from jaxgo.search.edges import root_edges
 from jaxgo.search.model import ILLEGAL, _check_step
@@ -107,6 +107,15 @@ def test_simulations_are_whole_numbers(value: Any):
     """A search by 20.0 of them was cut to the room of its own budget."""
     with pytest.raises(UsageError, match="simulations are whole numbers of at least 0"):
         per_game(value, 2, jnp.int32)
+
+
+@pytest.mark.parametrize("search", [Uct(simulations=8), Gumbel(simulations=8), AlphaBeta(depth=2)])
+def test_more_simulations_than_can_be_counted_are_refused(search: Any):
+    """Before there is room for them."""
+    root = positions(FOUR.game, 1, 0)
+    for many in (2**24 + 1, 3 * 10**9, np.int64(10**12)):
+        with pytest.raises(UsageError, match="simulations are too many; ask for at most 16,777,216"):
+            jax.eval_shape(lambda root, many=many: search.run(FOUR, (), KEY, root, many), root)
 
 
 @pytest.mark.parametrize("value", [-1.0, float("nan"), np.float64(-0.5)])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import inspect
 import threading
 import time
 from typing import Any
@@ -115,6 +116,11 @@ def test_a_temperature_that_is_none_is_refused(temperature: float):
 def test_a_limit_of_another_kind_is_refused(limit):
     with pytest.raises(UsageError, match=r"not '?(50.[05]|9|1)"):
         untyped(Limit, **limit)
+
+
+def test_a_thought_without_a_limit_is_refused():
+    with pytest.raises(UsageError, match="a thought has a limit"):
+        inspect.unwrap(Thinker.think)(thinker(), 10)
 
 
 @pytest.mark.parametrize("limit", [{}, {"simulations": 0}, {"simulations": 0, "seconds": 0.0}])

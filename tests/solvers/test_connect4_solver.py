@@ -1,6 +1,7 @@
 """Connect Four solved: published positions, and small boards against plain Python."""
 
 import functools
+import inspect
 
 import jax
 import jax.numpy as jnp
@@ -108,8 +109,16 @@ def test_a_finished_game_has_no_moves():
     assert Solver(game, places=1 << 20, lanes=1).moves(after(game, [[0, 1, 0, 1, 0, 1, 0]])).tolist() == [[-2] * 4]
 
 
+def test_no_positions_have_no_values():
+    game = ConnectFour(4, 4)
+    none = jax.tree.map(lambda x: x[:0], after(game, [[]]))
+    assert Solver(game, places=1 << 20, lanes=1).values(none).shape == (0,)
+
+
 def test_boards_that_do_not_fit_are_refused():
     with pytest.raises(UsageError, match="four in a row on at most 7 columns"):
         Solver(ConnectFour(8, 7))
     with pytest.raises(UsageError, match="columns of 4 to 6 cells"):
         Solver(ConnectFour(5, 3))
+    with pytest.raises(UsageError, match="no other game"):
+        inspect.unwrap(Solver.__init__)(object.__new__(Solver), make("tictactoe"))
