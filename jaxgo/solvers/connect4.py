@@ -429,6 +429,14 @@ def _prover(platform: str) -> Callable[..., tuple[Array, Array, Array]]:
     return jax.jit(_prove, static_argnames=("game", "lanes"), donate_argnames="table", compiler_options=wide)
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def _moved(game: ConnectFour, states: Any) -> tuple[Bool[Array, "B A"], Any]:
+    """The moves of live positions, and what comes of each."""
+    legal = jax.vmap(lambda state: game.legal(state) & ~game.over(state))(states)
+    step = jax.vmap(jax.vmap(game.step, in_axes=(None, 0)), in_axes=(0, None))
+    return legal, step(states, jnp.arange(game.width))
+
+
 class Solver:
     """Proves positions of one board, keeping its table from call to call."""
 
@@ -466,10 +474,8 @@ class Solver:
         """`int8[B, A]`: what each move is worth to its mover; ILLEGAL: it is not legal."""
         game = self.game
         count = np.asarray(states.ply).shape[0]
-        step = jax.vmap(jax.vmap(game.step, in_axes=(None, 0)), in_axes=(0, None))
-        after = jax.jit(step)(states, jnp.arange(game.width))
-        legal = np.asarray(jax.jit(jax.vmap(lambda state: game.legal(state) & ~game.over(state)))(states))
-        flat = jax.tree.map(lambda x: x.reshape(count * game.width, *x.shape[2:]), jax.device_get(after))
+        legal, after = jax.device_get(_moved(game, states))
+        flat = jax.tree.map(lambda x: x.reshape(count * game.width, *x.shape[2:]), after)
         over = flat.winner != 0
         live = legal.reshape(-1) & ~over & (flat.ply < game.max_plies)
         value = np.where(over, 1, 0).astype(np.int8)  # who moved there has won, or the board is full

@@ -115,6 +115,14 @@ def test_no_positions_have_no_values():
     assert Solver(game, places=1 << 20, lanes=1).values(none).shape == (0,)
 
 
+def test_moves_asked_for_again_trace_nothing(monkeypatch):
+    game = ConnectFour(4, 4)
+    states = after(game, [[0, 1, 0, 1, 0, 1, 0]])
+    Solver(game, places=1 << 20, lanes=1).moves(states)
+    monkeypatch.setattr(ConnectFour, "legal", None)
+    assert Solver(game, places=1 << 20, lanes=1).moves(states).tolist() == [[-2] * 4]
+
+
 def test_boards_that_do_not_fit_are_refused():
     with pytest.raises(UsageError, match="four in a row on at most 7 columns"):
         Solver(ConnectFour(8, 7))
