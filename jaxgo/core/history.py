@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 
-from jaxgo.core.game import Game, S
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import MOST_PLIES, Game, S
 
 RUNNING, DRAWN, LOST_BY_0, LOST_BY_1 = range(4)
 
@@ -27,6 +28,11 @@ class History(NamedTuple):
 def begin(game: Game[S], state: S) -> History:
     """The history of a game that starts at `state`."""
     rows = 0 if game.repetition == "none" else game.max_plies + 1
+    if rows > MOST_PLIES:
+        raise UsageError(
+            f"a {type(game).__name__} whose rules look back lasts {MOST_PLIES - 1} plies at most, not {game.max_plies}; "
+            "lower its max_plies"
+        )
     keys = jnp.zeros((rows, 2), jnp.uint32)
     if rows:
         keys = keys.at[0].set(game.repetition_key(state))

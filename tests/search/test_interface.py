@@ -1,6 +1,7 @@
 """What holds for every search: its state, its room, its quiet self, and what it may call proven."""
 
 import dataclasses
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from judges import Hashed, positions, searched, verbs
 from support import mostly_slow
 
 from jaxgo.core.errors import UsageError
-from jaxgo.core.play import resume
+from jaxgo.core.play import play, resume, start
 from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator
 from jaxgo.games import make
 from jaxgo.games.mnk import Mnk
@@ -194,6 +195,32 @@ def test_a_game_that_is_over_in_a_list_is_refused():
     kinds, structure = jax.tree.flatten(jax.eval_shape(game.init, KEY))
     with pytest.raises(UsageError, match=r"an `over` of shape \(1,\)"):  # tests check types before that
         _check_step(game, structure, tuple((x.shape, x.dtype) for x in kinds))
+
+
+@dataclasses.dataclass(frozen=True)
+class Long(Mnk):
+    """A game whose rules look back, of so many plies."""
+
+    plies: int = 0
+    max_plies = property(lambda self: self.plies)
+    repetition = "draw"
+
+
+def test_the_longest_game_that_looks_back_keeps_its_last_position():
+    with pytest.raises(UsageError, match="a Long whose rules look back lasts 32766 plies at most, not 32767"):
+        jax.eval_shape(functools.partial(start, Long(plies=32767)), KEY)
+    game = Long(plies=32766)
+
+    @jax.jit
+    def last(key: Any) -> Any:
+        begun = start(game, key)
+        late = begun._replace(history=begun.history._replace(size=jnp.int16(32766)))
+        after = play(game, late, jnp.int32(0))[0]
+        return after.history, begun.history.keys[0], game.repetition_key(after.state)
+
+    history, first, key = jax.device_get(last(KEY))
+    assert history.size == len(history.keys) == 32767
+    assert history.keys[[0, -1]].tolist() == [first.tolist(), key.tolist()]
 
 
 @dataclasses.dataclass(frozen=True)
