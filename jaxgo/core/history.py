@@ -30,8 +30,8 @@ def begin(game: Game[S], state: S) -> History:
     rows = 0 if game.repetition == "none" else game.max_plies + 1
     if rows > MOST_PLIES:
         raise UsageError(
-            f"a {type(game).__name__} whose rules look back lasts {MOST_PLIES - 1} plies at most, not {game.max_plies}; "
-            "lower its max_plies"
+            f"a {type(game).__name__} whose rules look back lasts {MOST_PLIES - 1} plies at most, not "
+            f"{game.max_plies}; lower its max_plies"
         )
     keys = jnp.zeros((rows, 2), jnp.uint32)
     if rows:
