@@ -16,6 +16,7 @@ from jaxgo.core.game import Game
 from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator, Heuristic, Mix, Network, Rollout, Uniform
 from jaxgo.evaluators.rollout import pick_weighted
 from jaxgo.games import make
+from jaxgo.players import load_player
 from jaxgo.search.model import Model
 
 RULE_OF_FIVE = "....-....-....-IIII"
@@ -363,6 +364,9 @@ def test_settings_that_make_no_sense_are_refused():
             Rollout(**wrong)
     with pytest.raises(UsageError, match="share from 0 to 1"):
         Mix(Uniform(), Uniform(), 1.5)
+    for spec in ("zerosum", "greedy,greater=yes", "uct:4,evaluator=heuristic,greater=yes"):
+        with pytest.raises(UsageError, match="greater=yes.* is about a game's weights, and Mnk has none"):
+            load_player(spec, make("tictactoe"))
 
 
 @pytest.mark.parametrize("name", sorted(EVALUATORS.keys() - {"solved"}))  # which needs a file: tests/solvers
