@@ -132,6 +132,8 @@ class Search(abc.ABC, Generic[S]):
         """Refuses numbers that no search can use; who checks more calls this first."""
         check_settings(f"{type(self).__name__}: ", self)
         check_whole(f"{type(self).__name__}: ", self, MOST)
+        if self.nodes == 1:
+            raise UsageError("nodes=1 has room for the root and for no simulation; give at least 2, or 0 for all")
 
     def quiet(self) -> "Search[S]":
         """The same search without what only exploration needs, as it plays to win."""

@@ -88,6 +88,15 @@ def test_whole_numbers_have_a_bound(value, name):
         dataclasses.replace(value, **{name: 99999999999})
 
 
+def test_a_tree_has_room_for_a_simulation():
+    trees = [search for search in SEARCHES.values() if getattr(search, "nodes", -1) >= 0]
+    assert len(trees) > 2
+    for search in trees:
+        assert dataclasses.replace(search, nodes=2).nodes == 2
+        with pytest.raises(UsageError, match="nodes=1 has room for the root and for no simulation"):
+            dataclasses.replace(search, nodes=1)
+
+
 @pytest.mark.parametrize("name", ["breadth", "vcf", "vct"])
 def test_options_of_narrowing_are_refused_where_the_search_is_made(name):
     for search in SEARCHES.values():
