@@ -21,7 +21,7 @@ class Heuristic(Evaluator):
     """Its parameters are what the game knows (`Game.knowledge`), or () for the game's own."""
 
     file: str = ""  # of weights that `jaxgo tune` wrote; "": the game's own
-    # of games that have weights: a move is worth what it is to the seat that gains more from it, and not to both together
+    # with weights alone: a move is worth what it is to the seat that gains more from it, and not to both together
     greater: bool = False
 
     def init(self, game: Game[Any], key: Array) -> Params:
@@ -31,8 +31,8 @@ class Heuristic(Evaluator):
         """The parameters that these weights make."""
         if self.greater and not weights:
             raise UsageError(
-                f"greater=yes, which zerosum has, is about a game's weights, and {type(game).__name__} has none; leave it "
-                "out, or take greedy"
+                f"greater=yes, which zerosum has, is about a game's weights, and {type(game).__name__} has none; "
+                "leave it out, or take greedy"
             )
         known = game.knowledge_from(weights, self.greater) if weights else game.knowledge()
         return jax.tree.map(jnp.asarray, known)

@@ -365,7 +365,7 @@ def test_settings_that_make_no_sense_are_refused():
     with pytest.raises(UsageError, match="share from 0 to 1"):
         Mix(Uniform(), Uniform(), 1.5)
     for spec in ("zerosum", "greedy,greater=yes", "uct:4,evaluator=heuristic,greater=yes"):
-        with pytest.raises(UsageError, match="greater=yes.* is about a game's weights, and Mnk has none"):
+        with pytest.raises(UsageError, match=r"greater=yes.* is about a game's weights, and Mnk has none"):
             load_player(spec, make("tictactoe"))
 
 
