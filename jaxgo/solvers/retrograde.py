@@ -25,7 +25,10 @@ def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> 
     if game.players != 2:
         raise UsageError("a table is for games of two; a puzzle has a solution instead")
     if game.repetition not in ("none", "draw"):
-        raise UsageError(f'repetition="{game.repetition}" makes values depend on the way; solve with "none" or "draw"')
+        raise UsageError(
+            f"what {type(game).__name__} says of repetition ({game.repetition}) makes values depend on the way; choose "
+            "rules that do not: ko=simple in Go, repetition=none or draw elsewhere"
+        )
     game = without_limit(game)
     if roots is None:
         roots = jax.tree.map(lambda x: jnp.asarray(x)[None], game.init(jax.random.key(0)))

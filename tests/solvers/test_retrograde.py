@@ -185,6 +185,8 @@ def test_what_cannot_be_solved_is_refused():
         solve_game(make("hughe"))
     with pytest.raises(UsageError, match="depend on the way"):
         solve_game(make("kono", repetition="loss"))
+    with pytest.raises(UsageError, match=r"what Go says of repetition.*: ko=simple in Go"):
+        solve_game(make("go5", size=2))
     with pytest.raises(UsageError, match="more than 1,000 positions"):
         solve_game(make("dodgem3"), room=Room(2048, most=1000))
 
