@@ -17,9 +17,9 @@ MOVE = r"\d+,\d+"
 
 
 class Talk:
-    def __init__(self, player="random"):
+    def __init__(self, player="random", **options):
         self.said = []
-        self.brain = Gomocup(make("gomoku"), player, self.said.append)
+        self.brain = Gomocup(make("gomoku", **options), player, self.said.append)
 
     def ask(self, *lines):
         """The answers to some lines."""
@@ -53,6 +53,14 @@ def test_nothing_is_played_before_the_start():
     assert fresh.ask("ABOUT").startswith('name="jaxgo", version="')
     assert fresh.ask("INFO timeout_turn 100", "INFO max_memory 0", "INFO pony 7", "") == ""
     assert fresh.ask("DANCE") == "UNKNOWN command 'DANCE'"
+
+
+def test_rules_of_an_option_are_those_that_start_compiles():
+    fresh = Talk(rules="standard")
+    assert fresh.brain.session is None, "before START nobody knows for which size"
+    assert fresh.ask("START 7") == "OK"
+    assert fresh.brain.table.game == make("gomoku", size=7, rules="standard")
+    assert fresh.brain._coming is None, "and nothing is compiled beside the game"
 
 
 @pytest.mark.parametrize("size", ["4", "21", "100", "", "x", "-7", "7 7", "99999999999"])
