@@ -25,10 +25,12 @@ class Export:
 
     def run(self) -> int:
         from jaxgo.system.files import check_writable, write_whole
-        from jaxgo.system.weights import digest, find_weights, metadata, save_weights
+        from jaxgo.system.weights import TENSORS, digest, find_weights, metadata, save_weights
 
         bring(self.game)
-        if self.to.suffix not in KINDS:
+        kind_of_file = self.to.suffix.lower()
+        # who reads weights knows safetensors by small letters alone
+        if kind_of_file not in KINDS or (kind_of_file == TENSORS != self.to.suffix):
             raise UsageError(f"--to {self.to} names no kind of file that is known here; end it in {', '.join(KINDS)}")
         place, about, params = find_weights(self.weights)
         try:
@@ -36,7 +38,7 @@ class Export:
         except (KeyError, TypeError):
             raise UsageError(f"the weights of {self.weights} do not say which game and network they are of") from None
         check_writable(self.to)
-        if self.to.suffix == ".onnx":
+        if kind_of_file == ".onnx":
             from jaxgo.nets.onnx_graph import to_onnx
             from jaxgo.players import network, trained
 
