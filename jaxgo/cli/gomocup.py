@@ -17,7 +17,7 @@ class Gomocup:
     agent: str = "puct:5000"
     """Who plays; its simulations are the most for a move, whatever the clock says."""
     option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
-    """An option of gomoku, such as rules=renju, which START compiles before it is answered; nothing is compiled before."""
+    """An option of gomoku, such as rules=renju, which START compiles before it is answered; before it nothing is."""
 
     def run(self) -> int:
         from jaxgo.core.errors import UsageError

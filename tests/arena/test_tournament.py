@@ -170,7 +170,7 @@ def test_games_of_go_are_sgf_with_passes_and_handicap(tmp_path):
     pair = records.PairResult("go9", "one]", "two", 0.0, 1.0, "id", ("handicap=2",))
     files = games_file.save(tmp_path, game, pair, line[:1], [line[1:]] * 2)
     assert files[0].read_text() == (
-        "(;FF[4]GM[1]CA[UTF-8]AP[jaxgo]SZ[9]KM[0.5]HA[2]PB[one\\]]PW[two]RE[W+]AB[gc][cg]PL[W]\n"
+        "(;FF[4]GM[1]CA[UTF-8]AP[jaxgo]SZ[9]RU[koPOSITIONALscoreAREAtaxNONEsui0]KM[0.5]HA[2]PB[one\\]]PW[two]RE[W+]AB[gc][cg]PL[W]\n"
         ";W[ee]C[the opening ends here];B[];W[aa])\n"
     )
     assert "PB[two]PW[one\\]]RE[W+]" in files[1].read_text(), "one won that game, with White"
