@@ -25,12 +25,11 @@ class Export:
 
     def run(self) -> int:
         from jaxgo.system.files import check_writable, write_whole
-        from jaxgo.system.weights import TENSORS, digest, find_weights, metadata, save_weights
+        from jaxgo.system.weights import digest, find_weights, metadata, save_weights
 
         bring(self.game)
         kind_of_file = self.to.suffix.lower()
-        # who reads weights knows safetensors by small letters alone
-        if kind_of_file not in KINDS or (kind_of_file == TENSORS != self.to.suffix):
+        if kind_of_file not in KINDS:
             raise UsageError(f"--to {self.to} names no kind of file that is known here; end it in {', '.join(KINDS)}")
         place, about, params = find_weights(self.weights)
         try:

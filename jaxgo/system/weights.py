@@ -36,7 +36,7 @@ Weights = dict[str, Any]  # nested dicts of arrays, as Flax has them
 def save_weights(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]) -> None:
     """Writes weights and a JSON note about them: the game, the network, the step. `HALF` there: rounded."""
     arrays = _arrays(params)
-    if path.suffix == TENSORS:
+    if path.suffix.lower() == TENSORS:
         kept = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         package = names.package("safetensors.numpy", f"{path}", EXTRA)
         write_whole(path, package.save(kept, metadata=metadata(params, about)))
@@ -94,7 +94,7 @@ def find_weights(path: str | Path, step: int | None = None) -> tuple[str, dict[s
 
 def read_weights(path: Path) -> tuple[dict[str, Any], Weights]:
     """One file of weights; a UsageError says what is wrong with it."""
-    if path.suffix == TENSORS:
+    if path.suffix.lower() == TENSORS:
         return _read_tensors(path)
     try:
         with zipfile.ZipFile(path) as file:
