@@ -227,6 +227,7 @@ def test_another_komi_keeps_the_past_behind_a_double_move(go):
     assert int(turned.now.position.history.size) == len(turned.actions) + 1, "superko looks at all of it"
 
 
+@pytest.mark.slow  # compiles six boards
 def test_a_limit_of_moves_is_kept_where_it_was_set(tmp_path):
     file = tmp_path / "a.sgf"
     file.write_text("(;GM[1]SZ[4];B[aa])")
