@@ -242,7 +242,7 @@ def test_nobody_walks_below_the_end_of_a_game():
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="an accelerator copies columns quicker than it is asked")
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_simulation_copies_no_column_of_its_tree(name):
-    """Else its cost grows with the room of the tree, and a search of n simulations costs n squared."""
+    """Else its work grows with the room of the tree, and that of a search of n simulations with n squared."""
     room = 4099  # a size that nothing else has
     search = dataclasses.replace(SEARCHES[name], nodes=room)
     state = jax.eval_shape(lambda: search.begin(MODEL, (), KEY, MODEL.start(KEY, 1)))
