@@ -25,6 +25,7 @@ from jaxgo.search.base import Search
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
 from jaxgo.search.puct import Puct
+from jaxgo.search.think import Limit, Thinker
 from jaxgo.search.uct import Uct
 
 SHAPES = ((64, 362, 128), (64, 82, 32))  # games, actions, simulations
@@ -145,27 +146,38 @@ def _levels(search: Search, model: Model, root: Position) -> float:
     return float(depth[:, 1 : tree.used.min()].max(axis=0).mean())
 
 
+def thinking(search: Search, model: Model, root: Position) -> Callable[[], Any]:
+    """The search as who plays a game is searched for."""
+    thinker, limit = Thinker(search, model, (), jax.random.key(1)), Limit(simulations=search.budget)
+
+    def run() -> Any:
+        thinker.begin(root)
+        return thinker.think(limit).result.action
+
+    run()
+    return run
+
+
 def ask_room(options: Searches) -> None:
-    """What a simulation of one game costs in a tree with room for 262,144 nodes, over one for 16,384 of the same."""
+    """What a simulation of one game costs in a tree with room for 262,144 nodes, over one for 16,384 of the same.
+
+    Beside it the speed of the same search in a program as `jax.jit` makes it, which parts its reads among the cores.
+    """
     model, root = toy(1, 8)
     few, many, simulations = 2**14, 2**18, 12_000
     for name, search in (("gumbel", Gumbel()), ("puct", Puct()), ("uct", Uct())):
-        rates = harness.interleaved(
-            {
-                str(nodes): harness.rate(
-                    float(simulations),
-                    searching(replace(search, simulations=simulations, nodes=nodes), model, root),
-                    options.seconds,
-                )
-                for nodes in (few, many)
-            },
-            options.repetitions,
-        )
+        programs = {}
+        for nodes in (few, many):
+            sized = replace(search, simulations=simulations, nodes=nodes)
+            for kind, make in (("thinker", thinking), ("jit", searching)):
+                program = make(sized, model, root)
+                programs[f"{kind}_{nodes}"] = harness.rate(float(simulations), program, options.seconds)
+        rates = harness.interleaved(programs, options.repetitions)
         harness.report(
             f"search/room/{name}",
-            times=rates[str(few)] / rates[str(many)],
+            times=rates[f"thinker_{few}"] / rates[f"thinker_{many}"],
             bar=1.5,
-            **{f"room_{k}_simulations_s": v for k, v in rates.items()},
+            **{f"{k}_simulations_s": v for k, v in rates.items()},
         )
 
 

@@ -10,7 +10,7 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -40,15 +40,39 @@ def _own(root: Position) -> Position:
     return jax.tree.map(jnp.copy, root)
 
 
+# XLA shares an operation out among the cores of a processor by the size of what it reads from, and a simulation of one
+# game reads a few numbers of columns that are as long as the tree: it would wait for the other cores each time
+UNPARTED = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
+LARGE = 2**18  # numbers of a network from which on its own layers are worth parting
+
+
+class _Searching:
+    """A program of searches; for a single game on a processor operations stay whole, unless the network is large."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        self.parted = jax.jit(function, static_argnums=(0, 1), **options)
+        self.whole = jax.jit(function, static_argnums=(0, 1), compiler_options=UNPARTED, **options)
+
+    def program(self, model: Model, params: Params, games: int) -> Any:
+        small = sum(np.size(x) for x in jax.tree.leaves(params)) < LARGE
+        return self.whole if model.platform == "cpu" and games == 1 and small else self.parted
+
+    def __call__(self, search: Search, model: Model, params: Params, key: Array, state: Any, *more: Any) -> Any:
+        games: int = state.done.shape[0]
+        return self.program(model, params, games)(search, model, params, key, state, *more)
+
+    def _cache_size(self) -> int:
+        programs: tuple[Any, ...] = self.parted, self.whole
+        return sum(program._cache_size() for program in programs)
+
+
 _begin = functools.partial(jax.jit, static_argnums=(0, 1))(
     lambda search, model, params, key, root, plan: search.begin(model, params, key, _own(root), plan)
 )
-_extend = functools.partial(jax.jit, static_argnums=(0, 1), donate_argnums=4)(
-    lambda search, model, params, key, state, budget: search.extend(model, params, key, state, budget)
+_extend = _Searching(
+    lambda search, model, params, key, state, budget: search.extend(model, params, key, state, budget), donate_argnums=4
 )
-_whole = functools.partial(jax.jit, static_argnums=(0, 1))(
-    lambda search, model, params, key, state: search.extend(model, params, key, state, search.budget)
-)
+_whole = _Searching(lambda search, model, params, key, state: search.extend(model, params, key, state, search.budget))
 _result = functools.partial(jax.jit, static_argnums=0)(
     lambda search, key, state, temperature: search.result(key, state, temperature)
 )

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import os
 import threading
 import time
 from typing import Any
@@ -102,6 +103,23 @@ def test_what_was_warmed_up_compiles_nothing_more_behind_a_move():
     made.follow(played, position)
     assert made.think(Limit(simulations=10)).simulations.tolist() == [10]
     assert [program._cache_size() for program in programs] == before
+
+
+def test_cores_share_no_reads_of_a_single_game_s_tree():
+    """Each would wait for the others, for a few numbers of a column that is as long as the tree."""
+    search = Uct(simulations=64, nodes=2**18)
+    state = jax.eval_shape(lambda: search.begin(MODEL, (), jax.random.key(0), MODEL.start(jax.random.key(0), 1)))
+    asked = search, MODEL, (), jax.random.key(0), state, jnp.int32(64)
+
+    def parted(program: Any) -> bool:
+        return "outer_dimension_partitions" in program.lower(*asked).compile().as_text()
+
+    assert not parted(think._extend.program(MODEL, (), 1))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert parted(think._extend.parted) or cores == 1, "XLA shares nothing out any more: is `UNPARTED` needed?"
+    large = np.zeros(think.LARGE, np.float32)
+    assert think._extend.program(MODEL, large, 1) is think._extend.program(MODEL, (), 2) is think._extend.parted
+    assert think._extend.program(dataclasses.replace(MODEL, platform="gpu"), (), 1) is think._extend.parted
 
 
 @pytest.mark.parametrize("temperature", [-1.0, float("nan"), float("inf")])
