@@ -190,7 +190,7 @@ def answers(player: Player, most: int, options: Oracle) -> Callable[[int, Positi
 
     @jax.jit
     def policy(params: Any, key: Any, root: Position) -> SearchResult:
-        return Greedy().run(player.model, params, key, root)
+        return Greedy(threats=False).run(player.model, params, key, root)
 
     def run(budget: int, root: Position) -> tuple[SearchResult, float]:
         began, parts, count = time.perf_counter(), [], root.state.ply.shape[0]

@@ -59,7 +59,7 @@ class Threats(NamedTuple):
     force: Bool[Array, "2 A"]  # leaves a win at the next move, if it is not stopped
     double: Bool[Array, "2 A"]  # leaves at least two such wins
     build: Bool[Array, "2 A"]  # leaves a double at the next move, if it is not stopped
-    block: Bool[Array, " A"]  # may stop the other seat's wins: whoever neither wins nor moves here loses at once
+    block: Bool[Array, " A"]  # of moves that lose at once and others that may not, the others; none: all are of a kind
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, Action, Game, Piece, Threats
 from jaxgo.games.boards import stacks
 from jaxgo.games.boards.stacks import Stacks
 
@@ -169,6 +169,12 @@ class ConnectFour(Game[ConnectFourState]):
     def heuristic(self, state: ConnectFourState) -> Float32[Array, ""]:
         """Lines of k cells that only one seat has discs in."""
         return stacks.lead(state.stones[0], state.stones[1], lines(self.width, self.height, self.k))
+
+    def threats(self, state: ConnectFourState) -> Threats:
+        return stacks.threats(self.columns, state.stones, self.winning_cells)
+
+    def safe(self, state: ConnectFourState, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
+        return legal & stacks.safe_or_won(self.columns, state.stones, self.winning_cells)
 
     def symmetries(self) -> board.Symmetries:
         across = np.arange(self.width, dtype=np.int32)

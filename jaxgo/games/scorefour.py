@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
-from jaxgo.core.game import EMPTY, VOID, Action, Game, Piece
+from jaxgo.core.game import EMPTY, VOID, Action, Game, Piece, Threats
 from jaxgo.games.boards import stacks
 from jaxgo.games.boards.stacks import Stacks
 
@@ -117,6 +117,12 @@ class ScoreFour(Game[ScoreFourState]):
         theirs = blocks[stacks.open_lines(other, own, lines())]
         return 1.0 + jnp.where(through, (mine + theirs)[None], 0.0).sum(axis=1)
 
+    def threats(self, state: ScoreFourState) -> Threats:
+        return stacks.threats(PEGS, state.stones, _winning_cells)
+
+    def safe(self, state: ScoreFourState, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
+        return legal & stacks.safe_or_won(PEGS, state.stones, _winning_cells)
+
     def symmetries(self) -> board.Symmetries:
         return board.of_cell_actions(board.symmetries(SIDE, SIDE))
 
@@ -133,3 +139,11 @@ class ScoreFour(Game[ScoreFourState]):
 
     def action_name(self, action: int) -> str:
         return board.square_name(action, SIDE, SIDE)
+
+
+def _winning_cells(own: UInt32[Array, "2"], taken: UInt32[Array, "2"]) -> UInt32[Array, "2"]:
+    """The empty cells, in reach or not, where one bead more makes a line."""
+    masks = jnp.asarray(lines())
+    missing = masks & ~own[None]
+    single = jax.lax.population_count(missing).sum(axis=-1) == 1
+    return stacks.union(jnp.where(single[:, None], missing & ~taken[None], jnp.uint32(0)))

@@ -26,7 +26,7 @@ def among(threats: Threats, legal: Bool[Array, "B A"], stops: Bool[Array, "B A"]
     With `stops`, of `Game.stops`, moves that leave the other seat a double do not count either, unless they force.
     """
     wins, blocks = threats.win[:, 0] & legal, threats.block & legal
-    in_danger = threats.win[:, 1].any(axis=-1) & blocks.any(axis=-1)
+    in_danger = blocks.any(axis=-1)
     free = legal
     if stops is not None:
         answers = answers_to_double(threats, legal, stops)

@@ -138,7 +138,8 @@ def _attack(
         four = jnp.where(threats.double[:, 0], DOUBLE, FOUR)
         other = jnp.where(threats.build[:, 0], THREE, jnp.where(in_danger, BLOCK, 0))
         moves = jnp.where(legal, jnp.where(force, four, other), 0)
-    moves = jnp.where(threats.block | ~in_danger, moves, 0).astype(jnp.int8)
+    free = ~in_danger & ~(threats.block & legal).any(axis=-1, keepdims=True)
+    moves = jnp.where(threats.block | free, moves, 0).astype(jnp.int8)
     known = jnp.where(wins.any(axis=-1), WON, jnp.where((moves > 0).any(axis=-1), OPEN, FAILED))
     return moves, known, jnp.argmax(wins, axis=-1).astype(jnp.int32)
 
@@ -223,6 +224,6 @@ def _visit(game: Game[Any], p: Prover, ready: Bool[Array, " B"], quiet: bool) ->
         line=write(p.line, line),
         level=jnp.where(ready, top + 1, top),
         known=jnp.where(ready, known, p.known),
-        nodes=p.nodes + ready,
+        nodes=p.nodes + ready.astype(jnp.int32),
         cut=p.cut | (cut & ready),
     )

@@ -127,7 +127,8 @@ def test_the_moves_that_count_are_wins_else_blocks_else_all():
         known = named(**cells)
         return np.flatnonzero(forcing.among(known, legal)[0]).tolist(), bool(forcing.must(known, legal)[0])
 
-    assert among(force=(1,), force_=(2,), block=(0,)) == ([0, 1, 2], False)
+    assert among(force=(1,), force_=(2,)) == ([0, 1, 2], False)
+    assert among(force=(1,), block=(0,)) == ([0], False), "the others would give the other seat a win that it lacks"
     assert among(win=(1, 3), win_=(0,), block=(0,)) == ([1], True)
     assert among(win=(3,), win_=(0,), block=(0, 2, 3)) == ([0, 2], True)
     assert among(win_=(3,), block=(3,)) == ([0, 1, 2], True), "nothing helps, and a move is made all the same"

@@ -5,7 +5,8 @@ no heights are kept. Several stacks share a word; none is cut by the end of one.
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +14,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, Shaped, UInt32
 
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Action
+from jaxgo.core.game import Action, Threats
 
 WORD = 32
+Words = UInt32[Array, " words"]
+Gaps = Callable[[Words, Words], Words]  # of a seat's stones and all stones: where one more would win, in reach or not
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,3 +130,68 @@ def from_side_by_side(cells: np.ndarray, levels: int, height: int) -> np.ndarray
     picture = np.asarray(cells).reshape(height, -1)
     width = (picture.shape[1] + 1) // levels - 1
     return np.stack([picture[:, i * (width + 1) : i * (width + 1) + width] for i in range(levels)])
+
+
+class Drops(NamedTuple):
+    """Where a stone lands on each stack, and the next one after it; nothing where a stack has no room for it."""
+
+    cells: UInt32[Array, "A words"]
+    above: UInt32[Array, "A words"]
+
+
+def drops(board: Stacks, taken: Words) -> Drops:
+    def landing(occupied: Words, stack: Action) -> Words:
+        return jnp.where(board.room(occupied)[stack], board.landing(occupied, stack), jnp.uint32(0))
+
+    stack = jnp.arange(board.count)
+    cells = jax.vmap(landing, in_axes=(None, 0))(taken, stack)
+    return Drops(cells, jax.vmap(landing)(taken[None] | cells, stack))
+
+
+def safe_or_won(board: Stacks, stones: UInt32[Array, "2 words"], gaps: Gaps) -> Bool[Array, " A"]:
+    """The drops that win at once, and those after which the other seat does not."""
+    taken = stones[0] | stones[1]
+    return _meet(drops(board, taken).cells, gaps(stones[0], taken)) | _safe(board, stones, gaps)
+
+
+def _safe(board: Stacks, stones: UInt32[Array, "2 words"], gaps: Gaps) -> Bool[Array, " A"]:
+    """The drops after which the other seat has no win at once: they take its only one, and none lies on top of them."""
+    taken = stones[0] | stones[1]
+    found, theirs = drops(board, taken), gaps(stones[1], taken)
+    now = _meet(found.cells, theirs)
+    alone = jnp.where(now.any(), now & (now.sum(dtype=jnp.int32) == 1), board.room(taken))
+    return alone & ~_meet(found.above, theirs)
+
+
+def threats(board: Stacks, stones: UInt32[Array, "2 words"], gaps: Gaps) -> Threats:
+    """What drops do, where four in a row or the like wins. A drop that opens a win to the other seat is no block."""
+
+    def wins_left(own: Words, taken: Words) -> Int32[Array, " A"]:
+        """How many drops would win after each drop, if the other seat did nothing."""
+        found = drops(board, taken)
+        reach = union(found.cells)[None] & ~found.cells | found.above
+        ways = jax.vmap(gaps)(own[None] | found.cells, taken[None] | found.cells)
+        ways = jax.lax.population_count(ways & reach).sum(axis=-1).astype(jnp.int32)
+        return jnp.where(board.room(taken), ways, 0)
+
+    def row(own: Words, taken: Words) -> tuple[Bool[Array, " A"], ...]:
+        found, left = drops(board, taken), wins_left(own, taken)
+        twice = jax.vmap(wins_left)(own[None] | found.cells, taken[None] | found.cells)
+        win = _meet(found.cells, gaps(own, taken))
+        return win, left >= 1, left >= 2, (twice >= 2).any(axis=-1) & board.room(taken)
+
+    taken = stones[0] | stones[1]
+    win, force, double, build = (jnp.stack(both) for both in zip(*(row(own, taken) for own in stones), strict=True))
+    unharmed = _safe(board, stones, gaps)
+    needed = win[1].any() | (unharmed != board.room(taken)).any()
+    block = jnp.where(unharmed.any(), unharmed & needed, win[1])
+    return Threats(win, force, double, build, block)
+
+
+def _meet(sets: UInt32[Array, "A words"], cells: Words) -> Bool[Array, " A"]:
+    return union((sets & cells[None]).T) != 0
+
+
+def union(sets: UInt32[Array, "n ..."]) -> UInt32[Array, "..."]:
+    """What is in any of the sets."""
+    return jax.lax.reduce(sets, jnp.uint32(0), jax.lax.bitwise_or, (0,))
