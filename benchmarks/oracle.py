@@ -227,7 +227,8 @@ def report(spec: str, budget: int, result: SearchResult, values: Values, ply: np
         **{f"plies_{ply[band].min()}_to_{ply[band].max()}": float(kept[band].mean()) for band in bands},
         proven=float(result.solved.mean()),
         proven_wrongly=int((result.solved & (np.round(result.value) != best)).sum()),
-        squared_error=float(((result.value - best) ** 2).mean()),
+        squared_error=float(((result.worth - best) ** 2).mean()),
+        squared_error_of_means=float(((result.value - best) ** 2).mean()),
         seconds=seconds,
     )
 

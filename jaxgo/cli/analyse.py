@@ -146,7 +146,7 @@ class Analyse:
         result = snapshot.result
         searched, seconds = int(snapshot.simulations[0]), snapshot.seconds
         speed = f", {searched / seconds:,.0f} a second" if searched and seconds else ""
-        value = f"value {float(result.value[0]):+.3f}{', exact' if result.solved[0] else ''}"
+        value = f"value {float(result.worth[0]):+.3f}{', exact' if result.solved[0] else ''}"
         title = f"{self.name}  {self.agent}  {searched:,} simulations in {seconds:.1f} s{speed}  {value}"
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("move")

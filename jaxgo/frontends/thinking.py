@@ -151,7 +151,7 @@ class Mind:
             seat=board.now.seat,
             action=best.action,
             name=best.name,
-            value=float(result.value[0]),
+            value=float(result.worth[0]),
             solved=bool(result.solved[0]),
             moves=moves,
             variation=best.variation,

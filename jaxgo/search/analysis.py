@@ -193,7 +193,7 @@ def summary(
     (of a search's state) the simulations that came to a loss, to something between and to a win of who moves."""
     record: dict[str, Any] = {
         "best": name(int(result.action[game])),
-        "value": round(float(result.value[game]), 4),
+        "value": round(float(result.worth[game]), 4),
         "solved": bool(result.solved[game]),
         "playouts": int(np.asarray(result.visits[game]).sum()),
     }

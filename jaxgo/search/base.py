@@ -75,7 +75,7 @@ class SearchResult(NamedTuple):
 
     action: Int32[Array, " B"]  # the move to play
     policy: Float32[Array, "B A"]  # what a network should learn from this search
-    value: Float32[Array, " B"]
+    value: Float32[Array, " B"]  # the mean of all simulations, with those that ruled moves out; see `worth`
     visits: Int32[Array, "B A"]
     q: Float32[Array, "B A"]  # meaningful where visited
     proven: Bool[Array, "B A"]  # q is the exact value of the move
@@ -83,6 +83,18 @@ class SearchResult(NamedTuple):
     healthy: Bool[Array, " B"]  # the evaluator gave nothing but finite numbers
     chances: Float32[Array, "B A"] | None = None  # of each move to be `action`, at the temperature that was asked for
     by: Int32[Array, " B"] | None = None  # who decided, of searches that are made of several (see `chain`)
+
+    @property
+    def worth(self) -> Float32[Array, " B"]:
+        """What the positions are worth by the move that the policy puts first, where it was tried.
+
+        The mean at the root tells less, above all of a search that looks at many moves side by side: where one move of
+        seven holds a draw, it tells of six losses.
+        """
+        best = jnp.argmax(self.policy, axis=-1)[:, None]
+        tried = jnp.take_along_axis(self.visits, best, axis=-1)[:, 0] > 0
+        q = jnp.take_along_axis(self.q, best, axis=-1)[:, 0]
+        return jnp.where(tried & ~self.solved, q, self.value)
 
 
 class Search(abc.ABC, Generic[S]):

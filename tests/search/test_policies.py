@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from jaxgo.core.errors import UsageError
-from jaxgo.evaluators import Dirichlet, Evaluation, Evaluator, Heuristic, Likely
+from jaxgo.evaluators import Dirichlet, Evaluation, Evaluator, Heuristic, Likely, Uniform
 from jaxgo.games import make
-from jaxgo.search import Model, Puct
+from jaxgo.search import Gumbel, Model, Puct
 from jaxgo.search.base import decide
 
 LOGITS = [3.0, 2.0, 1.0, 0.5, 0.0, -1.0, 9.0, -2.0, 0.0]
@@ -90,3 +90,20 @@ def test_noise_everywhere_is_in_the_prior_of_every_node():
     prior = jax.jit(follow)(jax.random.key(4), state)
     assert (np.where(prior > -1e30, prior, 0.0) == 0.0).all()  # or noise would come on top of noise
     assert search.quiet() == Puct(24, noise=0.0, alpha=0.3, solver=False)
+
+
+def test_a_position_is_worth_what_its_best_move_is():
+    """Gumbel looks at the moves that lose, too: their simulations say nothing of what the position is worth."""
+    game = make("connect4")
+    model = Model(game, Uniform())
+    rows = ["." * 7] * 4 + ["OO.....", "XXX...O"]
+    state = game.place(np.array([".XO".index(cell) for row in rows for cell in row], np.int8), 1)
+    position = model.positions(jax.tree.map(lambda x: jnp.asarray(x)[None], state))
+    found = Gumbel(simulations=256, solver=False, gumbel_scale=0.0).run(model, (), jax.random.key(0), position)
+    assert int(found.action[0]) == 3, "the only move that does not lose at once"
+    assert found.value[0] < -0.3
+    assert abs(float(found.worth[0])) < 0.2
+    solved = found._replace(value=jnp.ones(1), solved=jnp.ones(1, bool))
+    assert float(solved.worth[0]) == 1.0
+    untried = found._replace(visits=found.visits.at[0, 3].set(0))
+    assert float(untried.worth[0]) == float(found.value[0])
