@@ -92,7 +92,7 @@ class Mnk(Game[MnkState]):
         return state.stones
 
     def hash(self, state: MnkState) -> UInt32[Array, "2"]:
-        return state.key
+        return state.key ^ jnp.asarray(zobrist.table("turn", 2))[state.to_play]
 
     def symmetries(self) -> board.Symmetries:
         return board.of_cell_actions(board.symmetries(self.height, self.width))

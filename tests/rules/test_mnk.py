@@ -71,3 +71,10 @@ def test_planes_show_the_mover_first():
     planes = np.asarray(game.observe(host.state))
     assert np.argwhere(planes[:, :, 0]).tolist() == [[1, 1]]
     assert np.argwhere(planes[:, :, 1]).tolist() == [[0, 0]]
+
+
+def test_who_moves_is_part_of_the_hash():
+    """A drawn board does not tell it, and tables of solved games are asked by the hash."""
+    game, cells = Mnk(), np.array([1, 1, 0, 2, 0, 0, 0, 0, 0], np.int8)
+    first, second = (np.asarray(game.hash(game.place(cells, seat))).tolist() for seat in (0, 1))
+    assert first != second
