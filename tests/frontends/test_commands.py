@@ -103,6 +103,7 @@ def test_ctrl_c_while_a_player_compiles_or_thinks_ends_the_program_in_one_line()
     assert (child.returncode, said) == (130, "jaxgo: stopped\n")
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_the_code_of_the_page_of_protocols_runs(capsys):
     text = (Path(__file__).parents[2] / "docs" / "protocols.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)

@@ -204,6 +204,7 @@ def test_who_gave_up_can_be_played_on_with(go):
     assert go.engine.session.moves == ["C3"], "the last move is taken back, as if nobody had given up"
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_rules_and_komi_can_be_changed_in_a_game(go):
     go.ask("play b c3")
     assert go.ask("komi 0.5") == "="
@@ -212,6 +213,7 @@ def test_rules_and_komi_can_be_changed_in_a_game(go):
     assert go.ask('kata-set-rules {"ko":"POSITIONAL","suicide":false}') == "="
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_another_komi_keeps_the_past_behind_a_double_move(go):
     for line in ("play b c3", "play b d3", "komi 6"):
         assert go.ask(line) == "="

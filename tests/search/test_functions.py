@@ -71,6 +71,7 @@ def test_the_solver_finds_exact_values_where_moves_pay(search):
     np.testing.assert_array_equal(sides[np.arange(games), result.action], sides.max(axis=-1))
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_games_go_on_by_the_functions_and_trees_are_kept():
     search = Puct(simulations=40, solver=False)
     position = rows()

@@ -190,6 +190,7 @@ def test_boundary_rule_rarely_changes_the_move():
     assert np.mean(differ) < 0.1
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_moves_that_are_no_candidates_cost_no_simulations():
     root = fives()
     result, _ = searched(Gumbel(16, 8, gumbel_scale=0.0, breadth=3, solver=False), FIVE, root)

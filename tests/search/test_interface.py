@@ -278,6 +278,7 @@ def ends_at_once(model: Model, root: Any) -> np.ndarray:
     return legal & np.stack(moves, axis=1)
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_where_the_rules_look_back_only_what_ends_at_once_is_proven():
     """Dodgem 3x3: with draws by repetition a proof of the tree, which knows no history, is no fact."""
     model = Model(make("dodgem3", repetition="draw"), Hashed())

@@ -67,6 +67,7 @@ def test_tic_tac_toe_counts_and_values():
     assert table.counts() == tuple(values.count(value) for value in (1, 0, -1))
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_the_mine_race_is_won_by_leaving_multiples_of_five():
     game = make("minerace")
     table = solve_game(game, room=SMALL)
