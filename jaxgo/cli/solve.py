@@ -43,8 +43,6 @@ class Solve:
     """Of a start that is drawn, such as the scrambled slide15."""
 
     def run(self) -> int:
-        import jax
-
         from jaxgo.core import play
         from jaxgo.core.replay import replay, split_moves
         from jaxgo.games.names import read_game
@@ -60,27 +58,27 @@ class Solve:
             raise UsageError("--backward and --method are for puzzles; a game of two is worked out in one way")
         guided = game.players == 1 and self.method == "astar"
         room = Room(self.batch or (2048 if guided else Room.batch), most=self.most)
-        if self.moves:
-            position, _ = replay(game, split_moves(self.moves))
-        else:
-            position = play.start(game, jax.random.key(self.seed))
+        position, _ = replay(game, split_moves(self.moves), seed=self.seed)
         if bool(play.over(game, position)):
             raise UsageError(f"the game is over after --moves {self.moves}; leave the last move out")
         return self._puzzle(game, position, room) if game.players == 1 else self._game(game, position, room)
 
     def _puzzle(self, game: "Game[Any]", position: "Position", room: "Room") -> int:
-        from jaxgo.core import position_text
+        import jax
+
+        from jaxgo.core import play, position_text
         from jaxgo.core.replay import split_moves
         from jaxgo.solvers.puzzles import solve_puzzle
         from jaxgo.ui import board_view
 
         if self.backward and self.moves:
             raise UsageError("--backward begins at the end and leads to the start; leave --moves out")
+        drawn = position_text.write(game, play.start(game, jax.random.key(self.seed)), ())  # before the moves
         began = time.perf_counter()
         found = solve_puzzle(game, None if self.backward else position.state, self.method, self.backward, room)
         seconds = time.perf_counter() - began
         print(board_view.text(game, position.state))
-        print(f"--position {shlex.quote(position_text.write(game, position, split_moves(self.moves)))}")
+        print(f"--position {shlex.quote(position_text.write(game, position, split_moves(self.moves), drawn))}")
         if found.moves is None:
             print("no solution")
         else:

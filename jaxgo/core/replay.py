@@ -20,12 +20,13 @@ def split_moves(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def replay(game: Game[Any], moves: Sequence[str], start: str = "") -> tuple[Position, int | None]:
+def replay(game: Game[Any], moves: Sequence[str], start: str = "", seed: int = 0) -> tuple[Position, int | None]:
     """The position after these moves, and the last of them; a UsageError names the first that is not legal.
 
-    They begin at the start of the game, or at a position as text (see `position_text`).
+    They begin at the start of the game, which `seed` draws if the game draws it, or at a position as text (see
+    `position_text`).
     """
-    position, before = position_text.read(game, start or position_text.START)
+    position, before = position_text.read(game, start or position_text.START, seed)
     moves, last = [*before, *moves], None
     legal = jax.jit(lambda p: play.legal(game, p))
     step = jax.jit(lambda p, a: play.play(game, p, a)[0])

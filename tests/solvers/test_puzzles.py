@@ -82,7 +82,7 @@ def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
         assert solves(game, tight.moves, state)
 
 
-@pytest.mark.parametrize("begin", [["--seed", "1"], ["--moves", "1-E"]])
+@pytest.mark.parametrize("begin", [["--seed", "1"], ["--moves", "1-E"], ["--seed", "3", "--moves", "4-E"]])
 def test_what_is_printed_can_be_shown(begin, capsys):
     """Wherever the puzzle began, the position and the moves lead `jaxgo show` to its end."""
     assert cli.main(["solve", "slide8", *begin]) == 0
