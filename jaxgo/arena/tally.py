@@ -5,7 +5,9 @@ thousand games and for a million.
 """
 
 import dataclasses
+import numbers
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
@@ -53,6 +55,7 @@ def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
     rows: dict[tuple[int, int], Float64[np.ndarray, "3 3"]] = {}
     game: PairResult | None = None
     for pair in once(results):
+        _check_points(pair)
         game = game or pair
         if (game.game, game.terms) != (pair.game, pair.terms) and game.rules != pair.rules:
             here, there = (" ".join([one.game, *sorted(one.terms)]) for one in (pair, game))
@@ -83,6 +86,17 @@ def namesakes(results: Iterable[PairResult]) -> dict[tuple[str, str], str]:
     return {(name, code): f"{name} #{code[:6]}" for name, known in codes.items() for code in list(known)[:-1]}
 
 
+def _check_points(pair: PairResult) -> None:
+    """A UsageError for points that no game gives, such as 2 for a win; files are checked where they are read."""
+    both: tuple[Any, Any] = pair.first, pair.second
+    for points in both:
+        if not (isinstance(points, numbers.Real) and 0 <= float(points) <= 1):
+            raise UsageError(
+                f"the result {points!r} of {pair.a} against {pair.b} is no number from 0 to 1; points of a game are "
+                "1 for a win, 0.5 for a draw and 0 for a loss"
+            )
+
+
 def _shares(result: float) -> Float64[np.ndarray, " 3"]:
     """A result as lost, drawn, won; a share of a win between them is a mixture of its two neighbours."""
     won, lost = max(2 * result - 1, 0.0), max(1 - 2 * result, 0.0)
@@ -93,6 +107,7 @@ def five(results: Iterable[PairResult], a: str) -> Int64[np.ndarray, " 5"]:
     """The paired outcomes of `a` in its pairs: how often both games together gave 0, 0.5, 1, 1.5 and 2 points."""
     counts = np.zeros(5, np.int64)
     for pair in once(results):
+        _check_points(pair)
         if pair.a == a:
             counts[pair.outcome] += 1
         elif pair.b == a:

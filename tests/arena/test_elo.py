@@ -50,6 +50,16 @@ def simulate(rng, strengths, pairs, advantage=0.4, draw=0.5, bias=0.0):
     return Tally(tuple(map(str, range(len(strengths)))), first, second, counts)
 
 
+@pytest.mark.parametrize("points", [2.0, -0.5, math.nan, math.inf, "1", None])
+def test_points_that_no_game_gives_are_refused(points):
+    for side in ("first", "second"):
+        one = pair("a", "b", 1, 0.5)
+        object.__setattr__(one, side, points)  # the tests would refuse a text where it is given
+        for judge in (elo.rate, lambda results: five(results, "a")):
+            with pytest.raises(UsageError, match=r"of a against b is no number from 0 to 1; points of a game are"):
+                judge([one])
+
+
 def test_options_are_the_same_however_they_are_typed():
     """A run writes suicide=True where jaxgo eval writes what was typed: their files made no common rating."""
     run, typed = ("suicide=True", "komi=7"), ("komi=7.0", "suicide=yes")
