@@ -107,6 +107,47 @@ def stateful(game: Any, rngs: nnx.Rngs) -> nnx.Module:
     return module
 
 
+class Dropping(Linen):
+    """Drops units at random, also where a search asks."""
+
+    @nn.compact
+    def __call__(self, planes: Any) -> Any:
+        return super().__call__(nn.Dropout(0.5, deterministic=False)(planes))
+
+
+class Trained(Linen):
+    """Wants to know more than the planes."""
+
+    def __call__(self, planes: Any, train: bool) -> Any:
+        return super().__call__(planes)
+
+
+class Odd(Linen):
+    """Gives a third result that is no dict."""
+
+    @nn.compact
+    def __call__(self, planes: Any) -> Any:
+        logits, value, _ = super().__call__(planes)
+        return logits, value, value
+
+
+class Gameless(Nnx):
+    def __init__(self, rngs: nnx.Rngs) -> None:
+        super().__init__(GAME, rngs)
+
+
+class Plain:
+    """No module at all."""
+
+
+def wider(game: Any, width: int) -> nn.Module:
+    return Linen(width=width)
+
+
+def crossed(game: Any, rngs: nnx.Rngs) -> nn.Module:
+    return Linen()
+
+
 made = Nnx(GAME, nnx.Rngs(3))
 
 
@@ -213,6 +254,13 @@ def test_a_module_that_is_there_already_keeps_its_weights():
         (stateful, "state besides its parameters .*take LayerNorm in the place of BatchNorm"),
         (Linen(kept="bfloat16"), "Dense_0/bias of the net is of bfloat16, which a file of weights cannot hold; keep"),
         (Linen(actions=3), r"logits of shape \(2, 3\) for 2 positions; they must be \(2, 9\)"),
+        (Dropping(), "the net Dropping draws random numbers where it is asked .*; leave dropout out"),
+        (Trained(), "the net Trained cannot be made or asked .*'train'.*; it is a module that takes"),
+        (Odd(), "with a dict of further heads"),
+        (wider, "the net wider cannot be made or asked .*'width'"),
+        (Gameless, "the net Gameless cannot be made or asked"),
+        (Plain, "the net Plain cannot be made or asked"),
+        (crossed, "what takes `rngs` made Linen, not a module of flax.nnx"),
     ],
 )
 def test_a_net_that_cannot_learn_is_refused_in_one_sentence(source, said):

@@ -4,12 +4,14 @@ It maps planes `[B, H, W, C]` to logits `[B, A]` and the value for the side to m
 may be a dict of further heads by name, which are learnt where `targets.heads` has them, too.
 """
 
+import contextlib
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
+import flax.errors
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -40,15 +42,16 @@ class Outside(Net):
     def heads(self, game: Game[Any], wanted: tuple[Head, ...]) -> tuple[Head, ...]:
         module = _adapted(self.source, game, ())
         planes = jax.ShapeDtypeStruct((2, *planes_shape(game)), jnp.float32)
-        params = jax.eval_shape(module.init, jax.random.key(0), planes)
-        _check_kept(params)
-        found = _read(jax.eval_shape(module.raw, params, planes))
-        for what, array, shape in (("logits", found[0], (2, game.num_actions)), ("values", found[1], (2,))):
-            if array.shape != shape:
-                raise UsageError(f"the net gives {what} of shape {array.shape} for 2 positions; they must be {shape}")
+        with _told(self.source):
+            params = jax.eval_shape(module.init, jax.random.key(0), planes)
+            _check_kept(params)
+            found = _read(jax.eval_shape(module.raw, params, planes))
+        for what, array, wanted_shape in (("logits", found[0], (2, game.num_actions)), ("values", found[1], (2,))):
+            if (shape := _shape(array)) != wanted_shape:
+                raise UsageError(f"the net gives {what} of shape {shape} for 2 positions; they must be {wanted_shape}")
         for head in wanted:
-            if head.name in found[2] and found[2][head.name].shape != (2, *head.shape(game)):
-                shape = found[2][head.name].shape
+            shape = _shape(found[2].get(head.name))
+            if head.name in found[2] and shape != (2, *head.shape(game)):
                 raise UsageError(
                     f"the net's head {head.name!r} is of shape {shape} for 2 positions; it must be "
                     f"{(2, *head.shape(game))}"
@@ -69,6 +72,36 @@ class Outside(Net):
                 )
             settings[field.name] = value
         return {"kind": names.place_of(type(self.source)), **settings}
+
+
+@contextlib.contextmanager
+def _told(source: Source) -> Iterator[None]:
+    """Tells in a sentence what a net of somebody's own was made or asked for in vain."""
+    try:
+        yield
+    except flax.errors.InvalidRngError as error:
+        raise UsageError(
+            f"the net {_called(source)} draws random numbers where it is asked ({_first(error)}); leave dropout out"
+        ) from error
+    except (TypeError, flax.errors.FlaxError) as error:
+        raise UsageError(
+            f"the net {_called(source)} cannot be made or asked ({_first(error)}); it is a module that takes planes "
+            "and nothing else, or is made by a function of the game, with `rngs` for nnx"
+        ) from error
+
+
+def _called(source: Any) -> str:
+    return str(getattr(source, "__qualname__", type(source).__qualname__))
+
+
+def _first(error: Exception) -> str:
+    """The first line of an error, without the page of Flax on it."""
+    return str(error).strip().partition("\n")[0].partition(" (https://")[0]
+
+
+def _shape(array: Any) -> Any:
+    """None for what is no array."""
+    return getattr(array, "shape", None)
 
 
 def _is_plain(value: Any) -> bool:
@@ -105,7 +138,8 @@ def as_net(source: Any) -> Net:
     if isinstance(source, Net):
         return source
     if isinstance(source, type) and issubclass(source, nn.Module):
-        source = source()
+        with _told(source):
+            source = source()
     if not (isinstance(source, nn.Module | nnx.Module) or callable(source)):
         raise UsageError(f"{source!r} is no net: give a Net, a Flax module, or a function of the game that makes one")
     return Outside(source)
@@ -144,7 +178,10 @@ class _Nnx:
         return {"params": dict(zip(_paths(state), jax.tree.leaves(state), strict=True))}
 
     def _make(self, rngs: nnx.Rngs) -> Any:
-        return self.source if isinstance(self.source, nnx.Module) else self.source(self.game, rngs=rngs)
+        if isinstance(self.source, nnx.Module):
+            return self.source
+        with _told(self.source):
+            return self.source(self.game, rngs=rngs)
 
     def raw(self, params: Any, planes: Any) -> Any:
         graph, state = _graph(self.source, self.game)
@@ -160,10 +197,13 @@ def _graph(source: Any, game: Game[Any]) -> Any:
     """How the module is built, and what it knows as shapes."""
     if isinstance(source, nnx.Module):
         return _split(source)
-    return _split(nnx.eval_shape(lambda: source(game, rngs=nnx.Rngs(0))))
+    with _told(source):
+        return _split(nnx.eval_shape(lambda: source(game, rngs=nnx.Rngs(0))))
 
 
 def _split(module: Any) -> Any:
+    if not isinstance(module, nnx.Module):
+        raise UsageError(f"what takes `rngs` made {type(module).__name__}, not a module of flax.nnx; leave `rngs` out")
     split: Any = nnx.split
     graph, params, rest = split(module, nnx.Param, ...)
     if jax.tree.leaves(rest):
@@ -191,16 +231,19 @@ def _adapted(source: Any, game: Game[Any], heads: tuple[str, ...]) -> Any:
     of_nnx = isinstance(source, nnx.Module) or (isinstance(source, type) and issubclass(source, nnx.Module))
     if of_nnx or "rngs" in inspect.signature(source).parameters:
         return _Nnx(source, game, heads)
-    made = source(game)
+    with _told(source):
+        made = source(game)
     if not isinstance(made, nn.Module):
         raise UsageError(f"{source} made {type(made).__name__}, not a module of flax.linen; one of nnx takes `rngs`")
     return _Linen(made, heads)
 
 
 def _read(said: Any) -> tuple[Any, Any, dict[str, Any]]:
-    if not isinstance(said, tuple) or len(said) not in (2, 3):
+    if isinstance(said, tuple) and len(said) == 2:
+        said = (*said, {})
+    if not isinstance(said, tuple) or len(said) != 3 or not isinstance(said[2], Mapping):
         raise UsageError("a net gives (logits, value), or (logits, value, heads) with a dict of further heads")
-    return said[0], said[1], said[2] if len(said) == 3 else {}
+    return said[0], said[1], dict(said[2])
 
 
 def _said(said: Any, heads: tuple[str, ...], method: str) -> Any:
