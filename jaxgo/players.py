@@ -258,7 +258,7 @@ def trained(place: str, about: Mapping[str, Any]) -> tuple[Game[Any], Net]:
     """The game and the net that weights are of."""
     with _told_by(f"the weights of {place} do not say which game and network they are of"):
         _check_code(place, "game", about["game"])
-        _check_code(place, "net", about["net"]["kind"])
+        _check_code(place, "net", about["net"])
         return make(about["game"], **about["options"]), net_from_json(about["net"])
 
 
@@ -267,21 +267,32 @@ def _rated(place: str, about: Mapping[str, Any]) -> Search | None:
     with _told_by(f"the weights of {place} name no search that can be read"):
         if not about.get("search"):
             return None
-        _check_code(place, "search", about["search"]["kind"])
+        _check_code(place, "search", about["search"])
         return search_from_json(about["search"])
 
 
-def _check_code(place: str, what: str, name: Any) -> None:
+def _check_code(place: str, what: str, named: Any) -> None:
     """A UsageError where weights name code that is not here, and that the config of their run does not name either."""
     run = Path(place).parent
     try:
         config = read_config(run) if weight_steps(run) else {}
     except UsageError:  # no run, but a folder like one
         config = {}
-    known = config.get(what)
-    if name != (known["kind"] if isinstance(known, dict) else known):
-        advice = AS_GAME if what == "game" else "name the folder of their run in the place of a file"
-        check_loaded(str(name), f"the weights of {place} are of the {what}", advice)
+    known = _places(config.get(what))
+    for name in _places(named):
+        if name not in known:
+            advice = AS_GAME if what == "game" else "name the folder of their run in the place of a file"
+            check_loaded(name, f"the weights of {place} are of the {what}", advice)
+
+
+def _places(named: Any) -> list[str]:
+    """What may be a place in code where a game, a net or a search is told: its kind, and the end of a chain."""
+    if not isinstance(named, Mapping):
+        return [str(named)]
+    found, links = [str(named["kind"])], named.get("simulations")
+    if isinstance(links, str):
+        found.append(":".join(part.strip() for part in links.rpartition("+")[2].split(":")[:2]))
+    return found
 
 
 @contextlib.contextmanager

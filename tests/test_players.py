@@ -298,6 +298,10 @@ def test_weights_start_no_code(stranger, tmp_path):
         save_weights(tmp_path / "w.npz", params, plain | {what: named})
         with pytest.raises(UsageError, match=rf"w.npz are of the {what} {stranger}:\w+, a place in code"):
             load_player("@w.npz", GAME)
+    for end in (f"{stranger}:Search", f" {stranger} : Search :4", f"{stranger}:Search:x:y"):
+        save_weights(tmp_path / "w.npz", params, plain | {"search": {"kind": "chain", "simulations": f"win+{end}"}})
+        with pytest.raises(UsageError, match=rf"w.npz are of the search {stranger}:Search, a place in code"):
+            load_player("@w.npz", GAME)
     run = tmp_path / "runs" / "theirs"
     save_weights(run / "players" / "7.npz", params, plain | theirs)
     for config in ({}, {"game": "tictactoe", "net": to_json(net), "search": {"kind": "greedy"}}):

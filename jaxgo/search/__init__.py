@@ -20,7 +20,7 @@ from jaxgo.search.model import Model
 from jaxgo.search.presets import PRESETS
 from jaxgo.search.puct import Puct
 from jaxgo.search.random import Random
-from jaxgo.search.registry import REGISTRY
+from jaxgo.search.registry import REGISTRY, at_place, split_budget
 from jaxgo.search.uct import Uct
 
 SEARCHES: dict[str, Search] = {
@@ -41,24 +41,12 @@ def find(name: str) -> Search:
         return PRESETS[name].search
     if not names.is_place(name):
         raise unknown_name("search", name, (*SEARCHES, *PRESETS))
-    found = names.resolve(name, "search")
-    if isinstance(found, type) and issubclass(found, Search):
-        try:
-            found = found()
-        except TypeError as error:
-            raise UsageError(f"search {name!r} cannot be made without settings ({error}); give them defaults") from None
-    if not isinstance(found, Search):
-        raise UsageError(f"search {name!r} is no search: let it inherit jaxgo.search.Search")
-    return found
+    return at_place(name)
 
 
 def split_name(text: str) -> tuple[str, str, str]:
     """The name of a search, the colon and the budget: `uct:400`, `package.module:Object:400`."""
-    name, colon, rest = (part.strip() for part in text.partition(":"))
-    path, more, budget = (part.strip() for part in rest.partition(":"))
-    if name not in SEARCHES and name not in PRESETS and names.is_place(f"{name}:{path}"):
-        return f"{name}:{path}", more, budget
-    return name, colon, rest
+    return split_budget(text, {*SEARCHES, *PRESETS})
 
 
 def name_of(search: Search) -> str:

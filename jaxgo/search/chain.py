@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
-from jaxgo.core import keys, lookahead, play
+from jaxgo.core import keys, lookahead, names, play
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
@@ -33,7 +33,7 @@ from jaxgo.search import forcing
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, per_game
 from jaxgo.search.model import Model
 from jaxgo.search.presets import PRESETS
-from jaxgo.search.registry import REGISTRY
+from jaxgo.search.registry import REGISTRY, at_place, split_budget
 
 RULES = ("win", "book", "take", "capture", "careful", "safe")
 
@@ -171,15 +171,20 @@ class Chain(Search[ChainState]):
 @functools.cache
 def _search(text: str) -> Search:
     """The search of a last link, as it plays to win: no name of a chain says how much noise it explores with."""
-    name, colon, simulations = text.partition(":")
     known: dict[str, Search] = {**REGISTRY, **{name: preset.search for name, preset in PRESETS.items()}}
-    if name not in known:
-        raise unknown_name("search at the end of a chain", name, known)
+    name, colon, simulations = split_budget(text, {*known, "chain"})
+    if name not in known and not names.is_place(name):
+        raise unknown_name("search at the end of a chain", name, [*known, "package.module:Object"])
+    search = known[name] if name in known else at_place(name)
+    if isinstance(search, Chain):
+        raise UsageError(f"{text!r} at the end of a chain is a chain itself; end with its search, such as uct:400")
     if not colon:
-        return known[name].quiet()
-    if not simulations.isdecimal() or known[name].budget == 0:
+        return search.quiet()
+    fields: tuple[Any, ...] = dataclasses.fields(search) if dataclasses.is_dataclass(search) else ()
+    counts = search.budget > 0 and any(field.name == "simulations" for field in fields)
+    if not simulations.isdecimal() or not counts:
         raise UsageError(f"{text!r} at the end of a chain is no search with a number of simulations, such as uct:400")
-    return dataclasses.replace(known[name].quiet(), simulations=int(simulations))  # type: ignore[type-var]
+    return dataclasses.replace(search.quiet(), simulations=int(simulations))  # type: ignore[type-var]
 
 
 @functools.cache

@@ -1,5 +1,9 @@
 """The searches by name, but for chains, which end in one of them: a new search is one line here."""
 
+from collections.abc import Container
+
+from jaxgo.core import names
+from jaxgo.core.errors import UsageError
 from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.attack import Attack
 from jaxgo.search.base import Search
@@ -22,3 +26,27 @@ REGISTRY: dict[str, Search] = {
     "threats": Attack(),
     "bfs": BreadthFirst(),
 }
+
+
+def at_place(place: str) -> Search:
+    """The search at `package.module:Object`, with its usual settings."""
+    found = names.resolve(place, "search")
+    if isinstance(found, type) and issubclass(found, Search):
+        try:
+            found = found()
+        except TypeError as error:
+            raise UsageError(
+                f"search {place!r} cannot be made without settings ({error}); give them defaults"
+            ) from None
+    if not isinstance(found, Search):
+        raise UsageError(f"search {place!r} is no search: let it inherit jaxgo.search.Search")
+    return found
+
+
+def split_budget(text: str, known: Container[str]) -> tuple[str, str, str]:
+    """The name of a search, which may be a place, the colon and the budget; names that are known are no modules."""
+    name, colon, rest = (part.strip() for part in text.partition(":"))
+    path, more, budget = (part.strip() for part in rest.partition(":"))
+    if name not in known and names.is_place(f"{name}:{path}"):
+        return f"{name}:{path}", more, budget
+    return name, colon, rest

@@ -277,6 +277,8 @@ def test_names_of_networks_are_those_on_offer():
         "uct:8,evaluator=solved,file=LICENSE",
         "uct:8,evaluator=solved,evaluator.file=LICENSE",
         "chain:book+random,book=LICENSE",
+        "chain,simulations=win+examples.own:Best:4",
+        "chain,simulations=win+mysearch:Best",
     ):
         with pytest.raises(UsageError):
             offers.check(spec)

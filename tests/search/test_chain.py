@@ -1,5 +1,6 @@
 """Bots by rules: what each link names, who decides, and a look ahead by playing."""
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -12,7 +13,8 @@ from jaxgo.core import lookahead, play
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import make
-from jaxgo.search import SEARCHES, Chain, Gumbel, Model
+from jaxgo.players import load_player
+from jaxgo.search import SEARCHES, Chain, Greedy, Gumbel, Model, Uct, from_json, to_json
 from jaxgo.search.chain import read_book
 
 GAME = make("tictactoe")
@@ -24,6 +26,24 @@ BOARDS = [
     [1, 0, 2, 0, 2, 0, 0, 1, 0],
 ]
 LANES = 64
+HERE = __name__
+
+
+@dataclasses.dataclass(frozen=True)
+class Best(Uct):
+    """A search of somebody's own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Steady(Greedy):
+    """One that always makes as many simulations."""
+
+    @property
+    def budget(self) -> int:
+        return 3
+
+
+ended = Chain("win+random")
 
 
 @functools.cache
@@ -144,10 +164,25 @@ def test_a_book_says_which_line_is_wrong(tmp_path):
         read_book(GAME, str(book))
 
 
+def test_a_search_of_ones_own_can_end_a_chain():
+    assert Chain(f"win+{HERE}:Best").search == Best()
+    chain = Chain(f"win+{HERE}:Best:4")
+    assert (chain.search, chain.budget) == (Best(4), 4)
+    assert from_json(to_json(chain)) == chain
+    assert load_player(f"chain:win+{HERE}:Best:4", GAME).search == chain
+
+
 def test_wrong_chains():
     for links, message in (
         ("lucky+random", "rule of a chain"),
         ("win+guess:4", "search at the end"),
+        ("win+chain:greedy", "search at the end of a chain 'chain'"),
+        ("win+guess:Best", "search 'guess:Best': guess cannot be imported"),
+        (f"win+{HERE}:Worst:4", f"search '{HERE}:Worst': {HERE} has no Worst"),
+        (f"win+{HERE}:GAME", "is no search: let it inherit"),
+        (f"win+{HERE}:Best:many", "no search with a number"),
+        (f"win+{HERE}:Steady:4", "no search with a number"),
+        (f"win+{HERE}:ended", "is a chain itself"),
         ("win+uct:many", "no search with a number"),
         ("win+uct:²", "no search with a number"),
         ("win+book+random", "needs book=FILE"),
