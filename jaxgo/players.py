@@ -381,6 +381,8 @@ def spec(player: Player) -> str:
     The budget always stands there, and of the other options those that differ from what the name begins with: a
     preset if the player's own name begins with it.
     """
+    if not isinstance(player, Player):
+        raise UsageError(f"{player!r} is no player to name; make one by load_player, or as Player(search, model)")
     wanted = parse(player.name).head if player.name else ""
     found: list[tuple[bool, int, Spec]] = []
     own = _kind(player.search)

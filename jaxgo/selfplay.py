@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float16, Float32, Int8, Int16, Int32
 
+from jaxgo.core import keys
 from jaxgo.core.errors import UsageError, check_settings
 from jaxgo.core.game import MOST_PLIES
 from jaxgo.core.play import Position
@@ -122,12 +124,19 @@ class Selfplay:
     aux_targets: tuple[str, ...] = ()  # which of the game's to note
 
     def __post_init__(self) -> None:
+        for name, kind in (("search", Search), ("model", Model), ("config", SelfplayConfig)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise UsageError(f"self-play is of a search, a model and a config; {value!r} is no {kind.__name__}")
         if self.config.fast_simulations and not self.search.resumable:
             name = type(self.search).__name__.lower()
             raise UsageError(f"{name} runs whole searches only; set selfplay.fast_simulations to 0")
 
     def begin(self, key: Array, games: int, book: Position | None = None) -> SelfplayState:
         """So many games at their start, or at positions drawn from a book."""
+        keys.check(key)
+        if not isinstance(games, int | np.integer) or isinstance(games, bool) or games < 1:
+            raise UsageError(f"games={games!r} of self-play cannot begin; ask for a whole number, at least 1")
         first, opening, audit, page = jax.random.split(key, 4)
         plies, config = jax.random.split(opening), self.config
         random = jax.random.uniform(plies[0], (games,)) < config.opening

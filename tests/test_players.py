@@ -277,6 +277,12 @@ class Search(Greedy):
 """
 
 
+def test_only_players_have_a_spec():
+    for wrong in (None, "uct:4", Gumbel()):
+        with pytest.raises(UsageError, match="is no player to name; make one by load_player"):
+            inspect.unwrap(spec)(wrong)
+
+
 @pytest.fixture
 def stranger(tmp_path, monkeypatch):
     """The name of a module that leaves a file behind where it is run, beside weights of Tic-tac-toe."""

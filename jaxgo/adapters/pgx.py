@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, Num, UInt32
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_settings
 from jaxgo.core.game import EMPTY, MOST_PLIES, Action, Game, Piece
 
 LONGEST = {"tic_tac_toe": 9, "connect_four": 42, "othello": 128, "hex": 122}  # plies, where pgx sets no limit
@@ -43,6 +43,7 @@ class PgxGame(Game[PgxState]):
     ply_limit = "limit"
 
     def __post_init__(self) -> None:
+        check_settings("PgxGame: ", self)
         if not 0 <= self.limit <= MOST_PLIES:
             raise UsageError(f"limit={self.limit} of a game of pgx is a number of plies up to {MOST_PLIES}, or 0")
         if self._env.num_players != 2:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float32, Int, Int32
 from jaxgo.arena import program
 from jaxgo.arena.program import Queues
 from jaxgo.core.errors import UsageError
+from jaxgo.core.keys import check as check_key
 from jaxgo.core.play import Position
 from jaxgo.players import Player
 from jaxgo.search.health import EvaluatorError
@@ -74,6 +75,12 @@ def play_match(
     Searches play as they are: `Search.quiet` turns the exploration of one off. `temperature` holds for the first
     `hot_plies` moves of a game.
     """
+    for agent in (a, b):
+        if not isinstance(agent, Player):
+            raise UsageError(f"{agent!r} does not play a match; give a Player, such as load_player('uct:400', game)")
+    check_key(key)
+    if not isinstance(openings, Position) or jnp.ndim(openings.state.ply) != 1:
+        raise UsageError("the openings of a match are one batch of positions, such as model.start(key, games)")
     count = openings.state.ply.shape[0]
     pool = Pool([a, b], count, slots, mesh, temperature, hot_plies)
     keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(count))

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core.errors import UsageError
@@ -44,8 +45,12 @@ class Functions(Game[Moved]):
     players: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        if self.actions < 1:
-            raise UsageError(f"an environment needs at least 1 action, not {self.actions}")
+        for name, function in (("step", self.of_step), ("legal", self.of_legal)):
+            if not callable(function) and (name, function) != ("legal", None):
+                raise UsageError(f"{name}={function!r} of an environment is no function; it takes a state of yours")
+        whole = isinstance(self.actions, int | np.integer) and not isinstance(self.actions, bool)
+        if not whole or self.actions < 1:
+            raise UsageError(f"an environment needs at least 1 action, and {self.actions!r} is no such whole number")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -119,6 +124,10 @@ class Asked(Evaluator):
     """Asks a function of the user."""
 
     evaluate: Evaluate
+
+    def __post_init__(self) -> None:
+        if not callable(self.evaluate):
+            raise UsageError(f"evaluate={self.evaluate!r} of an environment is no function; it judges states of yours")
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         found = self.evaluate(params, key, states.state)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pgx
 import pytest
+from support import untyped
 
 from jaxgo.adapters import pgx as adapter
 from jaxgo.adapters.pgx import PgxGame
@@ -110,3 +111,5 @@ def test_names_and_mistakes():
         PgxGame("minatar-asterix")
     with pytest.raises(UsageError, match="limit=40000 of a game of pgx is a number of plies up to 32767"):
         PgxGame("tic_tac_toe", limit=40000)  # its plies are counted in 16 bits
+    with pytest.raises(UsageError, match=r"PgxGame: limit=2\.5 is not a whole number"):
+        untyped(PgxGame, env="tic_tac_toe", limit=2.5)

@@ -1,6 +1,7 @@
 """Matches in one program: seats, refilled slots, devices, double moves, and how often it compiles."""
 
 import dataclasses
+import inspect
 
 import jax
 import jax.numpy as jnp
@@ -189,6 +190,19 @@ def test_mistakes_are_named(crowd):
     over = replay(TICTACTOE, [0, 3, 1, 4, 2]).position
     with pytest.raises(UsageError, match="over before the first move"):
         play_match(*agents("random", "random"), jax.random.key(0), jax.tree.map(lambda x: x[None], over))
+
+
+def test_what_is_no_match_is_refused():
+    match, key, begin = inspect.unwrap(play_match), jax.random.key(0), starts(TICTACTOE, 2)
+    (player,) = agents("random")
+    for a, b in ((player, "random"), (Random(), player)):
+        with pytest.raises(UsageError, match="does not play a match; give a Player"):
+            match(a, b, key, begin)
+    with pytest.raises(UsageError, match="0 is no key of randomness"):
+        match(player, player, 0, begin)
+    for wrong in (jax.tree.map(lambda x: x[0], begin), begin.state, None):
+        with pytest.raises(UsageError, match="the openings of a match are one batch of positions"):
+            match(player, player, key, wrong)
 
 
 def test_an_agent_that_is_broken_stops_the_match():

@@ -7,10 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from support import untyped
 
 from jaxgo.core.errors import UsageError
 from jaxgo.search import AlphaBeta, Flat, Gumbel, Model, Puct, Uct
 from jaxgo.search import mctx as dropin
+from jaxgo.search.functions import Asked, Functions
 from jaxgo.search.think import Limit, Thinker
 
 COINS = np.array([[3, 9, 1, 2, 7, 4], [1, 2, 9, 2, 1, 1], [2, 8, 3, 1, 1, 3], [4, 4, 4, 4, 4, 4]])
@@ -202,3 +204,14 @@ def test_nonsense_is_refused():
         MODEL.start(KEY, 2)
     with pytest.raises(UsageError, match="at least 1 action"):
         Model.from_functions(take, even, 0)
+
+
+def test_what_is_no_environment_is_refused():
+    for actions in ("2", None, 2.0, True):
+        with pytest.raises(UsageError, match=f"at least 1 action, and {actions!r} is no such whole number"):
+            untyped(Functions, of_step=take, actions=actions, of_legal=None)
+    for part in ({"of_step": None}, {"of_legal": 3}):
+        with pytest.raises(UsageError, match="of an environment is no function; it takes a state"):
+            untyped(Functions, **{"of_step": take, "actions": 2, "of_legal": None, **part})
+    with pytest.raises(UsageError, match="evaluate=None of an environment is no function; it judges states"):
+        untyped(Asked, evaluate=None)

@@ -1,6 +1,7 @@
 """Self-play: live roots, games that restart in place, random openings, fast searches, resignation and its audit."""
 
 import dataclasses
+import inspect
 from typing import Any
 
 import jax
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from judges import Hashed, Road
+from support import untyped
 
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Evaluation, Evaluator
@@ -256,6 +258,24 @@ def test_searches_that_cannot_be_resumed_play_and_are_no_fast_ones():
     assert plies.full.shape == (3, 4), "the search was given its whole budget, as a plain number"
     with pytest.raises(UsageError, match=r"whole runs whole searches only; set selfplay\.fast_simulations to 0"):
         Selfplay(Whole(simulations=3), Model(Road(), Hashed()), SelfplayConfig(fast_simulations=2))
+
+
+def test_parts_in_another_order_are_refused():
+    model, config = Model(Road(), Hashed()), SelfplayConfig(games=2)
+    for search, other, wrong in (
+        (model, SEARCH, "no Search"),
+        ("gumbel", model, "no Search"),
+        (SEARCH, Road(), "no Mod"),
+    ):
+        with pytest.raises(UsageError, match=f"self-play is of a search, a model and a config; .* is {wrong}"):
+            untyped(Selfplay, search=search, model=other, config=config)
+    with pytest.raises(UsageError, match="None is no SelfplayConfig"):
+        untyped(Selfplay, search=SEARCH, model=model, config=None)
+    player = Selfplay(SEARCH, model, config)
+    with pytest.raises(UsageError, match="games=-3 of self-play cannot begin; ask for a whole number"):
+        player.begin(jax.random.key(0), -3)
+    with pytest.raises(UsageError, match="0 is no key of randomness"):
+        inspect.unwrap(Selfplay.begin)(player, 0, 2)
 
 
 def test_numbers_that_no_count_can_hold_are_refused():
