@@ -28,7 +28,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.errors import UsageError, check_frozen, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.names import AS_GAME, check_loaded, place_of
 from jaxgo.core.words import Value, read_value, split_setting
@@ -62,6 +62,9 @@ class Player:
     name: str = ""
     weights: str = ""  # where the parameters were read, as a spec says it; "": nowhere
     rated: Search | None = None  # the search that belongs to these weights; options in a spec count from it
+
+    def __post_init__(self) -> None:
+        check_frozen(self.search, f"{type(self.search).__name__} is no search", "jaxgo.search.Search")
 
     def quiet(self) -> "Player":
         """The player as it plays to win: without what only exploration needs."""

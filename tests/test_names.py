@@ -17,13 +17,14 @@ import jaxgo
 from jaxgo import evaluators, games, nets, search
 from jaxgo.cli import train_words
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
 from jaxgo.core.names import place_of, resolve
 from jaxgo.core.words import read_value
 from jaxgo.evaluators import Heuristic
 from jaxgo.games.mnk import Mnk
 from jaxgo.games.names import name_of, read_game
 from jaxgo.nets import Head, Mlp
-from jaxgo.players import load_player
+from jaxgo.players import Player, load_player
 from jaxgo.search import Greedy, Gumbel
 from jaxgo.training.config import TargetsConfig, TrainConfig, from_json, to_json
 
@@ -66,6 +67,33 @@ class Steady(Greedy):
     @property
     def budget(self) -> int:
         return 3
+
+
+class Base(Game[Any]):
+    """All of a game but its options."""
+
+    shape, num_actions, max_plies = (3, 3), 9, 9
+    init, legal, step, over, returns = Mnk.init, Mnk.legal, Mnk.step, Mnk.over, Mnk.returns
+    observe, cells, hash, pieces = Mnk.observe, Mnk.cells, Mnk.hash, Mnk.pieces
+
+
+@dataclasses.dataclass
+class Loose(Base):
+    """A game whose options could be changed behind the back of its programs."""
+
+    height: int = 3
+    width: int = 3
+    k: int = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed(Mnk):
+    heaps: Any = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Noted(Greedy):
+    notes: Any = dataclasses.field(default_factory=lambda: np.zeros(2))
 
 
 class Sunny(Heuristic):
@@ -195,6 +223,34 @@ def test_games_by_place_and_by_registration(monkeypatch):
         inspect.unwrap(jaxgo.register)(3, Wide())
     with pytest.raises(UsageError, match="is no game"):
         jaxgo.register("x", Sunny())
+
+
+@pytest.mark.parametrize("name", ["Loose", "Listed"])
+def test_a_game_that_programs_cannot_be_kept_by_is_refused_wherever_one_is_taken(name):
+    game = globals()[name]()
+    for take in (
+        lambda: games.find(f"{HERE}:{name}"),
+        lambda: read_game(f"{HERE}:{name}"),
+        lambda: jaxgo.register("loose", game),
+        lambda: load_player("random", game),
+        lambda: search.Model(game, Heuristic()),
+    ):
+        with pytest.raises(
+            UsageError, match=r"is no game: make it a frozen dataclass .*, of fields that can be hashed"
+        ):
+            take()
+    assert "loose" not in games.GAMES
+
+
+def test_a_search_that_programs_cannot_be_kept_by_is_refused_wherever_one_is_taken():
+    for take in (
+        lambda: search.find(f"{HERE}:Noted"),
+        lambda: load_player(f"{HERE}:Noted", GAME),
+        lambda: Player(Noted(), search.Model(GAME, Heuristic())),
+        lambda: TrainConfig(search=Noted()),
+    ):
+        with pytest.raises(UsageError, match=r"is no search: make it a frozen dataclass that inherits jaxgo\.search"):
+            take()
 
 
 def test_searches_and_evaluators_by_place():

@@ -26,6 +26,20 @@ def unknown_name(kind: str, name: object, valid: object) -> UsageError:
     return UsageError(f"unknown {kind} {str(name)!r}; choose one of: {names}")
 
 
+def check_frozen(value: Any, told: str, parent: str) -> None:
+    """A UsageError where this is no frozen dataclass that can be hashed: compiled programs are kept by such values."""
+    frozen = getattr(getattr(value, "__dataclass_params__", None), "frozen", False)
+    try:
+        hash(value)
+    except TypeError:
+        frozen = False
+    if not frozen:
+        raise UsageError(
+            f"{told}: make it a frozen dataclass that inherits {parent}, of fields that can be hashed (a tuple, and no "
+            "list or array)"
+        )
+
+
 def check_settings(where: str, settings: Any) -> None:
     """A UsageError where a field of a dataclass is of another kind than its default (the text "no" would be a switch
     that is on), or an infinite number; for `__post_init__`."""

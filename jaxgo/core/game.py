@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float32, Int, Int8, Int16, Int32, Num, UInt32
 
 from jaxgo.core import board, lookahead
 from jaxgo.core.board import Symmetries
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_frozen
 
 Action = Int[Array, ""]
 Repetition = Literal["none", "forbidden", "draw", "loss"]
@@ -306,6 +306,15 @@ class Game(abc.ABC, Generic[S]):
 @functools.lru_cache(maxsize=256)
 def _action_names(game: "Game[State]") -> dict[str, int]:
     return {game.action_name(a).lower(): a for a in reversed(range(game.num_actions))}
+
+
+def check(game: Any, told: str = "") -> None:
+    """A UsageError where this is no game that programs can be made of."""
+    told = told or repr(game)
+    parent = "jaxgo.core.game.Game"
+    if not isinstance(game, Game):
+        raise UsageError(f"{told} is no game: make it a frozen dataclass that inherits {parent}")
+    check_frozen(game, f"{told} is no game", parent)
 
 
 def state_bytes(game: "Game[S]") -> int:

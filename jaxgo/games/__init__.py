@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, cast
 
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import Game
+from jaxgo.core.game import Game, check
 from jaxgo.core.names import is_place, resolve
 from jaxgo.core.words import tuples
 from jaxgo.games.archimedes import Archimedes
@@ -58,17 +58,12 @@ GAMES: dict[str, Game[Any]] = {
 
 def register(name: str, game: Any) -> None:
     """Makes a game of your own known by a short name, in this process: `make(name)`, and all commands run from it."""
-    if not _is_game(game):
-        raise UsageError(f"{game!r} is no game: make it a frozen dataclass that inherits jaxgo.core.game.Game")
+    check(game)
     if not isinstance(name, str) or not name or ":" in name or any(letter.isspace() for letter in name):
         raise UsageError(f"{name!r} cannot be the name of a game; take one word without a colon")
     if GAMES.get(name, game) != game:
         raise UsageError(f"{name!r} is a registered game already; take another name")
     GAMES[name] = game
-
-
-def _is_game(value: Any) -> bool:
-    return isinstance(value, Game) and dataclasses.is_dataclass(value)
 
 
 def find(name: str) -> Game[Any]:
@@ -85,8 +80,7 @@ def find(name: str) -> Game[Any]:
             found = found()
         except TypeError as error:
             raise UsageError(f"game {name!r} cannot be made without options ({error}); give them defaults") from None
-    if not _is_game(found):
-        raise UsageError(f"game {name!r} is no game: make it a frozen dataclass that inherits jaxgo.core.game.Game")
+    check(found, f"game {name!r}")
     return cast("Game[Any]", found)
 
 
@@ -112,9 +106,10 @@ def make(name: str, /, **options: Any) -> Game[Any]:
         and _is_derived(game, field)
     }
     made: Game[Any] = dataclasses.replace(game, **(follows | options))  # type: ignore[type-var]
+    told = ", ".join(f"{option}={value!r}" for option, value in options.items())
     if made.num_actions < 1 or min(made.shape) < 1:
-        told = ", ".join(f"{option}={value!r}" for option, value in options.items())
         raise UsageError(f"{name} with {told} has no cells or no actions; take other options")
+    check(made, f"{name} with {told}")
     return made
 
 

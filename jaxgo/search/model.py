@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
 from jaxgo.core import keys, play
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game
+from jaxgo.core.game import Game, check
 from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
 from jaxgo.search.forcing import knows_threats
@@ -71,6 +71,8 @@ class Model:
         for value, kind, what in ((self.game, Game, "game"), (self.evaluator, Evaluator, "evaluator")):
             if not isinstance(value, kind):
                 raise UsageError(f"a model is made of a game and an evaluator; {value!r} is no {what}")
+        if not self.pays:
+            check(self.game)
 
     @classmethod
     def from_functions(

@@ -3,7 +3,7 @@
 from collections.abc import Container
 
 from jaxgo.core import names
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_frozen
 from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.attack import Attack
 from jaxgo.search.base import Search
@@ -40,6 +40,7 @@ def at_place(place: str) -> Search:
             ) from None
     if not isinstance(found, Search):
         raise UsageError(f"search {place!r} is no search: let it inherit jaxgo.search.Search")
+    check_frozen(found, f"search {place!r} is no search", "jaxgo.search.Search")
     return found
 
 

@@ -5,7 +5,7 @@ import typing
 from pathlib import Path
 from typing import Any, cast
 
-from jaxgo.core.errors import UsageError, check_settings, check_whole, unknown_name
+from jaxgo.core.errors import UsageError, check_frozen, check_settings, check_whole, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.words import tuples
 from jaxgo.games import make
@@ -217,6 +217,7 @@ class TrainConfig:
             object.__setattr__(self, "game", name)
             object.__setattr__(self, "options", tuple(options.items()))
         object.__setattr__(self, "net", as_net(self.net))
+        check_frozen(self.search, f"{type(self.search).__name__} is no search", "jaxgo.search.Search")
         check_settings("", self)
         if not 0 <= self.seed < MOST_SEEDS:
             raise UsageError(f"seed={self.seed} is not from 0 to {MOST_SEEDS - 1}")
