@@ -14,8 +14,10 @@ import pytest
 from flax import nnx
 
 import jaxgo
+from examples.own_game import Nim
 from jaxgo import evaluators, games, nets, search
-from jaxgo.cli import train_words
+from jaxgo.cli import solve, train_words
+from jaxgo.core import game as game_of
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.names import place_of, resolve
@@ -94,6 +96,17 @@ class Listed(Mnk):
 @dataclasses.dataclass(frozen=True)
 class Noted(Greedy):
     notes: Any = dataclasses.field(default_factory=lambda: np.zeros(2))
+
+
+@dataclasses.dataclass(frozen=True)
+class Long(Mnk):
+    plies: Any = 40_000
+    max_plies = property(lambda self: self.plies)
+
+
+@dataclasses.dataclass(frozen=True)
+class Done(Nim):
+    over = property(lambda self: lambda state: jnp.bool_(True))
 
 
 class Sunny(Heuristic):
@@ -235,11 +248,26 @@ def test_a_game_that_programs_cannot_be_kept_by_is_refused_wherever_one_is_taken
         lambda: load_player("random", game),
         lambda: search.Model(game, Heuristic()),
     ):
-        with pytest.raises(
-            UsageError, match=r"is no game: make it a frozen dataclass .*, of fields that can be hashed"
-        ):
+        with pytest.raises(UsageError, match=r"is no game: make it a frozen .*, of fields that can be hashed"):
             take()
     assert "loose" not in games.GAMES
+
+
+@pytest.mark.parametrize("plies", [40_000, 32_768, 0, -1, 9.0, True, None])
+def test_a_game_of_more_plies_than_are_counted_is_refused(plies):
+    assert game_of.check(Long(plies=32_767)) is None
+    for take in (
+        lambda: games.find(f"{HERE}:Long"),
+        lambda: jaxgo.register("long", Long(plies=plies)),
+        lambda: search.Model(Long(plies=plies), Heuristic()),
+    ):
+        with pytest.raises(UsageError, match=r"max_plies=.*, which is no whole number from 1 to 32,767"):
+            take()
+
+
+def test_a_game_that_is_over_at_its_start_has_nothing_to_solve():
+    with pytest.raises(UsageError, match="Done is over at its start, so there is nothing to solve"):
+        solve.Solve(f"{HERE}:Done").run()
 
 
 def test_a_search_that_programs_cannot_be_kept_by_is_refused_wherever_one_is_taken():

@@ -60,6 +60,8 @@ class Solve:
         room = Room(self.batch or (2048 if guided else Room.batch), most=self.most)
         position, _ = replay(game, split_moves(self.moves), seed=self.seed)
         if bool(play.over(game, position)):
+            if not self.moves:
+                raise UsageError(f"{self.name} is over at its start, so there is nothing to solve; take other options")
             raise UsageError(f"the game is over after --moves {self.moves}; leave the last move out")
         return self._puzzle(game, position, room) if game.players == 1 else self._game(game, position, room)
 

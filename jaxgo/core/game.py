@@ -315,6 +315,12 @@ def check(game: Any, told: str = "") -> None:
     if not isinstance(game, Game):
         raise UsageError(f"{told} is no game: make it a frozen dataclass that inherits {parent}")
     check_frozen(game, f"{told} is no game", parent)
+    plies: Any = game.max_plies
+    if not isinstance(plies, int | np.integer) or isinstance(plies, bool) or not 1 <= plies <= MOST_PLIES:
+        raise UsageError(
+            f"{told} has max_plies={plies!r}, which is no whole number from 1 to {MOST_PLIES:,}, as many as a count of "
+            "plies holds; let its games end by then"
+        )
 
 
 def state_bytes(game: "Game[S]") -> int:
