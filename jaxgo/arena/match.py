@@ -16,6 +16,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.keys import check as check_key
 from jaxgo.core.play import Position
 from jaxgo.players import Player
+from jaxgo.search import health
 from jaxgo.search.health import EvaluatorError
 from jaxgo.system import devices
 
@@ -141,7 +142,7 @@ class Pool:
         sick = ~np.asarray(self._games.healthy).all(axis=1)
         if sick.any():
             agent = self.agents[int(sick.argmax())]
-            raise EvaluatorError(f"{agent.name}: {agent.model.evaluator} gave NaN or infinite numbers in a match")
+            raise EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match')}")
         return bool((np.asarray(self._games.number) != program.EMPTY).any())
 
     def finished(self, match: int) -> Bool[np.ndarray, " n"]:

@@ -80,7 +80,7 @@ class SearchResult(NamedTuple):
     q: Float32[Array, "B A"]  # meaningful where visited
     proven: Bool[Array, "B A"]  # q is the exact value of the move
     solved: Bool[Array, " B"]  # value is exact
-    healthy: Bool[Array, " B"]  # the evaluator gave nothing but finite numbers
+    healthy: Bool[Array, " B"]  # the evaluator gave nothing but finite numbers, and the rules moves
     chances: Float32[Array, "B A"] | None = None  # of each move to be `action`, at the temperature that was asked for
     by: Int32[Array, " B"] | None = None  # who decided, of searches that are made of several (see `chain`)
 

@@ -80,7 +80,7 @@ class Flat(Search[FlatState]):
             noise=keys.sample(jax.random.uniform, key, legal.shape, jnp.float32),
             done=jnp.zeros(games, jnp.int32),
             calls=jnp.int32(0),
-            healthy=jnp.ones(games, bool),
+            healthy=legal.any(axis=-1) | model.over(root),
         )
 
     def extend(self, model: Model, params: Params, key: Array, state: FlatState, budget: Budget) -> FlatState:

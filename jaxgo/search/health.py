@@ -1,7 +1,11 @@
-"""Broken numbers are an error with a name: which game, which lanes of the batch, which evaluator."""
+"""Broken numbers are an error with a name: which game, which lanes of the batch, which evaluator.
+
+Searches say only that something is broken. It may be the rules as well, of a game that is not jaxgo's.
+"""
 
 import numpy as np
 
+from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
 from jaxgo.search.base import SearchResult
 from jaxgo.search.model import Model
@@ -12,14 +16,20 @@ class EvaluatorError(UsageError):
 
 
 def check(model: Model, result: SearchResult) -> None:
-    """Raises an EvaluatorError where the evaluator gave NaN or infinite numbers."""
+    """Raises an EvaluatorError where the evaluator gave NaN or infinite numbers, or the rules no legal action."""
     healthy = np.asarray(result.healthy)
     if healthy.all():
         return
     lanes = np.flatnonzero(~healthy).tolist()
     some = ", ".join(map(str, lanes[:8])) + (f" and {len(lanes) - 8} more" if len(lanes) > 8 else "")
     where = f"lane {some}" if len(lanes) == 1 else f"lanes {some}"
-    raise EvaluatorError(
-        f"{model.evaluator} gave NaN or infinite numbers for {model.game} in {where} of {len(healthy)}; "
-        "look at its parameters"
-    )
+    raise EvaluatorError(told(model, f"for {model.game} in {where} of {len(healthy)}"))
+
+
+def told(model: Model, where: str) -> str:
+    """What a search that is not healthy means; a UsageError where random games show that the rules are at fault."""
+    trial.check(model.game)
+    numbers = f"{model.evaluator} gave NaN or infinite numbers {where}"
+    if model.pays or trial.is_own(model.game):
+        return f"{numbers}, or the game went on without a legal action; look at its parameters, or at `legal`"
+    return f"{numbers}; look at its parameters"

@@ -49,7 +49,7 @@ class Leaves(NamedTuple):
     value: Float32[Array, " B"]  # of seat 0; exact where over
     over: Bool[Array, " B"]  # by the rules, or by a proof
     seat: Int8[Array, " B"]
-    healthy: Bool[Array, " B"]  # the evaluator gave finite numbers, or the game is over
+    healthy: Bool[Array, " B"]  # the evaluator gave finite numbers and the rules a move, or the game is over
     reward: Float32[Array, " B"] | None = None  # of the move here, for who made it; None: only the end of a game pays
     discount: Float32[Array, " B"] | None = None  # and then `value` is for the mover here
 
@@ -252,6 +252,7 @@ class Model:
         wanted: Bool[Array, " B"] | None = None,
         abreast: int = 1,
     ) -> Leaves:
+        moves = legal.any(axis=-1)  # of the rules: a live position has one
         legal = self.narrowing.count(self.game, states, legal)
         logits, value = self.evaluate(params, key, states, legal, wanted, abreast)
         finite = jnp.isfinite(value) & ~jnp.isnan(logits).any(-1)
@@ -265,7 +266,7 @@ class Model:
             among = self.narrowing.candidates(self.game, states, legal, logits)
             logits = jnp.where(among, jnp.maximum(logits, CANDIDATE), jnp.where(legal, UNLIKELY, ILLEGAL))
         paid = (states.reward, states.discount) if self.pays else (None, None)
-        return Leaves(states, logits, value, over, states.to_play, finite | over, *paid)
+        return Leaves(states, logits, value, over, states.to_play, (finite & moves) | over, *paid)
 
 
 def _check_rules(game: Game[Any], legal: Array, result: Array) -> None:

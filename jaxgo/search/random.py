@@ -4,7 +4,7 @@ import dataclasses
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float32, Int32
+from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys
 from jaxgo.core.play import Position
@@ -18,6 +18,7 @@ class RandomState(NamedTuple):
     prior: Float32[Array, "B A"]
     done: Int32[Array, " B"]
     calls: Int32[Array, ""]
+    healthy: Bool[Array, " B"]
     tree: None = None
 
 
@@ -40,7 +41,11 @@ class Random(Search[RandomState]):
     ) -> RandomState:
         legal = model.legal(root)
         return RandomState(
-            root, jnp.where(legal, jnp.float32(0), ILLEGAL), jnp.zeros(legal.shape[0], jnp.int32), jnp.int32(0)
+            root=root,
+            prior=jnp.where(legal, jnp.float32(0), ILLEGAL),
+            done=jnp.zeros(legal.shape[0], jnp.int32),
+            calls=jnp.int32(0),
+            healthy=legal.any(axis=-1) | model.over(root),
         )
 
     def extend(self, model: Model, params: Params, key: Array, state: RandomState, budget: Budget) -> RandomState:
@@ -60,6 +65,6 @@ class Random(Search[RandomState]):
             q=zeros,
             proven=nothing,
             solved=nothing[:, 0],
-            healthy=jnp.ones(legal.shape[0], bool),
+            healthy=state.healthy,
             chances=even,
         )

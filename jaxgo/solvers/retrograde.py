@@ -45,6 +45,7 @@ def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> 
             children.append(made.number * 2 + made.same)
             walk.wait(made, made.better & ~made.over, walk.depths[made.number])
     edges = np.concatenate(parents or [np.zeros(0, np.int32)]), np.concatenate(children or [np.zeros(0, np.int32)])
+    value.check_moves(game, np.bincount(edges[0], minlength=walk.count))
     values, distances = work_back(value.values[: walk.count], *edges)
     return Table(walk.visited.by_number(), values, distances).ordered()
 
@@ -54,14 +55,26 @@ class _Ends:
 
     def __init__(self) -> None:
         self.values = np.zeros(1 << 16, np.int8)
+        self.over = np.zeros(1 << 16, bool)
 
     def read(self, made: Made) -> None:
         while len(made.number) and made.number.max() >= len(self.values):
             self.values = np.concatenate([self.values, np.zeros_like(self.values)])
+            self.over = np.concatenate([self.over, np.zeros_like(self.over)])
         ended = made.better & made.over
         if not np.isin(made.value[ended], WINS).all():
             raise UsageError("only games that end in a win, a loss or a draw can be solved; this one counts points")
         self.values[made.number[ended]] = made.value[ended]
+        self.over[made.number[ended]] = True
+
+    def check_moves(self, game: Game[Any], moves: np.ndarray) -> None:
+        """A UsageError where a position neither is an end nor has a move, which would count as a draw."""
+        stuck = int(((moves == 0) & ~self.over[: len(moves)]).sum())
+        if stuck:
+            raise UsageError(
+                f"{game} has positions that go on and have no legal action, {stuck:,} of {len(moves):,}; let `over` "
+                "say that the game ends there, or `legal` give a move, such as a pass"
+            )
 
 
 def work_back(ends: np.ndarray, parent: np.ndarray, child: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

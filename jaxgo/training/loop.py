@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
+from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
 from jaxgo.nets import to_json as net_to_json
 from jaxgo.search import to_json as search_to_json
@@ -351,6 +352,7 @@ class Loop:
 
     def _check(self, tally: dict[str, float], learnt: dict[str, float]) -> None:
         if tally["broken"]:
+            trial.check(self.trainer.game)  # no checkpoint mends the rules
             raise EvaluatorError("the network gave numbers that are not finite in self-play")
         if learnt["broken"] >= self.config.learner.patience:
             raise DivergedError(f"the last {learnt['broken']:.0f} steps of the learner were broken (NaN or infinite)")

@@ -27,6 +27,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 from jaxgo.players import Player
+from jaxgo.search import health
 from jaxgo.search.base import Search
 from jaxgo.search.health import EvaluatorError
 from jaxgo.search.model import Model
@@ -164,7 +165,7 @@ class _Event:
             jnp.float32(temperature),
         )
         if not bool(healthy):
-            raise EvaluatorError(f"{agent.name}: {agent.model.evaluator} gave NaN or infinite numbers in a match")
+            raise EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match')}")
         return int(action)
 
     def compile(self) -> None:
