@@ -92,7 +92,7 @@ def plain(
 
 def movers(game: Game[Any], actions: Sequence[int]) -> list[int]:
     """Who made each move of a game from its start."""
-    line = np.zeros(game.max_plies, np.int32)
+    line = np.zeros(max(game.max_plies, len(actions)), np.int32)
     line[: len(actions)] = actions
     return np.asarray(_movers(game, jnp.asarray(line)))[: len(actions)].tolist()
 

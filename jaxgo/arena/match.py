@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float32, Int, Int32
 
 from jaxgo.arena import program
 from jaxgo.arena.program import Queues
+from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
 from jaxgo.core.keys import check as check_key
 from jaxgo.core.play import Position
@@ -107,6 +108,7 @@ class Pool:
             raise UsageError("the agents of a match must play the same game")
         if game.players != 2:
             raise UsageError(f"a match needs two seats; {type(game).__name__} is a puzzle for one")
+        trial.check(game)
         if capacity < 1 or (slots is not None and slots < 1):
             raise UsageError("a match needs at least one opening and one slot")
         self.agents, self.game = tuple(agents), game

@@ -15,7 +15,7 @@ from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Float32, Int32
 
 from jaxgo.arena import openings
-from jaxgo.core import play
+from jaxgo.core import play, trial
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
@@ -117,7 +117,9 @@ class Trainer:
     # -- parts -----------------------------------------------------------------------------------------------
     @functools.cached_property
     def game(self) -> Game[Any]:
-        return self.config.make_game()
+        game = self.config.make_game()
+        trial.check(game)
+        return game
 
     @functools.cached_property
     def heads(self) -> tuple[Head, ...]:

@@ -8,12 +8,20 @@ import jax.numpy as jnp
 import pytest
 
 from examples.own_game import Nim
+from jaxgo.arena.games_file import movers
+from jaxgo.arena.match import Pool
+from jaxgo.cli import train_job
 from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import GAMES
+from jaxgo.nets import Mlp
+from jaxgo.players import load_player
 from jaxgo.search import Flat, Greedy, Model, Random, Uct, health
 from jaxgo.solvers.retrograde import solve_game
+from jaxgo.system.devices import make_mesh
+from jaxgo.training.config import TrainConfig
+from jaxgo.training.trainer import Trainer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +65,27 @@ def test_random_games_tell_whose_fault_broken_numbers_are():
         "Uniform() gave NaN or infinite numbers there; look at its parameters"
     )
     trial.check(Sound())
+
+
+@dataclasses.dataclass(frozen=True)
+class Lasting(Sound):
+    """Promises to end after one move, and ends after two."""
+
+    max_plies = property(lambda self: 1)
+
+
+def test_a_game_that_outlasts_its_plies_is_refused_before_a_run_and_a_match(tmp_path):
+    game = Lasting()
+    players = [load_player(name, game) for name in ("random", "greedy")]
+    config = TrainConfig(game, net=Mlp(4, 1))
+    for begin in (
+        lambda: Pool(players, 1),
+        lambda: Trainer(config, make_mesh()).game,
+        lambda: train_job.check(config),
+    ):
+        with pytest.raises(UsageError, match="goes on after 1 random moves, as many as its max_plies; raise max_plies"):
+            begin()
+    assert movers(game, [0, 1]) == [0, 1], "a file of its games can be written all the same"
 
 
 def test_a_table_does_not_call_a_position_without_a_move_a_draw():
