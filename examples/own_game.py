@@ -56,7 +56,7 @@ class Nim(Game[NimState]):
         return NimState(jnp.asarray(self.heaps, jnp.int8), jnp.int8(0), jnp.int16(0))
 
     def legal(self, state: NimState) -> Bool[Array, " A"]:
-        return (state.heaps[:, None] >= np.arange(1, self.most + 1, dtype=np.int8)).reshape(-1)
+        return (state.heaps[:, None] >= np.arange(1, self.most + 1, dtype=np.int8)[None]).reshape(-1)
 
     def step(self, state: NimState, action: Action) -> NimState:
         heap, take = action // self.most, (action % self.most + 1).astype(jnp.int8)
@@ -69,7 +69,7 @@ class Nim(Game[NimState]):
         return jnp.where(state.to_play == 0, jnp.array([-1.0, 1.0]), jnp.array([1.0, -1.0]))
 
     def observe(self, state: NimState) -> Bool[Array, "H W C"]:
-        return (np.arange(self.shape[1], dtype=np.int8) < state.heaps[:, None])[..., None]
+        return (np.arange(self.shape[1], dtype=np.int8)[None] < state.heaps[:, None])[..., None]
 
     def cells(self, state: NimState) -> Int8[Array, " cells"]:
         return self.observe(state).reshape(-1).astype(jnp.int8)

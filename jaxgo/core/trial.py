@@ -1,5 +1,7 @@
-"""A trial of a game of somebody's own, before anything dear is made of it: a few random games, which must end in time
-and have a move until they do. Whoever breaks this would see searches play illegal moves, or games that never end.
+"""A trial of a game of somebody's own, before anything dear is made of it.
+
+`check_shapes` looks at what its methods return, without computing anything. `check` plays a few random games, too,
+which must end in time and have a move until they do: else searches would play illegal moves, or games would never end.
 """
 
 import functools
@@ -26,6 +28,7 @@ def check(game: Game[Any]) -> None:
     """A UsageError where random games of somebody's own outlast `max_plies`, or go on without a legal action."""
     if not is_own(game):
         return
+    check_shapes(game)
     stuck, live, plies = _played(game)
     if stuck:
         raise UsageError(
@@ -37,6 +40,116 @@ def check(game: Game[Any]) -> None:
             f"{game} goes on after {plies} random moves, as many as its max_plies; raise max_plies, or let `over` end "
             "the game there"
         )
+
+
+@functools.lru_cache(maxsize=256)
+def check_shapes(game: Game[Any]) -> None:
+    """A UsageError where a method of somebody's own game fails, or returns another shape or type than it should."""
+    if not is_own(game):
+        return
+    state = _start(game)
+    height, width = game.shape
+    _check_one(game, "legal", state, "bool", (game.num_actions,))
+    _check_one(game, "over", state, "bool", ())
+    _check_one(game, "returns", state, "float32", (game.players,))
+    _check_step(game, state)
+    # a game that no network and no table of positions ever sees may do without these
+    _check_one(game, "observe", state, "numbers", (height, width, "C"), open_=True)
+    _check_one(game, "hash", state, "uint32", (2,), open_=True)
+
+
+def _traced(name: str, method: str, rule: Any, *given: Any) -> Any:
+    """What a method of a game returns, as shapes."""
+    try:
+        return jax.eval_shape(rule, *given)
+    except UsageError:
+        raise
+    except Exception as fault:
+        words = " ".join(str(fault).split())[:200]
+        raise UsageError(
+            f"{method} of {name} cannot be traced by JAX ({type(fault).__name__}: {words}); mend it so "
+            "that it makes arrays of arrays"
+        ) from fault
+
+
+def _told(value: Any) -> str:
+    shaped = hasattr(value, "shape") and hasattr(value, "dtype")
+    return f"{value.dtype}{list(value.shape)}" if shaped else f"a {type(value).__name__}"
+
+
+def _start(game: Game[Any]) -> Any:
+    """The shapes of a start, which is a NamedTuple of arrays with whose move it is and how many there were."""
+    name, plain = type(game).__name__, list[str]()
+
+    def begin(key: Array) -> Any:
+        state = game.init(key)
+        for path, leaf in jax.tree_util.tree_leaves_with_path(state):
+            if isinstance(leaf, bool | int | float):
+                plain.append(f"{jax.tree_util.keystr(path).lstrip('.')} as a plain {type(leaf).__name__}")
+        return state
+
+    state = _traced(name, "init", begin, jax.eval_shape(lambda: jax.random.key(0)))
+    if plain:
+        raise UsageError(f"init of {name} gives {plain[0]}; make it an array, such as jnp.int8(0) or jnp.bool_(False)")
+    for field in ("to_play", "ply"):
+        found: Any = getattr(state, field, None)
+        if getattr(found, "shape", None) != () or not jnp.issubdtype(found.dtype, jnp.integer):
+            raise UsageError(
+                f"init of {name} gives no whole number `{field}`; return a NamedTuple of arrays that has to_play, such "
+                "as jnp.int8(0), and ply, jnp.int16(0)"
+            )
+    return state
+
+
+def _check_one(
+    game: Game[Any], method: str, state: Any, kind: str, shape: tuple[int | str, ...], open_: bool = False
+) -> None:
+    """A method of a state returns one array of this kind and shape; a word in a shape is any size."""
+    name = type(game).__name__
+    try:
+        found = _traced(name, method, getattr(game, method), state)
+    except UsageError as fault:
+        if open_ and isinstance(fault.__cause__, NotImplementedError | None):
+            return
+        raise
+    fits = False
+    if hasattr(found, "shape"):
+        rank = len(found.shape) == len(shape)
+        fits = rank and all(a == b or isinstance(b, str) for a, b in zip(found.shape, shape, strict=True))
+        number = jnp.issubdtype(found.dtype, jnp.number) or found.dtype == bool
+        loose = {"numbers": number, "float32": number and found.dtype != bool}
+        fits &= bool(loose.get(kind, found.dtype == kind))
+    if not fits:
+        wanted = f"{kind}[{', '.join(map(str, shape))}]"
+        raise UsageError(f"{method} of {name} gives {_told(found)} for one position; {wanted} is needed")
+
+
+def _check_step(game: Game[Any], state: Any) -> None:
+    """A move keeps the shape and the type of every array: a tree would cut what it stores."""
+    name, action = type(game).__name__, jax.ShapeDtypeStruct((), jnp.int32)
+    moved = _traced(name, "step", game.step, state, action)
+    parts: Any = jax.tree.structure(moved)
+    if parts != jax.tree.structure(state):
+        raise UsageError(
+            f"step of {name} gives a {type(moved).__name__} of other parts than init, which gives a "
+            f"{type(state).__name__}; return a state with all of its fields"
+        )
+    leaves = zip(jax.tree_util.tree_leaves_with_path(state), jax.tree.leaves(moved), strict=True)
+    for (path, old), new in leaves:
+        if not _fits(old, new):
+            raise UsageError(
+                f"a step of {name} makes {jax.tree_util.keystr(path).lstrip('.')} {new.dtype}{list(new.shape)} of "
+                f"{old.dtype}{list(old.shape)}; keep the shape and the type of every array"
+            )
+
+
+def _fits(old: Any, new: Any) -> bool:
+    """Whether a new array is stored in the place of an old one as it is; a plain number takes the type there."""
+    try:
+        kept = jax.eval_shape(lambda old, new: jnp.where(jnp.bool_(True), old, new), old, new)
+    except (TypeError, ValueError):
+        return False
+    return bool(kept.shape == old.shape and kept.dtype == old.dtype)
 
 
 @functools.lru_cache(maxsize=256)

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.names import place_of
@@ -22,7 +23,9 @@ def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
             raise UsageError(f"option {words!r} is not of the form name=value, such as max_plies=100")
         option, text = setting
         values[option] = read_value(text, defaults.get(option))
-    return make(name, **values)
+    game = make(name, **values)
+    trial.check_shapes(game)
+    return game
 
 
 def describe_options(game: Game[Any]) -> str:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
-from jaxgo.core import keys, play
+from jaxgo.core import keys, play, trial
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game, check
 from jaxgo.core.play import Position, Transition
@@ -119,6 +119,7 @@ class Model:
         keys.check(key)
         if not isinstance(games, int | np.integer) or isinstance(games, bool) or games < 1:
             raise UsageError(f"games={games!r} begin at the start; ask for a whole number of them, of at least 1")
+        trial.check_shapes(self.game)
         return jax.vmap(functools.partial(play.start, self.game))(jax.random.split(key, games))
 
     def play(self, position: Position, action: Int32[Array, " B"]) -> tuple[Position, Transition]:
@@ -197,12 +198,9 @@ class Model:
 
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
         """What is known of the positions that games stand at, with their exact legal actions."""
+        trial.check_shapes(self.game)
         legal, over = self.legal(position), self.over(position)
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
-        _check_rules(self.game, legal, result)
-        if not self.pays:
-            kinds, structure = jax.tree.flatten(position.state)
-            _check_step(self.game, structure, tuple((x.shape[1:], x.dtype) for x in kinds))
         leaves = self._leaves(params, key, position.state, legal, over, result[:, 0])
         if not self.narrowing.proves:
             return leaves
@@ -267,32 +265,6 @@ class Model:
             logits = jnp.where(among, jnp.maximum(logits, CANDIDATE), jnp.where(legal, UNLIKELY, ILLEGAL))
         paid = (states.reward, states.discount) if self.pays else (None, None)
         return Leaves(states, logits, value, over, states.to_play, (finite & moves) | over, *paid)
-
-
-def _check_rules(game: Game[Any], legal: Array, result: Array) -> None:
-    """A UsageError where a game's masks or results are of other shapes, which would be stretched until they fit."""
-    given, wanted = (legal.shape[1:], result.shape[1:]), ((game.num_actions,), (game.players,))
-    if given != wanted:
-        raise UsageError(
-            f"{type(game).__name__} gives legal moves of shape {given[0]} and returns of shape {given[1]} for one "
-            f"position; {wanted[0]} and {wanted[1]} are needed"
-        )
-
-
-@functools.lru_cache(maxsize=256)
-def _check_step(game: Game[Any], structure: Any, kinds: tuple[tuple[Any, Any], ...]) -> None:
-    """A UsageError where a game's states change their shapes or types by a move: a tree would cut what it stores."""
-    state = jax.tree.unflatten(structure, [jax.ShapeDtypeStruct(*kind) for kind in kinds])
-    name, over = type(game).__name__, jax.eval_shape(game.over, state).shape
-    if over:
-        raise UsageError(f"{name} gives an `over` of shape {over} for one position; () is needed")
-    moved = jax.eval_shape(functools.partial(play.advance, game), state, jax.ShapeDtypeStruct((), jnp.int32)).state
-    for (path, old), new in zip(jax.tree_util.tree_leaves_with_path(state), jax.tree.leaves(moved), strict=True):
-        if (old.shape, old.dtype) != (new.shape, new.dtype):
-            raise UsageError(
-                f"a step of {name} makes {jax.tree_util.keystr(path).lstrip('.')} {new.dtype}{list(new.shape)} of "
-                f"{old.dtype}{list(old.shape)}; keep the shape and the type of every array"
-            )
 
 
 def _for_first(seat: Int8[Array, " B"]) -> Float32[Array, " B"]:

@@ -1,7 +1,9 @@
 """Rules of people outside the package that break what every search takes for granted: one sentence says how."""
 
 import dataclasses
-from typing import Any
+import subprocess
+import sys
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,9 +30,6 @@ from jaxgo.training.trainer import Trainer
 class Sound(Nim):
     heaps: tuple[int, ...] = (1, 1)
     most: int = 1
-
-    def legal(self, state: Any) -> Any:
-        return state.heaps > 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,3 +104,76 @@ def test_an_environment_without_a_legal_action_is_not_healthy():
     found = jax.jit(lambda: Uct(2).run(model, (), jax.random.key(0), root))()
     with pytest.raises(health.EvaluatorError, match="or the game went on without a legal action; look at"):
         health.check(model, found)
+
+
+class Lists(NamedTuple):
+    heaps: Any
+    to_play: Any
+    ply: Any
+    done: Any = False
+
+
+WRONG = {
+    "over": (lambda state: jnp.zeros(3, bool), r"over of Wrong gives bool\[3\] for one position; bool\[\] is needed"),
+    "legal": (lambda state: jnp.ones(2), r"legal of Wrong gives float32\[2\] for one position; bool\[2\] is needed"),
+    "returns": (lambda state: [1.0, -1.0], r"returns of Wrong gives a list for one position; float32\[2\] is needed"),
+    "step": (lambda state, action: tuple(state), "step of Wrong gives a tuple of other parts than init, which gives"),
+    "init": (
+        lambda key: Lists(jnp.ones(2), jnp.int8(0), jnp.int16(0)),
+        "init of Wrong gives done as a plain bool; make",
+    ),
+    "observe": (
+        lambda state: jnp.ones((2, 1)),
+        r"observe of Wrong gives float32\[2, 1\] .* numbers\[2, 1, C\] is needed",
+    ),
+    "hash": (lambda state: jnp.uint32(1), r"hash of Wrong gives uint32\[\] for one position; uint32\[2\] is needed"),
+}
+FAILING = {
+    "legal": lambda state: state.piles > 0,
+    "init": lambda key: (jnp.int8(0),),
+}
+
+
+def wrong(method: str, rule: Any) -> Any:
+    made = type("Wrong", (Sound,), {method: lambda self, *given: rule(*given)})
+    return dataclasses.dataclass(frozen=True)(made)()
+
+
+@pytest.mark.parametrize("method", WRONG)
+def test_rules_of_other_shapes_and_types_are_told_by_their_method(method):
+    rule, said = WRONG[method]
+    model = Model(wrong(method, rule), Uniform())
+    with pytest.raises(UsageError, match=said):
+        model.start(jax.random.key(0), 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("legal", "legal of Wrong cannot be traced by JAX .AttributeError: .* no attribute 'piles'.; mend it"),
+        ("init", "init of Wrong gives no whole number `to_play`; return a NamedTuple of arrays"),
+    ],
+)
+def test_rules_that_fail_are_told_by_their_method(method, said):
+    with pytest.raises(UsageError, match=said):
+        trial.check(wrong(method, FAILING[method]))
+
+
+def test_rules_that_searches_can_do_without_may_be_missing():
+    def missing(state: Any) -> Any:
+        raise NotImplementedError
+
+    trial.check_shapes(wrong("observe", missing))
+    trial.check_shapes(Sound())
+
+
+def test_commands_look_at_rules_without_asking_for_a_device():
+    code = """
+from jaxgo.core import trial
+from jaxgo.games.names import read_game
+from jax._src import xla_bridge
+read_game("examples.own_game:Nim")
+print(trial.check_shapes.cache_info().currsize, xla_bridge.backends_are_initialized())
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "1 False\n"
