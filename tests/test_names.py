@@ -232,6 +232,9 @@ def test_games_by_place_and_by_registration(monkeypatch):
         jaxgo.register("go9", Wide())
     with pytest.raises(UsageError, match="cannot be the name of a game; take one word"):
         jaxgo.register("my:game", Wide())
+    for name in ("../wide", "a/b", "..", ""):  # runs of it would lie anywhere
+        with pytest.raises(UsageError, match="cannot be the name of a game"):
+            jaxgo.register(name, Wide())
     with pytest.raises(UsageError, match="3 cannot be the name of a game"):
         inspect.unwrap(jaxgo.register)(3, Wide())
     with pytest.raises(UsageError, match="is no game"):

@@ -59,8 +59,9 @@ GAMES: dict[str, Game[Any]] = {
 def register(name: str, game: Any) -> None:
     """Makes a game of your own known by a short name, in this process: `make(name)`, and all commands run from it."""
     check(game)
-    if not isinstance(name, str) or not name or ":" in name or any(letter.isspace() for letter in name):
-        raise UsageError(f"{name!r} cannot be the name of a game; take one word without a colon")
+    # runs of a game lie in a folder of its name
+    if not isinstance(name, str) or not name.strip(".") or any(letter.isspace() or letter in ":/\\" for letter in name):
+        raise UsageError(f"{name!r} cannot be the name of a game; take one word without a colon or a slash")
     if GAMES.get(name, game) != game:
         raise UsageError(f"{name!r} is a registered game already; take another name")
     GAMES[name] = game
