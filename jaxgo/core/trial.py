@@ -58,6 +58,21 @@ def check_shapes(game: Game[Any]) -> None:
     _check_one(game, "hash", state, "uint32", (2,), open_=True)
 
 
+@functools.lru_cache(maxsize=256)
+def check_state(game: Game[Any], kinds: tuple[tuple[Any, Any], ...]) -> None:
+    """A UsageError where a position, which `place` may have made, is of other arrays than a start, which trees cut."""
+    start = jax.tree.leaves(jax.eval_shape(game.init, jax.eval_shape(lambda: jax.random.key(0))))
+    if kinds != tuple((x.shape, x.dtype) for x in start):
+        found, wanted = (
+            ", ".join(f"{kind}{list(shape)}" for shape, kind in some)
+            for some in (kinds, [(x.shape, x.dtype) for x in start])
+        )
+        raise UsageError(
+            f"a position of {type(game).__name__} is made of {found}, and a start of {wanted}; let `place` keep the "
+            "shape and the type of every array"
+        )
+
+
 def _traced(name: str, method: str, rule: Any, *given: Any) -> Any:
     """What a method of a game returns, as shapes."""
     try:

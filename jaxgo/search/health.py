@@ -29,7 +29,10 @@ def check(model: Model, result: SearchResult) -> None:
 def told(model: Model, where: str) -> str:
     """What a search that is not healthy means; a UsageError where random games show that the rules are at fault."""
     trial.check(model.game)
-    numbers = f"{model.evaluator} gave NaN or infinite numbers {where}"
+    numbers = f"gave NaN or infinite numbers {where}"
     if model.pays or trial.is_own(model.game):
-        return f"{numbers}, or the game went on without a legal action; look at its parameters, or at `legal`"
-    return f"{numbers}; look at its parameters"
+        return (
+            f"{model.evaluator} or the rules {numbers}, or the game went on without a legal action; look at the "
+            "parameters, at what the rules pay, or at `legal`"
+        )
+    return f"{model.evaluator} {numbers}; look at its parameters"

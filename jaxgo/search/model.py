@@ -49,7 +49,7 @@ class Leaves(NamedTuple):
     value: Float32[Array, " B"]  # of seat 0; exact where over
     over: Bool[Array, " B"]  # by the rules, or by a proof
     seat: Int8[Array, " B"]
-    healthy: Bool[Array, " B"]  # the evaluator gave finite numbers and the rules a move, or the game is over
+    healthy: Bool[Array, " B"]  # the evaluator and the rules gave finite numbers, and a move if the game is not over
     reward: Float32[Array, " B"] | None = None  # of the move here, for who made it; None: only the end of a game pays
     discount: Float32[Array, " B"] | None = None  # and then `value` is for the mover here
 
@@ -68,6 +68,10 @@ class Model:
     best: float | None = None  # where moves pay on the way: the most that any state is worth, if that is known
 
     def __post_init__(self) -> None:
+        if self.best is not None and not isinstance(self.best, int | float | np.integer | np.floating):
+            raise UsageError(
+                f"best={self.best!r} is not the most that a state may be worth, which is a number, or None"
+            )
         for value, kind, what in ((self.game, Game, "game"), (self.evaluator, Evaluator, "evaluator")):
             if not isinstance(value, kind):
                 raise UsageError(f"a model is made of a game and an evaluator; {value!r} is no {what}")
@@ -199,6 +203,8 @@ class Model:
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
         """What is known of the positions that games stand at, with their exact legal actions."""
         trial.check_shapes(self.game)
+        if not self.pays:
+            trial.check_state(self.game, tuple((x.shape[1:], x.dtype) for x in jax.tree.leaves(position.state)))
         legal, over = self.legal(position), self.over(position)
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
         leaves = self._leaves(params, key, position.state, legal, over, result[:, 0])
@@ -259,12 +265,21 @@ class Model:
         if not self.pays:  # no game gives more, and below -1 a tree has what is proven to be lost
             value = jnp.clip(value, -1.0, 1.0)
         logits = jnp.where(finite[:, None] | (logits == ILLEGAL), logits, 0.0)
-        value = jnp.where(over, result, jnp.where(states.to_play == 0, value, -value))
+        value = jnp.where(over, _finite(result), jnp.where(states.to_play == 0, value, -value))
         if self.narrowing.narrows:
             among = self.narrowing.candidates(self.game, states, legal, logits)
             logits = jnp.where(among, jnp.maximum(logits, CANDIDATE), jnp.where(legal, UNLIKELY, ILLEGAL))
-        paid = (states.reward, states.discount) if self.pays else (None, None)
-        return Leaves(states, logits, value, over, states.to_play, (finite & moves) | over, *paid)
+        healthy = jnp.where(over, jnp.isfinite(result), finite & moves)
+        paid: tuple[Array | None, Array | None] = None, None
+        if self.pays:
+            healthy &= jnp.isfinite(states.reward) & jnp.isfinite(states.discount)
+            paid = _finite(states.reward), _finite(states.discount)
+        return Leaves(states, logits, value, over, states.to_play, healthy, *paid)
+
+
+def _finite(numbers: Float32[Array, " B"]) -> Float32[Array, " B"]:
+    """0 for a broken number, which must not spread through the tree before it is reported."""
+    return jnp.where(jnp.isfinite(numbers), numbers, 0.0)
 
 
 def _for_first(seat: Int8[Array, " B"]) -> Float32[Array, " B"]:

@@ -19,7 +19,7 @@ from jaxgo.evaluators import Uniform
 from jaxgo.games import GAMES
 from jaxgo.nets import Mlp
 from jaxgo.players import load_player
-from jaxgo.search import Flat, Greedy, Model, Random, Uct, health
+from jaxgo.search import AlphaBeta, Flat, Greedy, Model, Random, Uct, health
 from jaxgo.solvers.retrograde import solve_game
 from jaxgo.system.devices import make_mesh
 from jaxgo.training.config import TrainConfig
@@ -106,6 +106,38 @@ def test_an_environment_without_a_legal_action_is_not_healthy():
         health.check(model, found)
 
 
+@dataclasses.dataclass(frozen=True)
+class Priceless(Sound):
+    """Nobody knows what its ends are worth."""
+
+    def returns(self, state: Any) -> Any:
+        return super().returns(state) * jnp.nan
+
+
+@pytest.mark.parametrize("search", [Uct(8), AlphaBeta(100)], ids=lambda search: type(search).__name__)
+def test_a_result_that_is_no_number_is_not_healthy(search):
+    model = Model(Priceless(), Uniform())
+    found = jax.jit(lambda: search.run(model, (), jax.random.key(0), model.start(jax.random.key(0), 1)))()
+    assert jnp.isfinite(found.value).all()
+    with pytest.raises(health.EvaluatorError, match="or the rules gave NaN or infinite numbers for Priceless"):
+        health.check(model, found)
+
+
+@pytest.mark.parametrize("broken", [(jnp.inf, 1.0), (0.0, jnp.nan)], ids=["reward", "discount"])
+def test_pay_that_is_no_number_is_not_healthy(broken):
+    def step(state: Any, action: Any) -> Any:
+        return state + 1, *(jnp.where(state > 0, wrong, 1.0) for wrong in broken)
+
+    def judge(params: Any, key: Any, states: Any) -> Any:
+        return jnp.zeros((states.shape[0], 2)), jnp.zeros(states.shape[0])
+
+    model = Model.from_functions(step, judge, 2)
+    found = jax.jit(lambda: Uct(8).run(model, (), jax.random.key(0), model.positions(jnp.zeros(1))))()
+    assert jnp.isfinite(found.value).all()
+    with pytest.raises(health.EvaluatorError, match="at what the rules pay"):
+        health.check(model, found)
+
+
 class Lists(NamedTuple):
     heaps: Any
     to_play: Any
@@ -177,3 +209,11 @@ print(trial.check_shapes.cache_info().currsize, xla_bridge.backends_are_initiali
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "1 False\n"
+
+
+def test_a_position_of_other_arrays_than_a_start_is_refused():
+    model = Model(Sound(), Uniform())
+    start = model.start(jax.random.key(0), 1)
+    placed = model.positions(start.state._replace(heaps=start.state.heaps.astype(jnp.int32)))
+    with pytest.raises(UsageError, match=r"a position of Sound is made of int32\[2\], .*let `place` keep"):
+        Uct(4).begin(model, (), jax.random.key(0), placed)
