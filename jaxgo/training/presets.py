@@ -238,6 +238,17 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             learner=_late(14_000, rate=0.0008, final=0.05),
             final=("random", "uct:100", "@go9-late-cpu"),
         ),
+        "go9-last": OnCpu(
+            75.0,
+            ResNet(channels=32, blocks=3),
+            64,
+            64,
+            "85 % of 100 games against GNU Go at level 10 with 64 simulations, where go9-later-cpu took 77 %",
+            game="go9",
+            init_from="go9-later-cpu",
+            learner=_late(11_500, rate=0.0007, final=0.05),
+            final=("random", "@go9-later-cpu"),
+        ),
         "go13": OnCpu(
             75.0,
             ResNet(channels=32, blocks=3),

@@ -140,6 +140,7 @@ def test_weights_that_presets_begin_with_fit(tmp_path):
         "gomoku15-cpu": "gomoku9-cpu",
         "go9-late-cpu": "go9-cpu",
         "go9-later-cpu": "go9-late-cpu",
+        "go9-last-cpu": "go9-later-cpu",
         "go13-cpu": "go9-late-cpu",
     }
     for name, words in begun.items():
