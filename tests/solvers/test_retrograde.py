@@ -36,6 +36,7 @@ def dodgem3():
     return game, solve_game(game, room=SMALL)
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_dodgem_is_what_is_published_and_what_plain_python_finds(dodgem3):
     game, table = dodgem3
     assert len(table.keys) == 1963
