@@ -137,10 +137,7 @@ class Model:
 
     def legal(self, position: Position) -> Bool[Array, "B A"]:
         """The exact legal actions of every game."""
-        if position.state.ply.ndim != 1 or not position.state.ply.size:
-            raise UsageError(
-                "a search takes a batch of positions, of one at least; give one alone as x[None] of each array"
-            )
+        _check_batch(position)
         return jax.vmap(functools.partial(play.legal, self.game))(position)
 
     def over(self, position: Position) -> Bool[Array, " B"]:
@@ -203,6 +200,7 @@ class Model:
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
         """What is known of the positions that games stand at, with their exact legal actions."""
         trial.check_shapes(self.game)
+        _check_batch(position)
         if not self.pays:
             trial.check_state(self.game, tuple((x.shape[1:], x.dtype) for x in jax.tree.leaves(position.state)))
         legal, over = self.legal(position), self.over(position)
@@ -275,6 +273,14 @@ class Model:
             healthy &= jnp.isfinite(states.reward) & jnp.isfinite(states.discount)
             paid = _finite(states.reward), _finite(states.discount)
         return Leaves(states, logits, value, over, states.to_play, healthy, *paid)
+
+
+def _check_batch(position: Position) -> None:
+    """A UsageError where this is one position, or none."""
+    if position.state.ply.ndim != 1 or not position.state.ply.size:
+        raise UsageError(
+            "a search takes a batch of positions, of one at least; give one alone as x[None] of each array"
+        )
 
 
 def _finite(numbers: Float32[Array, " B"]) -> Float32[Array, " B"]:
