@@ -160,7 +160,7 @@ def bans():
     "search",
     [
         pytest.param(Uct(300, nodes=601), marks=pytest.mark.slow, id="uct"),
-        pytest.param(Puct(300, nodes=601, parallel_leaves=4), id="puct"),
+        pytest.param(Puct(300, nodes=601, parallel_leaves=4), marks=pytest.mark.slow, id="puct"),
     ],
 )
 def test_moves_that_superko_bans_take_their_results_with_them(search):
