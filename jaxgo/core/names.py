@@ -32,6 +32,18 @@ def resolve(place: str, what: str = "object") -> Any:
     return found
 
 
+def instance(place: str, what: str, kind: type, settings: str = "settings") -> Any:
+    """What stands there; a class of this kind is made with its usual settings."""
+    found = resolve(place, what)
+    if isinstance(found, type) and issubclass(found, kind):
+        try:
+            return found()
+        except TypeError as error:
+            told = f"{what} {place!r} cannot be made without {settings}"
+            raise UsageError(f"{told} ({error}); give them defaults") from None
+    return found
+
+
 def check_loaded(name: str, told: str, advice: str = AS_GAME) -> None:
     """A UsageError where a file of data names code that nobody here has imported: no file chooses what is run.
 

@@ -32,14 +32,7 @@ def find(name: str) -> Evaluator:
         return EVALUATORS[name]
     if not names.is_place(name):
         raise unknown_name("evaluator", name, EVALUATORS)
-    found = names.resolve(name, "evaluator")
-    if isinstance(found, type) and issubclass(found, Evaluator):
-        try:
-            found = found()
-        except TypeError as error:
-            raise UsageError(
-                f"evaluator {name!r} cannot be made without settings ({error}); give them defaults"
-            ) from None
+    found = names.instance(name, "evaluator", Evaluator)
     if not isinstance(found, Evaluator):
         raise UsageError(f"evaluator {name!r} is no evaluator: let it inherit jaxgo.evaluators.Evaluator")
     return found

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game, check
-from jaxgo.core.names import is_place, resolve
+from jaxgo.core.names import instance, is_place
 from jaxgo.core.words import tuples
 from jaxgo.games.archimedes import Archimedes
 from jaxgo.games.connect3d import Connect3D
@@ -75,12 +75,7 @@ def find(name: str) -> Game[Any]:
         return GAMES[name]
     if not is_place(name):
         raise unknown_name("game", name, [*GAMES, "package.module:Object"])
-    found: Any = resolve(name, "game")
-    if isinstance(found, type) and issubclass(found, Game):
-        try:
-            found = found()
-        except TypeError as error:
-            raise UsageError(f"game {name!r} cannot be made without options ({error}); give them defaults") from None
+    found = instance(name, "game", Game, "options")
     check(found, f"game {name!r}")
     return cast("Game[Any]", found)
 

@@ -30,14 +30,7 @@ REGISTRY: dict[str, Search] = {
 
 def at_place(place: str) -> Search:
     """The search at `package.module:Object`, with its usual settings."""
-    found = names.resolve(place, "search")
-    if isinstance(found, type) and issubclass(found, Search):
-        try:
-            found = found()
-        except TypeError as error:
-            raise UsageError(
-                f"search {place!r} cannot be made without settings ({error}); give them defaults"
-            ) from None
+    found = names.instance(place, "search", Search)
     if not isinstance(found, Search):
         raise UsageError(f"search {place!r} is no search: let it inherit jaxgo.search.Search")
     check_frozen(found, f"search {place!r} is no search", "jaxgo.search.Search")
