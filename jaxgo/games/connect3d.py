@@ -204,15 +204,9 @@ class Connect3D(Game[Connect3DState]):
 
         A move opens the cell above it, and stops what the other seat has in its own cell.
         """
-        own, other = state.stones[0], state.stones[1]
-        actions = jnp.arange(len(FOOTPRINT))
-        cell = jax.vmap(STACKS.landing, in_axes=(None, 0))(own | other, actions)
-        full = jax.vmap(lambda mine, a: ~STACKS.room(own | other | mine)[a])(cell, actions)
-        above = jax.vmap(lambda mine, a: STACKS.landing(own | other | mine, a))(cell, actions)
-        makes = _completes(own, cell) & legal
-        theirs = _completes(other, cell) & legal
-        elsewhere = theirs.sum(dtype=jnp.int32) - theirs.astype(jnp.int32)
-        safe = legal & (elsewhere == 0) & (full | ~_completes(other, above))
+        gaps = functools.partial(stacks.line_gaps, windows())
+        makes = stacks.wins(STACKS, state.stones[0], state.stones[0] | state.stones[1], gaps) & legal
+        safe = stacks.safe(STACKS, state.stones, gaps) & legal
         rest = jnp.where(safe.any(), safe, legal)
         return jnp.where(makes.any(), makes, rest)
 
@@ -245,14 +239,6 @@ class Connect3D(Game[Connect3DState]):
     def action_name(self, action: int) -> str:
         x, y = FOOTPRINT[action]
         return f"{x}{y}"
-
-
-def _completes(stones: UInt32[Array, " words"], cells: UInt32[Array, "A words"]) -> Bool[Array, " A"]:
-    """For single cells, each as a set: whether these stones and the cell make a line that has the cell in it."""
-    lines = jnp.asarray(windows())[None]
-    reached = ((stones[None] | cells)[:, None] & lines) == lines
-    inside = (cells[:, None] & lines).any(axis=-1)
-    return (reached.all(axis=-1) & inside).any(axis=-1)
 
 
 def _square(values: Array, fill: int | bool) -> Array:

@@ -118,10 +118,10 @@ class ScoreFour(Game[ScoreFourState]):
         return 1.0 + jnp.where(through, (mine + theirs)[None], 0.0).sum(axis=1)
 
     def threats(self, state: ScoreFourState) -> Threats:
-        return stacks.threats(PEGS, state.stones, _winning_cells)
+        return stacks.threats(PEGS, state.stones, _gaps())
 
     def safe(self, state: ScoreFourState, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
-        return legal & stacks.safe_or_won(PEGS, state.stones, _winning_cells)
+        return legal & stacks.safe_or_won(PEGS, state.stones, _gaps())
 
     def symmetries(self) -> board.Symmetries:
         return board.of_cell_actions(board.symmetries(SIDE, SIDE))
@@ -141,9 +141,5 @@ class ScoreFour(Game[ScoreFourState]):
         return board.square_name(action, SIDE, SIDE)
 
 
-def _winning_cells(own: UInt32[Array, "2"], taken: UInt32[Array, "2"]) -> UInt32[Array, "2"]:
-    """The empty cells, in reach or not, where one bead more makes a line."""
-    masks = jnp.asarray(lines())
-    missing = masks & ~own[None]
-    single = jax.lax.population_count(missing).sum(axis=-1) == 1
-    return stacks.union(jnp.where(single[:, None], missing & ~taken[None], jnp.uint32(0)))
+def _gaps() -> stacks.Gaps:
+    return functools.partial(stacks.line_gaps, lines())

@@ -102,6 +102,13 @@ def open_lines(own: UInt32[Array, " words"], other: UInt32[Array, " words"], mas
     return jnp.where(holds_any(other, masks), 0, stones)
 
 
+def line_gaps(masks: np.ndarray, own: Words, taken: Words) -> Words:
+    """The empty cells, in reach or not, where one stone more fills one of the lines `uint32[n, words]`."""
+    missing = jnp.asarray(masks) & ~own[None]
+    single = jax.lax.population_count(missing).sum(axis=-1) == 1
+    return union(jnp.where(single[:, None], missing & ~taken[None], jnp.uint32(0)))
+
+
 def lead(own: UInt32[Array, " words"], other: UInt32[Array, " words"], masks: np.ndarray) -> Float32[Array, ""]:
     """The worth of all open lines less that of the other seat's, in [-1, 1]: each stone more is worth four times."""
     sums = [
@@ -148,13 +155,17 @@ def drops(board: Stacks, taken: Words) -> Drops:
     return Drops(cells, jax.vmap(landing)(taken[None] | cells, stack))
 
 
+def wins(board: Stacks, own: Words, taken: Words, gaps: Gaps) -> Bool[Array, " A"]:
+    """The drops that fill a gap."""
+    return _meet(drops(board, taken).cells, gaps(own, taken))
+
+
 def safe_or_won(board: Stacks, stones: UInt32[Array, "2 words"], gaps: Gaps) -> Bool[Array, " A"]:
     """The drops that win at once, and those after which the other seat does not."""
-    taken = stones[0] | stones[1]
-    return _meet(drops(board, taken).cells, gaps(stones[0], taken)) | _safe(board, stones, gaps)
+    return wins(board, stones[0], stones[0] | stones[1], gaps) | safe(board, stones, gaps)
 
 
-def _safe(board: Stacks, stones: UInt32[Array, "2 words"], gaps: Gaps) -> Bool[Array, " A"]:
+def safe(board: Stacks, stones: UInt32[Array, "2 words"], gaps: Gaps) -> Bool[Array, " A"]:
     """The drops after which the other seat has no win at once: they take its only one, and none lies on top of them."""
     taken = stones[0] | stones[1]
     found, theirs = drops(board, taken), gaps(stones[1], taken)
@@ -177,12 +188,11 @@ def threats(board: Stacks, stones: UInt32[Array, "2 words"], gaps: Gaps) -> Thre
     def row(own: Words, taken: Words) -> tuple[Bool[Array, " A"], ...]:
         found, left = drops(board, taken), wins_left(own, taken)
         twice = jax.vmap(wins_left)(own[None] | found.cells, taken[None] | found.cells)
-        win = _meet(found.cells, gaps(own, taken))
-        return win, left >= 1, left >= 2, (twice >= 2).any(axis=-1) & board.room(taken)
+        return wins(board, own, taken, gaps), left >= 1, left >= 2, (twice >= 2).any(axis=-1) & board.room(taken)
 
     taken = stones[0] | stones[1]
     win, force, double, build = (jnp.stack(both) for both in zip(*(row(own, taken) for own in stones), strict=True))
-    unharmed = _safe(board, stones, gaps)
+    unharmed = safe(board, stones, gaps)
     needed = win[1].any() | (unharmed != board.room(taken)).any()
     block = jnp.where(unharmed.any(), unharmed & needed, win[1])
     return Threats(win, force, double, build, block)
