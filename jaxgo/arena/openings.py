@@ -231,7 +231,8 @@ def _by_playouts(game: Game[Any], key: Array, position: Position) -> Float32[Arr
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _by_search(search: Search, model: Model, params: Params, key: Array, position: Position) -> Float32[Array, " B"]:
-    return search.run(model, params, key, position).worth
+    worth: Float32[Array, " B"] = search.run(model, params, key, position).worth
+    return worth
 
 
 # -- what is the same opening ---------------------------------------------------------------------------------------

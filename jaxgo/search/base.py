@@ -1,7 +1,7 @@
 """The interface of a search: a few verbs over a state of its own, so that each can be resumed, limited and reused."""
 
 import abc
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -85,16 +85,17 @@ class SearchResult(NamedTuple):
     by: Int32[Array, " B"] | None = None  # who decided, of searches that are made of several (see `chain`)
 
     @property
-    def worth(self) -> Float32[Array, " B"]:
-        """What the positions are worth by the move that the policy puts first, where it was tried.
+    def worth(self) -> Any:
+        """What the positions are worth by the move that the policy puts first, where it was tried: `Float32[B]`.
 
         The mean at the root tells less, above all of a search that looks at many moves side by side: where one move of
         seven holds a draw, it tells of six losses.
         """
-        best = jnp.argmax(self.policy, axis=-1)[:, None]
-        tried = jnp.take_along_axis(self.visits, best, axis=-1)[:, 0] > 0
-        q = jnp.take_along_axis(self.q, best, axis=-1)[:, 0]
-        return jnp.where(tried & ~self.solved, q, self.value)
+        best, value = self.policy.argmax(axis=-1), cast("Any", self.value)
+        games = np.arange(len(best))
+        tried, q = self.visits[games, best] > 0, self.q[games, best]
+        where: Any = np.where if isinstance(value, np.ndarray) else jnp.where  # who has it on the host waits for no XLA
+        return where(tried & ~self.solved, q, value)
 
 
 class Search(abc.ABC, Generic[S]):
