@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float16, Float32, Int8, Int16, Int32
 
 from jaxgo.core import keys
-from jaxgo.core.errors import UsageError, check_settings
+from jaxgo.core.errors import UsageError, check_settings, is_whole
 from jaxgo.core.game import MOST_PLIES
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params, States
@@ -135,7 +134,7 @@ class Selfplay:
     def begin(self, key: Array, games: int, book: Position | None = None) -> SelfplayState:
         """So many games at their start, or at positions drawn from a book."""
         keys.check(key)
-        if not isinstance(games, int | np.integer) or isinstance(games, bool) or games < 1:
+        if not is_whole(games) or games < 1:
             raise UsageError(f"games={games!r} of self-play cannot begin; ask for a whole number, at least 1")
         first, opening, audit, page = jax.random.split(key, 4)
         plies, config = jax.random.split(opening), self.config

@@ -40,6 +40,11 @@ def check_frozen(value: Any, told: str, parent: str) -> None:
         )
 
 
+def is_whole(value: Any) -> bool:
+    """Whether this is a whole number of Python or numpy; True and False are none."""
+    return isinstance(value, KINDS[int][0]) and not isinstance(value, bool)
+
+
 def check_settings(where: str, settings: Any) -> None:
     """A UsageError where a field of a dataclass is of another kind than its default (the text "no" would be a switch
     that is on), or an infinite number; for `__post_init__`."""

@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float32, Int, Int8, Int16, Int32, Num, UInt32
 
 from jaxgo.core import board, lookahead
 from jaxgo.core.board import Symmetries
-from jaxgo.core.errors import UsageError, check_frozen
+from jaxgo.core.errors import UsageError, check_frozen, is_whole
 
 Action = Int[Array, ""]
 Repetition = Literal["none", "forbidden", "draw", "loss"]
@@ -316,7 +316,7 @@ def check(game: Any, told: str = "") -> None:
         raise UsageError(f"{told} is no game: make it a frozen dataclass that inherits {parent}")
     check_frozen(game, f"{told} is no game", parent)
     plies: Any = game.max_plies
-    if not isinstance(plies, int | np.integer) or isinstance(plies, bool) or not 1 <= plies <= MOST_PLIES:
+    if not is_whole(plies) or not 1 <= plies <= MOST_PLIES:
         raise UsageError(
             f"{told} has max_plies={plies!r}, which is no whole number from 1 to {MOST_PLIES:,}, as many as a count of "
             "plies holds; let its games end by then"

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, is_whole
 from jaxgo.core.game import EMPTY, Action, Game, Piece
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
 
@@ -48,8 +47,7 @@ class Functions(Game[Moved]):
         for name, function in (("step", self.of_step), ("legal", self.of_legal)):
             if not callable(function) and (name, function) != ("legal", None):
                 raise UsageError(f"{name}={function!r} of an environment is no function; it takes a state of yours")
-        whole = isinstance(self.actions, int | np.integer) and not isinstance(self.actions, bool)
-        if not whole or self.actions < 1:
+        if not is_whole(self.actions) or self.actions < 1:
             raise UsageError(f"an environment needs at least 1 action, and {self.actions!r} is no such whole number")
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
 from jaxgo.core import keys, play, trial
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, is_whole
 from jaxgo.core.game import Game, check
 from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
@@ -121,7 +121,7 @@ class Model:
     def start(self, key: Array, games: int) -> Position:
         """So many games at their start."""
         keys.check(key)
-        if not isinstance(games, int | np.integer) or isinstance(games, bool) or games < 1:
+        if not is_whole(games) or games < 1:
             raise UsageError(f"games={games!r} begin at the start; ask for a whole number of them, of at least 1")
         trial.check_shapes(self.game)
         return jax.vmap(functools.partial(play.start, self.game))(jax.random.split(key, games))
