@@ -18,7 +18,6 @@ from jaxgo.core.keys import check as check_key
 from jaxgo.core.play import Position
 from jaxgo.players import Player
 from jaxgo.search import health
-from jaxgo.search.health import EvaluatorError
 from jaxgo.system import devices
 
 FOREVER = np.int32(2**30)  # ticks
@@ -144,7 +143,7 @@ class Pool:
         sick = ~np.asarray(self._games.healthy).all(axis=1)
         if sick.any():
             agent = self.agents[int(sick.argmax())]
-            raise EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match')}")
+            raise health.EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match')}")
         return bool((np.asarray(self._games.number) != program.EMPTY).any())
 
     def finished(self, match: int) -> Bool[np.ndarray, " n"]:

@@ -54,19 +54,16 @@ def check_shapes(game: Game[Any]) -> None:
     _check_one(game, "returns", state, "float32", (game.players,))
     _check_step(game, state)
     # a game that no network and no table of positions ever sees may do without these
-    _check_one(game, "observe", state, "numbers", (height, width, "C"), open_=True)
-    _check_one(game, "hash", state, "uint32", (2,), open_=True)
+    _check_one(game, "observe", state, "numbers", (height, width, "C"), optional=True)
+    _check_one(game, "hash", state, "uint32", (2,), optional=True)
 
 
 @functools.lru_cache(maxsize=256)
 def check_state(game: Game[Any], kinds: tuple[tuple[Any, Any], ...]) -> None:
     """A UsageError where a position, which `place` may have made, is of other arrays than a start, which trees cut."""
-    start = jax.tree.leaves(jax.eval_shape(game.init, jax.eval_shape(lambda: jax.random.key(0))))
-    if kinds != tuple((x.shape, x.dtype) for x in start):
-        found, wanted = (
-            ", ".join(f"{kind}{list(shape)}" for shape, kind in some)
-            for some in (kinds, [(x.shape, x.dtype) for x in start])
-        )
+    start = tuple((x.shape, x.dtype) for x in jax.tree.leaves(_start(game)))
+    if kinds != start:
+        found, wanted = (", ".join(f"{kind}{list(shape)}" for shape, kind in some) for some in (kinds, start))
         raise UsageError(
             f"a position of {type(game).__name__} is made of {found}, and a start of {wanted}; let `place` keep the "
             "shape and the type of every array"
@@ -117,14 +114,14 @@ def _start(game: Game[Any]) -> Any:
 
 
 def _check_one(
-    game: Game[Any], method: str, state: Any, kind: str, shape: tuple[int | str, ...], open_: bool = False
+    game: Game[Any], method: str, state: Any, kind: str, shape: tuple[int | str, ...], optional: bool = False
 ) -> None:
     """A method of a state returns one array of this kind and shape; a word in a shape is any size."""
     name = type(game).__name__
     try:
         found = _traced(name, method, getattr(game, method), state)
     except UsageError as fault:
-        if open_ and isinstance(fault.__cause__, NotImplementedError | None):
+        if optional and isinstance(fault.__cause__, NotImplementedError | None):
             return
         raise
     fits = False

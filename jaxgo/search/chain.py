@@ -175,16 +175,15 @@ def _search(text: str) -> Search:
     name, colon, simulations = split_budget(text, {*known, "chain"})
     if name not in known and not names.is_place(name):
         raise unknown_name("search at the end of a chain", name, [*known, "package.module:Object"])
-    search = known[name] if name in known else at_place(name)
+    search: Any = known[name] if name in known else at_place(name)
     if isinstance(search, Chain):
         raise UsageError(f"{text!r} at the end of a chain is a chain itself; end with its search, such as uct:400")
     if not colon:
         return search.quiet()
-    fields: tuple[Any, ...] = dataclasses.fields(search) if dataclasses.is_dataclass(search) else ()
-    counts = search.budget > 0 and any(field.name == "simulations" for field in fields)
+    counts = search.budget > 0 and "simulations" in {field.name for field in dataclasses.fields(search)}
     if not simulations.isdecimal() or not counts:
         raise UsageError(f"{text!r} at the end of a chain is no search with a number of simulations, such as uct:400")
-    return dataclasses.replace(search.quiet(), simulations=int(simulations))  # type: ignore[type-var]
+    return dataclasses.replace(search.quiet(), simulations=int(simulations))
 
 
 @functools.cache

@@ -29,7 +29,6 @@ from jaxgo.core.play import Position
 from jaxgo.players import Player
 from jaxgo.search import health
 from jaxgo.search.base import Search
-from jaxgo.search.health import EvaluatorError
 from jaxgo.search.model import Model
 
 Side = Player | External
@@ -165,7 +164,7 @@ class _Event:
             jnp.float32(temperature),
         )
         if not bool(healthy):
-            raise EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match')}")
+            raise health.EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match')}")
         return int(action)
 
     def compile(self) -> None:
