@@ -75,6 +75,7 @@ def counted(config, platform: str) -> int:
     return machine.step_bytes(learner, params, machine.blank_batch(trainer), platform)
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_what_a_step_keeps_on_an_accelerator_is_what_xla_takes():
     """The learner of go9 was compiled for an H100, with batches of 2,048: 1.05 GiB beside its arguments."""
     config = sizes.of_games(preset("go9").config, 4096)
