@@ -108,8 +108,10 @@ class Pool:
         if game.players != 2:
             raise UsageError(f"a match needs two seats; {type(game).__name__} is a puzzle for one")
         trial.check(game)
-        if capacity < 1 or (slots is not None and slots < 1):
-            raise UsageError("a match needs at least one opening and one slot")
+        if capacity < 1:
+            raise UsageError("a match needs at least one opening")
+        if slots is not None and slots < 1:
+            raise UsageError(f"a match needs at least one slot, a game that is under way, not {slots}")
         self.agents, self.game = tuple(agents), game
         self.mesh = mesh or devices.of_this_host(devices.make_mesh())  # hosts play for themselves
         self.capacity = capacity

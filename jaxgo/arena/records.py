@@ -197,7 +197,9 @@ def read(path: str | os.PathLike[str]) -> list[PairResult]:
         except ValueError as error:  # of JSON, of UTF-8 and of the fields
             if number == len(lines) and _is_torn(line):
                 break
-            raise UsageError(f"{path}, line {number} is no result of a pair ({error}); delete the line") from None
+            # where nothing before it is one, it may be a file of something else
+            advice = "delete the line" if pairs else "name a file of results, such as `jaxgo eval` writes"
+            raise UsageError(f"{path}, line {number} is no result of a pair ({error}); {advice}") from None
     return merge(pairs)
 
 

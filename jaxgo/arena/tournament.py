@@ -27,7 +27,7 @@ from jaxgo.arena.hosts import Hosts, Plan
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings
 from jaxgo.arena.records import PairResult
-from jaxgo.arena.schedule import Match, Schedule, groups
+from jaxgo.arena.schedule import Match, Schedule, errors, groups
 from jaxgo.arena.tally import five
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
@@ -150,7 +150,7 @@ class Tournament:
 
     def notes(self) -> list[str]:
         """What a reader of the results should know: who has no temperature, of what no precision is asked, openings."""
-        return [*self._cold(), *self._apart(), *self._repeats()]
+        return [*self._cold(), *self._apart(), *self._wide(), *self._repeats()]
 
     def _cold(self) -> list[str]:
         """Who has no temperature where there is one."""
@@ -172,6 +172,17 @@ class Tournament:
             f"between these groups nearly all games are won by the same side, so few were played: {listed}. "
             f"±{self.schedule.until:g} is asked within a group, against its mean; bars of the whole table are wider"
         ]
+
+    def _wide(self) -> list[str]:
+        """A precision that the most pairs of a match did not reach."""
+        table = self.progress().table() if self.schedule.until > 0 else None
+        if table is None or not set(self.names) <= set(table.agents):
+            return []
+        widest = float(errors(table, self.names).max())
+        if widest <= self.schedule.until:
+            return []
+        asked = f"±{self.schedule.until:g} was not reached"
+        return [f"{asked}: a bar of ±{widest:.0f} is left; --pairs is the most that are played"]
 
     def _repeats(self) -> list[str]:
         most = self.openings.most

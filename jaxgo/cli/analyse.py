@@ -148,6 +148,8 @@ class Analyse:
         speed = f", {searched / seconds:,.0f} a second" if searched and seconds else ""
         value = f"value {float(result.worth[0]):+.3f}{', exact' if result.solved[0] else ''}"
         title = f"{self.name}  {self.agent}  {searched:,} simulations in {seconds:.1f} s{speed}  {value}"
+        if self.line:  # the value is the root's, for another seat perhaps
+            title += f" at the root; below: behind {self.line}, for who moves there"
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("move")
         for heading in ("visits", "share", "value", "prior"):

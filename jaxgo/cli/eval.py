@@ -57,6 +57,9 @@ class Table:
         known = sorted(set(names))
         wanted = self._anchor(known)
         if wanted is not None and wanted[0] not in known:
+            name, _, level = self.anchor.rpartition("=")
+            if name in known:
+                raise UsageError(f"--anchor {self.anchor}: {level!r} is no rating; write a number, as in {name}=1500")
             raise UsageError(f"--anchor {self.anchor} names nobody who plays; choose one of: {', '.join(known)}")
         if self.plot:
             report.check_ladder(self.plot)
@@ -243,9 +246,9 @@ class Tournament:
 class SequentialTest:
     """Play two agents until it is known whether the first is the better one, and stop."""
 
-    a: Annotated[str, tyro.conf.Positional]
+    a: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="A")]
     """The agent that may be better."""
-    b: Annotated[str, tyro.conf.Positional]
+    b: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="B")]
     """The one to compare with."""
     game: str = "connect4"
     """The game, as `jaxgo games` lists it."""

@@ -23,7 +23,8 @@ from jaxgo.training.sizes import SETTINGS
 
 ABOUT = """Train a player by self-play: `jaxgo train` for what suits this machine, `jaxgo train PRESET`, or a preset
 with other settings: `jaxgo train go9 --search.simulations 64`. Ctrl-C saves; the same command goes on.
-`jaxgo train --list` lists the presets. (`train.py` at the top of a clone is the same command.)"""
+`jaxgo train --list` lists the presets. `--net NAME` and `--search NAME` take another net or search, whose settings are
+then listed here, and `--option NAME=VALUE` changes the game. (`train.py` in a clone is the same command.)"""
 
 
 @dataclasses.dataclass(frozen=True)

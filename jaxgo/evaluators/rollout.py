@@ -52,7 +52,7 @@ class Rollout(Evaluator):
         if self.advisor is not None:
             check_part("the advisor of rollout", self.advisor)
         if self.count < 1 or self.depth < 1:
-            raise UsageError("rollout needs count and depth of at least 1")
+            raise UsageError("playouts need a count (rollouts) and a depth of at least 1")
         if self.unfinished not in get_args(Unfinished):
             raise unknown_name("worth of unfinished playouts", self.unfinished, get_args(Unfinished))
         if self.prior not in get_args(Prior):

@@ -113,10 +113,11 @@ class LearnerConfig:
             raise UsageError("learner.batch and patience are at least 1, warmup and decay_steps at least 0")
         if not (self.reuse > 0 and self.rate > 0 and self.clip > 0):
             raise UsageError("learner.reuse, rate and clip are above 0")
-        if not (0 <= self.ema < 1 and 0 <= self.momentum < 1 and 0 <= self.final <= 1 and self.weight_decay >= 0):
-            raise UsageError(
-                "learner.ema and momentum are at least 0 and below 1, final from 0 to 1, weight_decay at least 0"
-            )
+        for name in ("ema", "momentum"):
+            if not 0 <= getattr(self, name) < 1:
+                raise UsageError(f"learner.{name} is at least 0 and below 1, not {getattr(self, name):g}")
+        if not 0 <= self.final <= 1 or self.weight_decay < 0:
+            raise UsageError("learner.final is from 0 to 1, and weight_decay at least 0")
         if min(self.value_weight, self.head_weight) < 0:
             raise UsageError("learner.value_weight and head_weight are at least 0: below, the net would unlearn")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from jaxgo.core.errors import unknown_name
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.names import is_place
 from jaxgo.games import GAMES, find
@@ -361,6 +361,8 @@ def preset(name: str) -> Preset:
     if name in GAMES:
         return _sized(name, MINUTES.get(name, 60.0))
     if not is_place(name):
+        if "." in name:
+            raise UsageError(f"{name!r} is no preset; name a game of your own by module and object, as in {name}:Nim")
         raise unknown_name("preset", name, [*names(), "package.module:Object"])
     return OWN_GAME.preset(name) if jax.default_backend() == "cpu" else _sized(name)
 

@@ -95,6 +95,9 @@ def test_games_until_the_error_bars_are_small(tmp_path, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert max(agent["error95"] for agent in answer["agents"]) <= 300
     assert 0 < len(records.read(out)) <= 64
+    assert "not reached" not in str(answer["remarks"])
+    assert run(*TWO[:-1], 2, "--until", "±20", "--out", tmp_path / "few.jsonl", "--json") == 0
+    assert "±20 was not reached: a bar of ±" in str(json.loads(capsys.readouterr().out)["remarks"])
 
 
 @pytest.mark.parametrize(("text", "elo"), [("±15", 15.0), ("+-15", 15.0), (" 7.5 ", 7.5), ("", 0.0)])
@@ -137,7 +140,7 @@ def test_results_have_a_home():
             ("tictactoe", "--anchor", "nosuch"),
             "--anchor nosuch names nobody who plays; choose one of: greedy, gumbel:32",
         ),
-        (("tictactoe", "--anchor", "uct:50=abc"), "--anchor uct:50=abc names nobody who plays"),
+        (("tictactoe", "--anchor", "uct:50=abc"), "'abc' is no rating; write a number, as in uct:50=1500"),
         (("tictactoe", "--anchor", "uct:50=inf"), "must be a finite number"),
         (("tictactoe", "--plot", "ladder.pdf"), "saved as .svg or .png, not as 'ladder.pdf'"),
         (("tictactoe", "--plot", "/proc/no/x.svg"), "cannot write /proc/no/x.svg"),
@@ -145,7 +148,7 @@ def test_results_have_a_home():
         (("tictactoe", "--out", "/proc/x.jsonl"), "cannot write /proc/x.jsonl"),
         (("tictactoe", "--games", "/proc/x"), "cannot write /proc/x/games"),
         (("tictactoe", "--engines", "0"), "1 to 1000 games with engines can be played at once, not 0"),
-        (("tictactoe", "--slots", "0"), "at least one opening and one slot"),
+        (("tictactoe", "--slots", "0"), "at least one slot, a game that is under way, not 0"),
         (("tictactoe", "--agents", "random", "uct:99999999999"), "Uct: simulations=99999999999 is too large"),
         (("tictactoe", "--agents", "random", "gumbel:16,gumbel_scale=nan"), "gumbel_scale=nan is not a finite number"),
         (("sprt", "random", "greedy", "--game", "tictactoe", "--pairs", "0"), "at least 1 pair"),

@@ -91,7 +91,7 @@ def test_a_file_of_something_else_is_refused_and_kept(other, tmp_path):
     """One line without an end is not taken for a torn one."""
     path = tmp_path / "somebody.json"
     path.write_text(other)
-    with pytest.raises(UsageError, match="line 1 is no result of a pair"):
+    with pytest.raises(UsageError, match=r"line 1 is no result of a pair .*; name a file of results"):
         records.read(path)
     with pytest.raises(UsageError, match="ends in no result of a pair"):
         records.append(path, [pair(0)])

@@ -221,6 +221,8 @@ def test_net_and_search_change_by_name():
     ("words", "sentence"),
     [
         ("chess", "unknown preset 'chess'; choose one of: tictactoe-cpu, connect4-cpu,"),
+        ("examples.own_game", "'examples.own_game' is no preset; name a game of your own by module and object, as in"),
+        ("go9 --learner.ema 1.5", "learner.ema is at least 0 and below 1, not 1.5"),
         ("go9 --search.simulatons 64", "unknown setting '--search.simulatons'; choose one of: --search."),
         ("go9 --serch.simulations 64", "did you mean --search.simulations?"),
         ("go9 --search.simulations x", "Error parsing --search.simulations: invalid literal for int()"),
@@ -313,8 +315,9 @@ def test_a_run_is_not_resumed_with_other_settings(whole, capsys):
     assert "is a run with net.width=8, not 16; resume it with its own settings" in capsys.readouterr().err
 
 
-def test_the_presets_are_listed(capsys):
-    assert main(["train", "--list"]) == 0
+@pytest.mark.parametrize("words", [["--list"], ["go9", "--list"]])
+def test_the_presets_are_listed(words, capsys):
+    assert main(["train", *words]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == presets.names()
 
