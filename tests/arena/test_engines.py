@@ -223,6 +223,16 @@ def test_rules_time_and_handicap(tmp_path):
     ]
 
 
+def test_who_thinks_as_long_as_it_was_told_is_in_time():
+    """GTP tells whole seconds, so an engine with a part of one is told 1."""
+    engine = open_engine(gtp("slowly"), GO, Limits(move=0.1, grace=0.2))
+    try:
+        engine.begin(0, [])
+        assert engine.choose(0) >= 0
+    finally:
+        engine.kill()
+
+
 def test_dead_stones_are_taken_off_before_a_pass(tmp_path):
     log = tmp_path / "log"
     engine = open_engine(gtp("tidy", log), GO, PATIENT)

@@ -131,8 +131,8 @@ class Gtp(Engine):
             self._must(f"komi {self.game.komi:g}")
             self._set_rules(self.game)
         # unasked it is not told: GNU Go leaves the level that it was given when it hears of time
-        if self.limits.move and "time_settings" in (self._commands or ()):
-            self._must(f"time_settings 0 {max(1, int(self.limits.move))} 1")
+        if told := self._told_seconds():
+            self._must(f"time_settings 0 {told:g} 1")
         start = np.asarray(self.game.cells(self.game.init(jax.random.key(0))))
         for cell in np.flatnonzero(start).tolist():  # stones of a handicap
             self._must(f"play {COLOURS[int(start[cell]) - 1]} {self._vertex(cell)}")
@@ -143,11 +143,12 @@ class Gtp(Engine):
         self._must(f"play {COLOURS[seat]} {self._vertex(action)}")
 
     def choose(self, seat: int) -> int:
-        good, text = self._ask(f"genmove {COLOURS[seat]}", self.limits.move or OWN_PACE)
+        seconds = max(self.limits.move or OWN_PACE, self._told_seconds())
+        good, text = self._ask(f"genmove {COLOURS[seat]}", seconds)
         if good and text.lower() == "pass" and {"undo", CLEAN_UP} <= (self._commands or frozenset()):
             # by the rules here dead stones count as long as they stand: who can, takes them off before a pass
             self._must("undo")
-            good, text = self._ask(f"{CLEAN_UP} {COLOURS[seat]}", self.limits.move or OWN_PACE)
+            good, text = self._ask(f"{CLEAN_UP} {COLOURS[seat]}", seconds)
         word = text.split()[0].upper() if good and text.strip() else ""
         if word == "RESIGN":
             return RESIGN
@@ -176,6 +177,11 @@ class Gtp(Engine):
         if plays.lower() != wanted.lower():
             raise Fault(f"it plays {plays}, not {wanted}")
         self._commands = commands
+
+    def _told_seconds(self) -> float:
+        """What it is told that a move may take: GTP has whole seconds, so at least 1; 0 where it is told nothing."""
+        knows = "time_settings" in (self._commands or ())
+        return float(max(1, int(self.limits.move))) if self.limits.move and knows else 0.0
 
     def _set_rules(self, game: Go) -> None:
         """KataGo can be told the rules; other engines have flags for them."""

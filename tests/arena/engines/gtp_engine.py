@@ -15,6 +15,7 @@ COMMANDS = ["list_commands", "boardsize", "clear_board", "komi", "play", "genmov
 EXTRA = {
     "gomoku": ["gogui-rules_game_id"],
     "timed": ["time_settings", "kata-set-rules"],
+    "slowly": ["time_settings"],
     "tidy": ["undo", "kgs-genmove_cleanup"],
 }
 INSTEAD = {
@@ -47,6 +48,7 @@ class Board:
 
     def __init__(self, fault: str) -> None:
         self.fault, self.size, self.asked = fault, 19, 0
+        self.pace = 0.0  # seconds of a move
         self.do_clear_board()
 
     def do_list_commands(self) -> str:
@@ -65,8 +67,13 @@ class Board:
         self.stones.add(vertex.upper())
         return "="
 
+    def do_time_settings(self, main: str, byo: str, stones: str) -> str:
+        self.pace = 0.9 * int(byo) if self.fault == "slowly" else 0.0
+        return "="
+
     def do_genmove(self, colour: str) -> str:
         self.asked += 1
+        time.sleep(self.pace)
         if self.asked == 2:
             misbehave(self.fault)
             if self.fault in INSTEAD:
