@@ -1,10 +1,12 @@
 """What KataGo's JSON analysis protocol answers about a position, from the thoughts of a player."""
 
+import functools
 import hashlib
 from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Array, Int8
 
 from jaxgo.core.game import Game
 from jaxgo.frontends.analysis_query import Query
@@ -54,7 +56,7 @@ class Answer:
         root |= {"lcb": root["winrate"], "utilityLcb": root["utility"]}  # nothing is in doubt
         said = {**self._head(False), "moveInfos": [], "rootInfo": root}
         if isinstance(game, Go):
-            owner = np.asarray(jax.jit(game.owner)(self.board.now.position.state))
+            owner = np.asarray(_owner(game, self.board.now.position.state))
             self._outlook = Outlook(tuple(owner.astype(float).tolist()))
             lead = float(owner.sum()) - game.komi  # Black's
             points = self._for_side(lead if not self.seat else -lead)
@@ -112,6 +114,11 @@ class Answer:
             return {}
         turned = self._sign if self.seat == 0 else -self._sign  # from Black to whom numbers are for
         return {"ownership": [round(turned * value, 4) for value in self._outlook.owned]}
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _owner(game: Go, state: Any) -> Int8[Array, " N"]:
+    return game.owner(state)
 
 
 def _image(game: Game[Any], view: View) -> str:

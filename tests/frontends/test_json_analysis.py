@@ -18,6 +18,7 @@ from jaxgo.frontends.lines import read_lines
 from jaxgo.frontends.outlook import foresee
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games import make
+from jaxgo.games.go.rules import Go
 from jaxgo.search.analysis import Move
 
 QUERY = {"id": "q", "moves": [], "rules": "cgos", "komi": 24.5, "boardXSize": 5, "boardYSize": 5}
@@ -339,6 +340,14 @@ def test_other_games_have_their_own_moves(plain):
 
 
 @pytest.mark.slow
+def test_areas_of_finished_games_are_compiled_once(go, monkeypatch):
+    whole, traced = Go.owner, []
+    monkeypatch.setattr(Go, "owner", lambda *told: traced.append(told) or whole(*told))
+    for first in ("C3", "C4"):
+        assert go.query(moves=[["B", first], ["W", "pass"], ["B", "pass"]])["rootInfo"]["scoreLead"] == 0.5
+    assert len(traced) <= 1
+
+
 def test_a_long_search_reports_and_is_ended(go):
     every = {"maxVisits": 10_000_000, "reportDuringSearchEvery": 0.01, "analyzeTurns": [0, 0]}
     first = go.ask(QUERY | every)
