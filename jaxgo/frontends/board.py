@@ -191,7 +191,7 @@ def of_record(record: GameRecord) -> Board:
             raise UsageError(f"{record.place(number)}, {error}") from None
     gave_up = record.verdict.strip().upper().endswith(("+R", "+RESIGN")) or record.reason == RESIGNED
     if gave_up and record.returns and not board.over:
-        board = board.resign(int(record.returns[0] > record.returns[1]))
+        board = board.resign(int(record.returns[0] > record.returns[-1]))
     return board
 
 

@@ -1,5 +1,6 @@
 """The session: rules, undo and redo, searches beside a board that goes on, trees that are kept and thrown away."""
 
+import json
 import threading
 import time
 
@@ -109,6 +110,14 @@ def test_a_game_ends_with_a_reason(session):
         session.play("c2")
     session.undo()
     assert session.result() is None
+
+
+def test_a_file_in_which_nobody_can_have_resigned_is_refused(session):
+    before = session.board
+    told = {"jaxgo": 1, "game": "slide8", "moves": [], "returns": [-1.0], "reason": "resigned"}
+    with pytest.raises(UsageError, match="nobody can resign in a game of one player"):
+        session.load(json.dumps(told))
+    assert session.board is before
 
 
 def test_positions_are_set_up_from_text(session):
