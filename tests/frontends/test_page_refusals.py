@@ -303,6 +303,10 @@ def test_every_option_that_takes_any_text_is_known_as_the_name_of_a_file():
         "uct:200_001",
         "uct,simulations=+200001",
         "alphabeta:200_001",
+        "uct:200,rollouts=10000,parallel_leaves=2",
+        "uct:200,rollouts=101,parallel_leaves=100",
+        "gumbel:64,evaluator=rollout,rollouts=1000",
+        "alphabeta:1,table=17",
     ],
 )
 def test_a_number_is_bounded_however_it_is_written(spec):

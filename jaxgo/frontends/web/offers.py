@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.evaluators import EVALUATORS, Evaluator
+from jaxgo.evaluators import EVALUATORS, Evaluator, Rollout
 from jaxgo.frontends.web.protocol import MOST_SIMULATIONS
 from jaxgo.games import GAMES
 from jaxgo.players import SHORT, Player, parse
-from jaxgo.search import PRESETS, SEARCHES, Search
+from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Gumbel, Search
 from jaxgo.system.files import read_json
 from jaxgo.system.weights import load_weights, name_of_run, shipped, weight_steps
 
 PUZZLES = ("bfs:1000", "bfs:100")  # who runs ahead of a puzzle
 USUAL = ("uct:400", "uct:100", "uct:1600", "uct:6400", "puct:400", "gumbel:64", "random")
 MOST_NUMBER = 10_000  # of an option, such as the playouts of a leaf
+MOST_AT_ONCE = 10_000  # playouts that a search runs side by side: each has a position of its own in memory
+MOST_TABLE = 16  # of alpha-beta: 2 ** 16 entries are a megabyte
 FILES = ("file", "book")  # options that name one
 ON_PLANES = "gumbel:64"  # the search of a network that is offered
 
@@ -69,7 +71,30 @@ def check_player(player: Player) -> Player:
             if not any(type(one) is type(part) and getattr(one, field.name) == value for one in _known(player)):
                 option = SHORT.get(field.name, field.name)
                 raise UsageError(f"{player.name!r} has {option}={value}; at most {MOST_NUMBER} is taken on a page")
+    _check_memory(player)
     return player
+
+
+def _check_memory(player: Player) -> None:
+    """A UsageError where numbers that may each be taken need too much memory together."""
+    parts = _parts(player.search, player.model.evaluator)
+    table = max((part.table for part in parts if isinstance(part, AlphaBeta)), default=0)
+    if table > MOST_TABLE:
+        raise UsageError(f"{player.name!r} has table={table}; at most {MOST_TABLE} is taken on a page")
+    leaves = max(_leaves(part) for part in parts)
+    playouts = leaves * max((part.count for part in parts if isinstance(part, Rollout)), default=0)
+    if playouts > MOST_AT_ONCE:
+        raise UsageError(
+            f"{player.name!r} has {playouts} playouts at once, of {leaves} leaves; "
+            f"at most {MOST_AT_ONCE} are taken on a page"
+        )
+
+
+def _leaves(part: Any) -> int:
+    """How many leaves a search may judge at once; without a number Gumbel judges all that it considers."""
+    if isinstance(part, Gumbel):
+        return min(part.parallel_leaves or part.max_considered, part.max_considered)
+    return part.parallel_leaves if isinstance(part, Search) else 1
 
 
 def _parts(*settings: Any) -> list[Any]:
