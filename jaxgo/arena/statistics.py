@@ -68,12 +68,15 @@ def read(folder: Path) -> list[GameRecord]:
 def _judged(record: GameRecord) -> GameRecord:
     """The game with its result, where its file tells none (PSQ and Zero+ never do) and it is over by the rules."""
     game = record.game
-    if record.returns is not None or record.verdict or len(record.moves) > game.max_plies:
+    if record.returns is not None or record.verdict:
         return record
-    start = position_text.read(game, record.start or position_text.START)[0]
+    start, before = position_text.read(game, record.start or position_text.START)
+    line = [*map(game.parse_action, before), *record.moves]
+    if len(line) > game.max_plies:
+        return record
     moves = np.zeros(game.max_plies, np.int32)
-    moves[: len(record.moves)] = record.moves
-    sound, over, returns = _played(game, start, jnp.asarray(moves), jnp.int32(len(record.moves)))
+    moves[: len(line)] = line
+    sound, over, returns = _played(game, start, jnp.asarray(moves), jnp.int32(len(line)))
     ended = bool(sound & over)
     return dataclasses.replace(record, returns=tuple(np.asarray(returns).tolist())) if ended else record
 

@@ -50,6 +50,13 @@ def test_ten_games_by_hand(folder, capsys):
     assert "the same as a game before: 2" in said
 
 
+def test_moves_of_a_start_are_played_before_those_of_the_game(tmp_path):
+    for number, (start, moves) in enumerate((("start a1 a2", "b1 b2 c1"), ("", "a1 a2 b1 b2 c1"))):
+        told = {"jaxgo": 1, "game": "tictactoe", "start": start, "moves": moves.split()}
+        (tmp_path / f"{number}.json").write_text(json.dumps(told))
+    assert [record.returns for record in statistics.read(tmp_path)] == [WON, WON]
+
+
 def test_one_file_is_read_too(folder):
     (record,) = statistics.read(folder / "0.json")
     assert record.moves == PLAYED[0][0]
