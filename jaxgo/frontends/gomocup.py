@@ -34,6 +34,7 @@ CONTINUOUS = 2  # the bit of a rule that only says that games follow each other
 POINT = re.compile(r"\s*(\d{1,4})\s*,\s*(\d{1,4})\s*")
 STONE = re.compile(r"\s*(\d{1,4})\s*,\s*(\d{1,4})\s*,\s*([123])\s*")
 LISTS = ("BOARD", "YXBOARD", "SWAP2BOARD")  # lines follow, up to DONE
+PARTINGS = ("START", "RECTSTART", "RESTART", "END")  # leave a game, and a list that is not done
 
 
 class Gomocup(Opener):
@@ -66,6 +67,7 @@ class Gomocup(Opener):
         threading.Thread(target=listen, name="lines", daemon=True).start()
         while not self.over and (line := came.get()) is not None:
             self.take(line[1], line[0])
+        self._prepare(None)
         if self.session is not None:
             self.session.close(timeout=0.5)
 
@@ -85,10 +87,12 @@ class Gomocup(Opener):
         self._write(text + "\n")
 
     def _take(self, text: str) -> None:
+        word, _, rest = text.partition(" ")
+        if word.upper() in PARTINGS:
+            self._list = None
         if self._list is not None:
             self._listed(text)
             return
-        word, _, rest = text.partition(" ")
         command = COMMANDS.get(word.upper())
         if command is not None:
             command(self, rest.strip())
@@ -129,14 +133,14 @@ class Gomocup(Opener):
         """A fresh board, compiled before the answer, so that no clock counts it."""
         load_player(self.player, game)
         if self.session is not None and self.session.game == game:
-            self._coming = None
             self.session.new_game()
         else:
             fresh = open_table(game, self.player)
             if self.session is not None:
                 self.session.close(timeout=0.0)
-            self.session, self._coming = fresh, None
+            self.session = fresh
             freeze_garbage()
+        self._prepare(None)
         self.game = game
         self.clock.new_game()
 
@@ -152,7 +156,13 @@ class Gomocup(Opener):
         load_player(self.player, game)
         self.game = game
         if self.session is not None:
-            self._coming = _Preparation(game, self.player) if game != self.session.game else None
+            self._prepare(_Preparation(game, self.player) if game != self.session.game else None)
+
+    def _prepare(self, coming: "_Preparation | None") -> None:
+        """What is compiled beside the game from now on; what was before, nobody wants any more."""
+        if self._coming is not None:
+            self._coming.drop()
+        self._coming = coming
 
     def settle(self, seconds: float) -> None:
         """Goes over to the rules that were asked for, if they are ready in time."""
@@ -256,14 +266,20 @@ class _Preparation:
 
     def __init__(self, game: Gomoku, player: str) -> None:
         self._found: list[Any] = []
+        self._lock = threading.Lock()
+        self._dropped = False
         self._thread = threading.Thread(target=self._open, args=(game, player), daemon=True)
         self._thread.start()
 
     def _open(self, game: Gomoku, player: str) -> None:
         try:
-            self._found.append(open_table(game, player))
+            found: Session | BaseException = open_table(game, player)
         except BaseException as error:  # told to whoever asks for the session
-            self._found.append(error)
+            found = error
+        with self._lock:
+            self._found.append(found)
+            if self._dropped:
+                self._close()
 
     def wait(self, seconds: float) -> bool:
         self._thread.join(seconds)
@@ -276,13 +292,28 @@ class _Preparation:
         opened: Session = found
         return opened
 
+    def drop(self) -> None:
+        """Nobody will ask for the session: it is closed, now or as soon as it is open, as compiling cannot be cut."""
+        with self._lock:
+            self._dropped = True
+            self._close()
+
+    def _close(self) -> None:
+        for found in self._found:
+            if isinstance(found, Session):
+                found.close(timeout=0.0)
+
 
 def open_table(game: Gomoku, player: str) -> Session:
     """A session with the player on both seats, compiled."""
     session = Session(game, "gomoku", room_bytes=ROOM_BYTES)
-    for seat in range(2):
-        session.set_player(seat, player)
-    session.warm_up().result()
+    try:
+        for seat in range(2):
+            session.set_player(seat, player)
+        session.warm_up().result()
+    except BaseException:
+        session.close(timeout=0.0)
+        raise
     return session
 
 

@@ -3,6 +3,7 @@
 import gc
 import random
 import re
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -187,6 +188,30 @@ def test_rules_are_taken_over_when_they_are_ready(talk):
     assert talk.ask("INFO rule 64") == "ERROR rule 64 is not known; rules are 0, 1, 4, 8, 9"
     assert talk.ask("INFO rule x") == "ERROR a rule is a number"
     assert talk.ask("INFO timeout_turn soon") == "ERROR timeout_turn is a number of milliseconds"
+
+
+def test_rules_that_nobody_wants_any_more_leave_no_thread():
+    before, fresh = set(threading.enumerate()), Talk()
+    assert fresh.ask("START 5") == "OK"
+    ready, late = (fresh.ask(f"INFO rule {rule}") or fresh.brain._coming for rule in (1, 4))
+    assert ready.wait(120.0)
+    fresh.ask("INFO rule 0")  # while those of before compile
+    assert fresh.brain._coming is None
+    assert late.wait(120.0)
+    fresh.brain.session.close()
+    begun = set(threading.enumerate()) - before
+    for thread in begun:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in begun)
+
+
+def test_a_game_that_begins_or_ends_in_a_list_leaves_it(talk, monkeypatch):
+    monkeypatch.setattr(talk.brain, "over", False)
+    for line in ("RESTART", "START 7", "RECTSTART 7,7"):
+        assert talk.ask("BOARD", "1,1,2", line) == "OK"
+        assert talk.ask("PLAY 1,1") == "1,1", "the list is not asked for any more"
+    assert talk.ask("BOARD", "1,1,2", "END") == ""
+    assert talk.brain.over
 
 
 def test_rules_that_are_ready_in_an_opening_stay(talk, monkeypatch):
