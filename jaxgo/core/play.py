@@ -4,15 +4,19 @@ This is the one place of the sign law: `value_before = reward + discount * value
 side to move; discount is -1 when the mover changes, +1 when the same seat moves again, 0 when the game is over.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float32
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import history as histories
 from jaxgo.core.game import Action, Game, S
 from jaxgo.core.history import History
+
+NOTHING = -1  # the action that leaves a game as it is
 
 
 class Transition(NamedTuple):
@@ -28,6 +32,17 @@ class Position(NamedTuple):
 
     state: Any  # the game's own NamedTuple
     history: History
+
+
+class View(NamedTuple):
+    """A position as people and referees look at it; all but the position itself is on the host."""
+
+    position: Position
+    legal: np.ndarray  # bool[A]
+    over: bool
+    seat: int  # that moves
+    returns: tuple[float, ...]  # read only when over
+    cells: np.ndarray  # int8[cells]
 
 
 def _transition(before: S, after: S, over: Bool[Array, ""], returns: Float32[Array, " P"]) -> Transition:
@@ -87,3 +102,37 @@ def returns(game: Game[S], position: Position) -> Float32[Array, " P"]:
     if game.repetition in ("none", "forbidden"):
         return result
     return jnp.where(histories.over(position.history), histories.returns(position.history)[: game.players], result)
+
+
+# -- from the host: each game is compiled once in a process ------------------------------------------------------------
+
+
+def begin(game: Game[S], seed: int = 0) -> Position:
+    """The start of a game, which `seed` draws if the game draws it."""
+    return _start(game, jax.random.key(seed))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _start(game: Game[Any], key: Array) -> Position:
+    return start(game, key)
+
+
+def look(game: Game[Any], position: Position, action: int = NOTHING) -> View:
+    """The position after an action, seen from the host; `NOTHING` only looks."""
+    position, mask, done, seat, gains, cells = _look(game, position, jnp.int32(action))
+    result = tuple(float(gain) for gain in np.asarray(gains))
+    return View(position, np.asarray(mask), bool(done), int(seat), result, np.asarray(cells))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _look(game: Game[Any], position: Position, action: Int32[Array, ""]) -> tuple[Any, ...]:
+    moved, _ = play(game, position, jnp.maximum(action, 0))
+    position = jax.tree.map(lambda new, old: jnp.where(action >= 0, new, old), moved, position)
+    seen = position.state.to_play, returns(game, position), game.cells(position.state)
+    return position, legal(game, position), over(game, position), *seen
+
+
+def compiled() -> int:
+    """How many games `look` knows."""
+    program: Any = _look
+    return int(program._cache_size())

@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Array, Int8
 
 from jaxgo.core.game import Game
+from jaxgo.core.play import View
 from jaxgo.frontends.analysis_query import Query
-from jaxgo.frontends.board import Board, View
+from jaxgo.frontends.board import Board
 from jaxgo.frontends.gtp_text import LETTERS, move_name
 from jaxgo.frontends.outlook import Outlook, foresee
 from jaxgo.frontends.thinking import Thought

@@ -8,31 +8,18 @@ import functools
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int32
 
 from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.core.play import Position
+from jaxgo.core.play import NOTHING, Position, View, look
 from jaxgo.core.replay import some_legal
 from jaxgo.games.go.rules import Go
 from jaxgo.records.record import GameRecord
 
-NOTHING = -1  # the action that leaves a game as it is; in a history: the position was arranged by hand
 RESIGNED = "resigned"
-
-
-class View(NamedTuple):
-    """A position as people look at it; all but the position itself is on the host."""
-
-    position: Position
-    legal: np.ndarray  # bool[A]
-    over: bool
-    seat: int  # that moves
-    returns: tuple[float, ...]  # read only when over
-    cells: np.ndarray  # int8[cells]
 
 
 class Result(NamedTuple):
@@ -43,40 +30,13 @@ class Result(NamedTuple):
     text: str
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _look(game: Game[Any], position: Position, action: Int32[Array, ""]) -> tuple[Any, ...]:
-    """The game after an action, and what people want to know of it; `NOTHING` only looks."""
-    moved, _ = play.play(game, position, jnp.maximum(action, 0))
-    position = jax.tree.map(lambda new, old: jnp.where(action >= 0, new, old), moved, position)
-    over, seat, cells = play.over(game, position), position.state.to_play, game.cells(position.state)
-    return position, play.legal(game, position), over, seat, play.returns(game, position), cells
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _start(game: Game[Any], key: Array) -> Position:
-    return play.start(game, key)
-
-
-def compiled() -> int:
-    """How many games are compiled in this process."""
-    program: Any = _look
-    return int(program._cache_size())
-
-
-def look(game: Game[Any], position: Position, action: int = NOTHING) -> View:
-    """The position after an action, seen from the host."""
-    position, legal, over, seat, returns, cells = _look(game, position, jnp.int32(action))
-    gains = tuple(float(value) for value in np.asarray(returns))
-    return View(position, np.asarray(legal), bool(over), int(seat), gains, np.asarray(cells))
-
-
 @dataclasses.dataclass(frozen=True)
 class Board:
     """A game with its past, and what was taken back of it."""
 
     game: Game[Any]
     views: tuple[View, ...]  # of all positions so far, the start first
-    actions: tuple[int, ...] = ()  # that led from each to the next
+    actions: tuple[int, ...] = ()  # that led from each to the next; NOTHING: it was arranged by hand
     undone: tuple[tuple[int, View], ...] = ()  # the last one taken back comes last
     resigned: int | None = None  # the seat that gave up
 
@@ -177,8 +137,7 @@ class Board:
 
 def begin(game: Game[Any], position: Position | None = None, seed: int = 0) -> Board:
     """A board at the start of a game, or at a position."""
-    position = _start(game, jax.random.key(seed)) if position is None else position
-    return Board(game, (look(game, position),))
+    return Board(game, (look(game, play.begin(game, seed) if position is None else position),))
 
 
 def of_record(record: GameRecord) -> Board:

@@ -17,9 +17,9 @@ from jaxgo.core import play as rules
 from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.play import NOTHING
 from jaxgo.frontends import board as boards
 from jaxgo.frontends import gtp_analysis as analysis
-from jaxgo.frontends.board import NOTHING
 from jaxgo.frontends.go_rules import ONLY, read_rules
 from jaxgo.frontends.gtp_engine import GtpEngine, long_enough
 from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_move, read_number, read_real, read_seat

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxgo.core.game import Game
+from jaxgo.core.play import View
 from jaxgo.frontends import board as boards
-from jaxgo.frontends.board import Board, View
+from jaxgo.frontends.board import Board
 from jaxgo.frontends.clock import Clock, freeze_garbage
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking

@@ -14,9 +14,9 @@ from typing import Any
 from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.core.play import Position
+from jaxgo.core.play import Position, View
 from jaxgo.frontends import board as boards
-from jaxgo.frontends.board import Board, Result, View
+from jaxgo.frontends.board import Board, Result
 from jaxgo.frontends.thinking import ROOM_BYTES, Mind, OnSnapshot, Thinking, Thought
 from jaxgo.players import Player, load_player
 from jaxgo.records import formats

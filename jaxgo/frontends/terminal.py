@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.play import NOTHING
 from jaxgo.core.replay import some_legal
-from jaxgo.frontends.board import NOTHING
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thought
 from jaxgo.records import formats

@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.game import Game, state_bytes
-from jaxgo.core.play import Position
-from jaxgo.frontends.board import Board, look
+from jaxgo.core.play import Position, look
+from jaxgo.frontends.board import Board
 from jaxgo.players import Player
 from jaxgo.search import analysis
 from jaxgo.search.base import Search

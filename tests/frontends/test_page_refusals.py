@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from visitor import HOME, QUICK, WAIT, Page, state, visit
 
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS
-from jaxgo.frontends import board
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web import shared as shared_by_all
@@ -419,7 +419,7 @@ def test_no_visitor_uses_up_what_the_server_may_compile(monkeypatch):
         compiled.clear()
 
     monkeypatch.setattr(shared_by_all.think, "compiled", lambda: len(compiled))
-    monkeypatch.setattr(shared_by_all.boards, "compiled", lambda: 0)
+    monkeypatch.setattr(shared_by_all.play, "compiled", lambda: 0)
     monkeypatch.setattr(shared_by_all.jax, "clear_caches", sweep)  # the programs of other tests
     monkeypatch.setattr(
         Session, "set_player", lambda self, seat, player, warm=True: player is not None and compiled.append(player)
@@ -440,14 +440,14 @@ def test_no_visitor_uses_up_what_the_server_may_compile(monkeypatch):
 
 
 def test_what_is_compiled_is_counted():
-    games, searches = board.compiled(), think.compiled()
+    games, searches = play.compiled(), think.compiled()
     fresh = make("tictactoe", width=2, height=5)
     opened = Session(fresh, "tictactoe")
     try:
         opened.set_player(0, "random").result(WAIT)
     finally:
         opened.close()
-    assert (board.compiled(), think.compiled()) == (games + 1, searches + 1)
+    assert (play.compiled(), think.compiled()) == (games + 1, searches + 1)
 
 
 def test_the_browser_is_told_of_all_scripts_at_once():

@@ -79,7 +79,7 @@ def test_what_is_refused_changes_nothing(session, move):
 def test_the_end_of_a_puzzle_is_told(gain, said):
     game = make("latincross")
     position = play.start(game, jax.random.key(0))
-    view = boards.View(position, np.zeros(game.num_actions, bool), True, 0, (gain,), np.zeros(1, np.int8))
+    view = play.View(position, np.zeros(game.num_actions, bool), True, 0, (gain,), np.zeros(1, np.int8))
     assert boards.Board(game, (view,)).result().text == said
 
 

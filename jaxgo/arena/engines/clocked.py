@@ -16,12 +16,11 @@ from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import Engine, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.core.play import Position
+from jaxgo.core.play import NOTHING, Position
 from jaxgo.players import Player, load_player
 from jaxgo.search.think import Limit, Thinker
 
 TIMED = re.compile(r"^(?P<head>[^,@:]+):(?P<seconds>\d*\.?\d+)s(?P<rest>([,@].*)?)$")
-NOTHING = -1
 LONGEST = 3600.0  # seconds for a move
 
 

@@ -11,28 +11,26 @@ import itertools
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float32, Int8, Int32
+from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.arena.engines.played import PlayedGame, PlayedPair
 from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import RESIGN, Engine, Limits
 from jaxgo.arena.engines.specs import External, open_engine
-from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.core.play import Position
+from jaxgo.core.play import Position, View, look
 from jaxgo.players import Player
 from jaxgo.search import health
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
 
 Side = Player | External
-NOTHING = -1  # the action that leaves a game as it is
 
 
 def play_pairs(
@@ -84,30 +82,6 @@ def play_pairs(
 # -- what jaxgo's side computes -----------------------------------------------------------------------------------
 
 
-class View(NamedTuple):
-    """A position as the referee looks at it."""
-
-    position: Position  # a batch of one game
-    legal: Bool[Array, " A"]
-    over: Bool[Array, ""]
-    seat: Int8[Array, ""]
-    result: Float32[Array, ""]  # of seat 0, in [-1, 1]; read only when over
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _step(game: Game[Any], position: Position, action: Int32[Array, ""]) -> View:
-    """The game after an action; `NOTHING` only looks."""
-
-    def one(position: Position) -> View:
-        moved, _ = play.play(game, position, jnp.maximum(action, 0))
-        position = jax.tree.map(lambda new, old: jnp.where(action >= 0, new, old), moved, position)
-        over, seat = play.over(game, position), position.state.to_play.astype(jnp.int8)
-        return View(position, play.legal(game, position), over, seat, play.returns(game, position)[0])
-
-    seen = jax.vmap(one)(position)
-    return View(seen.position, *jax.tree.map(lambda x: x[0], seen[1:]))
-
-
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _think(
     search: Search,
@@ -120,7 +94,8 @@ def _think(
 ) -> tuple[Int32[Array, ""], Bool[Array, ""]]:
     """A move of an agent, with the key that it would have in a match of agents."""
     own = jax.random.fold_in(key, step)[None]
-    found = search.run(model, params, own, position, temperature=temperature[None])
+    games = jax.tree.map(lambda x: x[None], position)  # a batch of one
+    found = search.run(model, params, own, games, temperature=temperature[None])
     return found.action[0], found.healthy[0]
 
 
@@ -149,8 +124,7 @@ class _Event:
     hot_plies: int
 
     def start(self, index: int) -> View:
-        position = jax.tree.map(lambda x: np.asarray(x)[index : index + 1], self.positions)
-        return _step(self.game, position, jnp.int32(NOTHING))
+        return look(self.game, jax.tree.map(lambda x: np.asarray(x)[index], self.positions))
 
     def think(self, agent: Player, index: int, side: int, length: int, view: View) -> int:
         temperature = self.temperature if length < self.hot_plies else 0.0
@@ -170,7 +144,7 @@ class _Event:
     def compile(self) -> None:
         """One move of each kind, so that threads find the programs ready."""
         view = self.start(0)
-        if bool(view.over):
+        if view.over:
             raise UsageError("an opening is over before the first move; leave it out")
         for player in self.players:
             if isinstance(player, Player):
@@ -216,21 +190,21 @@ class _Table:
         player = 0  # who moved last
         try:
             view = self._event.start(index)
-            self._begin(index, side, int(view.seat))
-            while not bool(view.over):
-                seat = int(view.seat)
+            self._begin(index, side, view.seat)
+            while not view.over:
+                seat = view.seat
                 player = seat ^ side
                 action = self._choose(player, index, side, len(moves), view)
                 if action == RESIGN:
                     return PlayedGame(float(seat), tuple(moves), resigned=player)
                 moves.append(action)
-                view = _step(self._event.game, view.position, jnp.int32(action))
-                if not bool(view.over):
+                view = look(self._event.game, view.position, action)
+                if not view.over:
                     self._ask(1 - player, lambda engine, s=seat, a=action: engine.told(s, a))
         except _Forfeit as forfeit:
             return PlayedGame(float(forfeit.player ^ side), tuple(moves), forfeit=(forfeit.player, forfeit.reason))
         verdicts = [self._verdict(i, (player ^ side, moves[-1]) if i != player else None) for i in range(2)]
-        return PlayedGame((float(view.result) + 1) / 2, tuple(moves), verdicts=(verdicts[0], verdicts[1]))
+        return PlayedGame((view.returns[0] + 1) / 2, tuple(moves), verdicts=(verdicts[0], verdicts[1]))
 
     def _begin(self, index: int, side: int, seat: int) -> None:
         """Every engine is there and has the opening on its board."""
@@ -251,11 +225,10 @@ class _Table:
         player = self._event.players[number]
         if isinstance(player, Player):
             return self._event.think(player, index, side, length, view)
-        legal = np.asarray(view.legal)
 
         def move(engine: Engine) -> int:
-            action = engine.choose(int(view.seat))
-            if action != RESIGN and not legal[action]:
+            action = engine.choose(view.seat)
+            if action != RESIGN and not view.legal[action]:
                 raise Fault(f"illegal move {self._event.game.action_name(action)}")
             return action
 

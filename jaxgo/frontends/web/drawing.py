@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from jaxgo.core.game import Game
-from jaxgo.frontends.board import NOTHING, Board
+from jaxgo.core.play import NOTHING
+from jaxgo.frontends.board import Board
 from jaxgo.frontends.thinking import Thought
 from jaxgo.search.analysis import Move
 from jaxgo.ui import board_shape, clicks

@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
+from jaxgo.core import play
 from jaxgo.core.game import Game
-from jaxgo.frontends import board as boards
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.watching import Watched
@@ -35,7 +35,7 @@ class Shared:
         """Before a game or a player that may be new: where much is compiled by now, all of it is let go, as it takes
         memory. What somebody still plays with is compiled again, so no visitor uses the server up."""
         with self._lock:
-            if boards.compiled() + think.compiled() >= self._most:
+            if play.compiled() + think.compiled() >= self._most:
                 jax.clear_caches()
 
     def player(self, spec: str, game: Game[Any]) -> Player:

@@ -16,6 +16,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.play import NOTHING
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
@@ -442,7 +443,7 @@ class Table:
                 "score": [[name, *row] for name, row in self._score.items()],
                 "kept": [{k: v for k, v in game.items() if k != "record"} for game in self._kept],
                 "start": boards.start_text(shown.game, shown.views[0]),
-                "actions": [action for action in shown.actions if action != boards.NOTHING],
+                "actions": [action for action in shown.actions if action != NOTHING],
                 "status": self._said,
             }
         )
