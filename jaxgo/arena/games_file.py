@@ -1,20 +1,18 @@
 """Games of a match that can be looked at later: SGF for Go and Gomoku, plain text with one move a line for others."""
 
-import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int8, Int32
+from jaxtyping import Array, Int8
 
 from jaxgo.arena.records import PairResult
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
+from jaxgo.core.replay import follow
 from jaxgo.records import sgf
 from jaxgo.records.record import GameRecord
 from jaxgo.system.files import write_whole
@@ -92,14 +90,8 @@ def plain(
 
 def movers(game: Game[Any], actions: Sequence[int]) -> list[int]:
     """Who made each move of a game from its start."""
-    line = np.zeros(max(game.max_plies, len(actions)), np.int32)
-    line[: len(actions)] = actions
-    return np.asarray(_movers(game, jnp.asarray(line)))[: len(actions)].tolist()
+    return np.asarray(follow(game, play.begin(game), actions, _mover).seen)[: len(actions)].tolist()
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _movers(game: Game[Any], actions: Int32[Array, " T"]) -> Int8[Array, " T"]:
-    def move(position: Position, action: Int32[Array, ""]) -> tuple[Position, Int8[Array, ""]]:
-        return play.play(game, position, action)[0], position.state.to_play
-
-    return jax.lax.scan(move, play.start(game, jax.random.key(0)), actions)[1]
+def _mover(game: Game[Any], position: Position) -> Int8[Array, ""]:
+    return position.state.to_play

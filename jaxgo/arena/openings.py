@@ -23,7 +23,7 @@ from jaxgo.core import choice, play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
-from jaxgo.core.replay import split_moves
+from jaxgo.core.replay import follow_all, padded, split_moves
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.rollout import Rollout
 from jaxgo.players import Player
@@ -38,7 +38,6 @@ PATIENCE = 3 * BATCH  # candidates without anything new after which there are no
 SHORT = 100  # plies of a game whose openings are judged unasked: elsewhere a few random moves decide little
 PLAYOUTS = 16  # that judge whether a candidate is balanced
 BY_PLAYOUTS, BY_PLAYER = 0.6, 0.3  # the value to either seat that still passes for balanced, by who says it
-PADDED = 8  # plies: openings of other lengths are the same program up to the next multiple
 
 
 Line = tuple[int, ...]
@@ -107,9 +106,7 @@ class Openings:
 
     def positions(self, numbers: Sequence[int]) -> Position:
         """The positions after these openings, as a batch."""
-        lines = [self.actions(number) for number in numbers]
-        widest = max(map(len, self._lines))
-        return _replay(self.game, *_padded(lines, -(-widest // PADDED) * PADDED))[0]
+        return follow_all(self.game, [self.actions(number) for number in numbers]).position
 
 
 def random_openings(
@@ -261,7 +258,7 @@ def _keeping(game: Game[Any]) -> list[int]:
 def _keys(
     game: Game[Any], actions: Int32[np.ndarray | Array, "G B P"], lengths: Int32[np.ndarray | Array, " B"]
 ) -> UInt32[Array, "G B 2"]:
-    """The keys of the positions after these moves."""
+    """The keys of the positions after these moves, which are states alone: images of a line are legal as it is."""
 
     def one(line: Int32[Array, " P"], length: Int32[Array, ""]) -> UInt32[Array, "2"]:
         def move(state: Any, ply: Int32[Array, ""]) -> tuple[Any, None]:
@@ -277,39 +274,11 @@ def _keys(
 # -- openings that somebody wrote -----------------------------------------------------------------------------------
 
 
-def _padded(lines: Sequence[Sequence[int]], width: int) -> tuple[np.ndarray, np.ndarray]:
-    actions = np.zeros((len(lines), max(1, width)), np.int32)
-    for row, line in zip(actions, lines, strict=True):
-        row[: len(line)] = line
-    return actions, np.array([len(line) for line in lines], np.int32)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _replay(
-    game: Game[Any], actions: Int32[np.ndarray | Array, "B P"], lengths: Int32[np.ndarray | Array, " B"]
-) -> tuple[Position, Int32[Array, " B"]]:
-    """The positions after these moves, and how many of them were legal."""
-
-    def one(line: Int32[Array, " P"], length: Int32[Array, ""]) -> tuple[Position, Int32[Array, ""]]:
-        def move(carry: Any, ply: Int32[Array, ""]) -> tuple[Any, None]:
-            position, legal = carry
-            sound = (legal == ply) & (ply < length) & play.legal(game, position)[line[ply]]
-            moved, _ = play.play(game, position, line[ply])
-            position = jax.tree.map(lambda new, old: jnp.where(sound, new, old), moved, position)
-            return (position, legal + sound), None
-
-        begin = play.start(game, jax.random.key(0)), jnp.int32(0)
-        return jax.lax.scan(move, begin, jnp.arange(line.shape[0], dtype=jnp.int32))[0]
-
-    return jax.vmap(one)(jnp.asarray(actions), jnp.asarray(lengths))
-
-
 def _checked(game: Game[Any], lines: Sequence[Sequence[int]], places: Iterable[str]) -> list[Candidate]:
     """The lines with their names; a UsageError at the first that is not legal, or that ends the game."""
-    padded = _padded(lines, max(map(len, lines)))
-    position, legal = _replay(game, *padded)
-    over, names = np.asarray(_over(game, position)), canonical(game, *padded)
-    for line, place, good, ended in zip(lines, places, np.asarray(legal).tolist(), over.tolist(), strict=True):
+    found = follow_all(game, lines)
+    over, names = np.asarray(_over(game, found.position)), canonical(game, *padded(lines, max(map(len, lines))))
+    for line, place, good, ended in zip(lines, places, np.asarray(found.made).tolist(), over.tolist(), strict=True):
         if good < len(line):
             raise UsageError(f"{place}: move {good + 1}, {game.action_name(line[good])}, is not legal there")
         if ended:

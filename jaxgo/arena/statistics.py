@@ -1,24 +1,17 @@
 """What a folder of games tells: who won, how long games took, which came twice, and how they were opened."""
 
 import dataclasses
-import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float32, Int32
-
 from jaxgo.arena.ratings import NINETY_FIVE
 from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game
 from jaxgo.core.names import check_loaded
-from jaxgo.core.play import Position
+from jaxgo.core.replay import follow
 from jaxgo.games.names import read_game
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
@@ -72,27 +65,9 @@ def _judged(record: GameRecord) -> GameRecord:
         return record
     start, before = position_text.read(game, record.start or position_text.START)
     line = [*map(game.parse_action, before), *record.moves]
-    if len(line) > game.max_plies:
-        return record
-    moves = np.zeros(game.max_plies, np.int32)
-    moves[: len(line)] = line
-    sound, over, returns = _played(game, start, jnp.asarray(moves), jnp.int32(len(line)))
-    ended = bool(sound & over)
-    return dataclasses.replace(record, returns=tuple(np.asarray(returns).tolist())) if ended else record
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _played(
-    game: Game[Any], start: Position, moves: Int32[Array, " M"], count: Int32[Array, ""]
-) -> tuple[Bool[Array, ""], Bool[Array, ""], Float32[Array, " P"]]:
-    """Whether all moves are legal, whether the game is over after them, and what it then returns."""
-
-    def step(ply: Int32[Array, ""], now: tuple[Bool[Array, ""], Position]) -> tuple[Bool[Array, ""], Position]:
-        sound, position = now
-        return sound & play.legal(game, position)[moves[ply]], play.play(game, position, moves[ply])[0]
-
-    sound, position = jax.lax.fori_loop(0, count, step, (jnp.bool_(True), start))
-    return sound, play.over(game, position), play.returns(game, position)
+    found = follow(game, start, line)
+    view = play.look(game, found.position)
+    return dataclasses.replace(record, returns=view.returns) if view.over and int(found.made) == len(line) else record
 
 
 def _plain(path: Path) -> GameRecord:

@@ -46,8 +46,6 @@ class Show:
     """Tell how moves are written, and which are legal in the position."""
 
     def run(self) -> int:
-        import numpy as np
-
         from jaxgo.core import play, position_text
         from jaxgo.core.replay import replay, some_legal, split_moves, status
         from jaxgo.games.names import describe_options, read_game
@@ -83,7 +81,7 @@ class Show:
             print(said)
         if self.notation:
             print(f"Moves are written as {game.notation}.")
-            print(f"Legal now: {some_legal(game, np.asarray(play.legal(game, position)))}.")
+            print(f"Legal now: {some_legal(game, play.look(game, position).legal)}.")
         return 0
 
     def _heat(self, game: "Game[Any]", position: "Position") -> tuple[dict[str, Any], str]:
@@ -110,23 +108,17 @@ class Show:
 
 def drawn(game: "Game[Any]", position: "Position", count: int, seed: int) -> tuple[list[str], "Position"]:
     """The names of so many random moves, or of fewer where the game ends before, and the position after them."""
-    import jax
-    import jax.numpy as jnp
     import numpy as np
 
     from jaxgo.core import play
 
     luck, names = np.random.default_rng(seed), list[str]()
-    ask = jax.jit(lambda at: (play.legal(game, at), play.over(game, at)))
-    step = jax.jit(lambda at, action: play.play(game, at, action)[0])
-    while len(names) < count:
-        legal, over = (np.asarray(x) for x in ask(position))
-        if over:
-            break
-        action = int(luck.choice(np.flatnonzero(legal)))
+    view = play.look(game, position)
+    while len(names) < count and not view.over:
+        action = int(luck.choice(np.flatnonzero(view.legal)))
         names.append(game.action_name(action))
-        position = step(position, jnp.int32(action))
-    return names, position
+        view = play.look(game, view.position, action)
+    return names, view.position
 
 
 def numbered(game: "Game[Any]", position: "Position", moves: Sequence[str]) -> dict[int, int]:

@@ -11,7 +11,6 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from jaxgo.core import play
@@ -76,7 +75,7 @@ def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]
     if not words or len(text) > LONGEST:
         raise UsageError(f"a position is written as {example(game)!r}, or as {START!r} and moves")
     if words[0].lower() == START:
-        return play.start(game, jax.random.key(seed)), words[1:]
+        return play.begin(game, seed), words[1:]
     if len(words) < 2 or words[1] not in [str(seat) for seat in range(game.players)]:
         raise UsageError(f"{text[:60]!r} does not say which seat moves; write it as in {example(game)!r}")
     return play.resume(game, _placed(game, words[0], int(words[1]))), words[2:]
@@ -85,7 +84,7 @@ def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]
 @functools.cache
 def example(game: Game[Any]) -> str:
     """The start of a game as text."""
-    return drawing(game, play.start(game, jax.random.key(0)).state)
+    return drawing(game, play.begin(game).state)
 
 
 def _placed(game: Game[Any], rows: str, seat: int) -> Any:

@@ -1,11 +1,14 @@
-"""A game played from the names of its moves, and lists of such names."""
+"""Games that are played again: from the actions of a line, or from the names of its moves."""
 
-from collections.abc import Sequence
-from typing import Any
+import contextlib
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int32
 
 from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
@@ -13,6 +16,77 @@ from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 
 SOME = 8  # legal moves that are named where another one was asked for
+
+See = Callable[[Game[Any], Position], Any]  # what is kept of a position; a function of a module, so that it is one key
+
+
+class Followed(NamedTuple):
+    """Where a line led, as far as its moves were legal, and what was seen on the way."""
+
+    position: Position  # after the legal moves
+    made: Int32[Array, "*B"]  # how many those are: all, or those before the first that is not legal
+    seen: Any  # of each position from the start to that one; behind it zeros
+
+
+def follow(game: Game[Any], start: Position, line: Sequence[int], see: See | None = None) -> Followed:
+    """Plays these actions from a position, up to the first that is not legal."""
+    (actions,), (count,) = padded([line], _width(game, len(line)))
+    return _follow(game, see, start, actions, count)
+
+
+def follow_all(game: Game[Any], lines: Sequence[Sequence[int]]) -> Followed:
+    """The same for many lines from the start of the game, side by side."""
+    actions, counts = padded(lines, _width(game, max(map(len, lines))))
+    return _follow_all(game, play.begin(game), actions, counts)
+
+
+def padded(lines: Sequence[Sequence[int]], width: int) -> tuple[np.ndarray, np.ndarray]:
+    """The lines as an array so wide, and their lengths."""
+    actions = np.zeros((len(lines), max(1, width)), np.int32)
+    for row, line in zip(actions, lines, strict=True):
+        row[: len(line)] = line
+    return actions, np.array([len(line) for line in lines], np.int32)
+
+
+def _width(game: Game[Any], longest: int) -> int:
+    """Of padded lines: the same for all of a game, so that they are one program, but for those that cannot be legal."""
+    return game.max_plies if longest <= game.max_plies else 1 << longest.bit_length()
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _follow(
+    game: Game[Any],
+    see: See | None,
+    start: Position,
+    line: Int32[np.ndarray | Array, " T"],
+    count: Int32[np.ndarray | np.int32 | Array, ""],
+) -> Followed:
+    line, count = jnp.asarray(line), jnp.asarray(count)
+
+    def looked(seen: Any, ply: Array, position: Position) -> Any:
+        return jax.tree.map(lambda all_, one: all_.at[ply].set(one), seen, see(game, position) if see else ())
+
+    def goes_on(now: Followed) -> Array:
+        return (now.made < count) & play.legal(game, now.position)[line[now.made]]
+
+    def move(now: Followed) -> Followed:
+        position, _ = play.play(game, now.position, line[now.made])
+        return Followed(position, now.made + 1, looked(now.seen, now.made + 1, position))
+
+    shapes = jax.eval_shape(functools.partial(see, game), start) if see else ()
+    seen = jax.tree.map(lambda one: jnp.zeros((line.shape[0] + 1, *one.shape), one.dtype), shapes)
+    # stops at an illegal move rather than to choose between two positions at every ply, which copies histories
+    return jax.lax.while_loop(goes_on, move, Followed(start, jnp.int32(0), looked(seen, jnp.int32(0), start)))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _follow_all(
+    game: Game[Any],
+    start: Position,
+    lines: Int32[np.ndarray | Array, "B T"],
+    counts: Int32[np.ndarray | Array, " B"],
+) -> Followed:
+    return jax.vmap(functools.partial(_follow, game, None, start))(jnp.asarray(lines), jnp.asarray(counts))
 
 
 def split_moves(text: str) -> list[str]:
@@ -27,19 +101,17 @@ def replay(game: Game[Any], moves: Sequence[str], start: str = "", seed: int = 0
     `position_text`).
     """
     position, before = position_text.read(game, start or position_text.START, seed)
-    moves, last = [*before, *moves], None
-    legal = jax.jit(lambda p: play.legal(game, p))
-    step = jax.jit(lambda p, a: play.play(game, p, a)[0])
-    for number, text in enumerate(moves, 1):
-        mask = np.asarray(legal(position))
-        try:
-            last, wrong = game.parse_action(text), "is not legal"
-        except UsageError:
-            last, wrong = None, "names no move of this game"
-        if last is None or not mask[last]:
-            raise UsageError(f"move {number}, {text.strip()!r}, {wrong}; legal moves are: {some_legal(game, mask)}")
-        position = step(position, jnp.int32(last))
-    return position, last
+    names, line = [*before, *moves], list[int]()
+    with contextlib.suppress(UsageError):  # told below, where the moves before it are legal
+        for name in names:
+            line.append(game.parse_action(name))
+    found = follow(game, position, line)
+    made = int(found.made)
+    if made < len(names):
+        wrong = "is not legal" if made < len(line) else "names no move of this game"
+        legal = some_legal(game, play.look(game, found.position).legal)
+        raise UsageError(f"move {made + 1}, {names[made].strip()!r}, {wrong}; legal moves are: {legal}")
+    return found.position, line[-1] if line else None
 
 
 def some_legal(game: Game[Any], mask: np.ndarray) -> str:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float32, Int32
+from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
 from jaxgo.core import keys, lookahead, names, play
 from jaxgo.core.choice import first_max
@@ -27,7 +27,7 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.lookahead import Outlook
 from jaxgo.core.play import Position
-from jaxgo.core.replay import split_moves
+from jaxgo.core.replay import follow, split_moves
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, per_game
@@ -193,25 +193,25 @@ def read_book(game: Game[Any], path: str) -> tuple[np.ndarray, np.ndarray]:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the book {path} cannot be read: {error}") from None
-    position = jax.jit(lambda: play.start(game, jax.random.key(0)))
-    step = jax.jit(lambda p, a: play.play(game, p, a)[0])
-    ask = jax.jit(lambda p: (play.legal(game, p), game.hash(p.state)))
-    found: list[tuple[np.ndarray, int]] = []
+    start, known, moves = play.begin(game), list[np.ndarray](), list[int]()
     for number, line in enumerate(lines, 1):
-        at = position()
-        for name in split_moves(line.partition("#")[0]):
-            try:
-                action = game.parse_action(name)
-            except UsageError as error:
-                raise UsageError(f"line {number} of the book {path}: {error}") from None
-            legal, key = (np.asarray(x) for x in ask(at))
-            if not legal[action]:
-                raise UsageError(f"{name!r} in line {number} of the book {path} is not legal there")
-            found.append((key, action))
-            at = step(at, jnp.int32(action))
-    if not found:
+        words = split_moves(line.partition("#")[0])
+        try:
+            actions = [game.parse_action(name) for name in words]
+        except UsageError as error:
+            raise UsageError(f"line {number} of the book {path}: {error}") from None
+        followed = follow(game, start, actions, _key)
+        if (made := int(followed.made)) < len(words):
+            raise UsageError(f"{words[made]!r} in line {number} of the book {path} is not legal there")
+        known.append(np.asarray(followed.seen)[:made])
+        moves += actions
+    if not moves:
         raise UsageError(f"the book {path} has no moves")
-    return np.stack([key for key, _ in found]), np.array([action for _, action in found], np.int32)
+    return np.concatenate(known), np.array(moves, np.int32)
+
+
+def _key(game: Game[Any], position: Position) -> UInt32[Array, "2"]:
+    return game.hash(position.state)
 
 
 def _in_book(game: Game[Any], states: Any, path: str) -> Bool[Array, "B A"]:

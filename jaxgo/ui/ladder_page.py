@@ -5,7 +5,6 @@ holds every distinct thing that is drawn once, and for each ply what it adds and
 """
 
 import dataclasses
-import functools
 import itertools
 import json
 import math
@@ -14,10 +13,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float32, Int8, Int32
+from jaxtyping import Array, Int8
 
 from jaxgo.arena import games_file
 from jaxgo.arena.ratings import RatingTable
@@ -27,6 +24,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.names import check_loaded
 from jaxgo.core.play import Position
+from jaxgo.core.replay import follow
 from jaxgo.games.names import read_game
 from jaxgo.system.files import write_whole
 from jaxgo.ui import board_shape, board_view
@@ -155,34 +153,19 @@ def retrace(sample: Sample) -> tuple[list[list[int]], list[int]]:
     game, count = sample.game, len(sample.actions)
     if count > game.max_plies:
         raise UsageError(f"{sample.pair.id} has {count} moves, more than the rules allow")
-    line = np.zeros(game.max_plies, np.int32)
-    line[:count] = sample.actions
-    cells, movers, legal, over, returns = (np.asarray(x) for x in _retrace(game, jnp.asarray(line)))
-    if not legal[:count].all():
-        raise UsageError(f"move {int(np.argmin(legal[:count])) + 1} of a game of pair {sample.pair.id} is not legal")
-    ended = bool(over[count]) and math.isclose((1 + float(returns[count, 0])) / 2, sample.result, abs_tol=1e-6)
+    found = follow(game, play.begin(game), sample.actions, _frame)
+    if (made := int(found.made)) < count:
+        raise UsageError(f"move {made + 1} of a game of pair {sample.pair.id} is not legal")
+    last = play.look(game, found.position)
+    ended = last.over and math.isclose((1 + last.returns[0]) / 2, sample.result, abs_tol=1e-6)
     if not ended and not sample.pair.problems:  # who forfeits has not lost on the board
         raise UsageError(f"a game of pair {sample.pair.id} does not end as was recorded")
+    cells, movers = (np.asarray(x) for x in found.seen)
     return cells[: count + 1].tolist(), movers[:count].tolist()
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _retrace(
-    game: Game[Any], actions: Int32[Array, " T"]
-) -> tuple[
-    Int8[Array, "T+1 cells"], Int8[Array, " T+1"], Bool[Array, " T"], Bool[Array, " T+1"], Float32[Array, "T+1 2"]
-]:
-    def look(position: Position) -> tuple[Array, ...]:
-        seen = game.cells(position.state), position.state.to_play
-        return *seen, play.over(game, position), play.returns(game, position)
-
-    def move(position: Position, action: Int32[Array, ""]) -> tuple[Position, tuple[Any, ...]]:
-        legal = play.legal(game, position)[action]
-        return play.play(game, position, action)[0], (legal, look(position))
-
-    last, (legal, seen) = jax.lax.scan(move, play.start(game, jax.random.key(0)), actions)
-    whole = jax.tree.map(lambda some, one: jnp.concatenate([some, one[None]]), seen, look(last))
-    return whole[0], whole[1], legal, whole[2], whole[3]
+def _frame(game: Game[Any], position: Position) -> tuple[Int8[Array, " cells"], Int8[Array, ""]]:
+    return game.cells(position.state), position.state.to_play
 
 
 class Drawing:

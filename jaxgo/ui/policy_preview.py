@@ -1,7 +1,6 @@
 """What a network plays without any search: openings, some games, and its view of two positions, for the report."""
 
 import collections
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 from jaxgo.core import play as rules
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
+from jaxgo.core.replay import follow
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.network import Network
 from jaxgo.search.model import Model
@@ -107,17 +107,7 @@ def _told(
 
 def end_of(game: Game[Any], actions: Sequence[int]) -> Any:
     """The state after these moves of a game from its start."""
-    line = np.zeros(game.max_plies, np.int32)
-    line[: len(actions)] = actions
-    return _replay(game, jnp.asarray(line), jnp.int32(len(actions)))
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _replay(game: Game[Any], line: Int32[Array, " T"], count: Int32[Array, ""]) -> Any:
-    def move(ply: Int32[Array, ""], position: Position) -> Position:
-        return rules.play(game, position, line[ply])[0]
-
-    return jax.lax.fori_loop(0, count, move, rules.start(game, jax.random.key(0))).state
+    return follow(game, rules.begin(game), actions).position.state
 
 
 def _play(model: Model, params: Params, plies: int) -> _Played:

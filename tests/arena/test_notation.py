@@ -8,9 +8,11 @@ from support import Host, mostly_slow
 from jaxgo.arena import games_file, openings
 from jaxgo.arena.records import PairResult
 from jaxgo.cli import main as cli
+from jaxgo.cli.show import drawn
 from jaxgo.core.errors import UsageError
 from jaxgo.core.replay import replay, split_moves
 from jaxgo.games import GAMES, make
+from jaxgo.search.chain import read_book
 
 PLIES = 12
 TORN = ("connect3d", "dodgem3", "kamisado")  # whose names once had commas and blanks
@@ -72,6 +74,24 @@ def test_a_wrong_move_is_told_what_is_legal_now():
     assert str(raised.value).endswith(": " + ", ".join(legal))
     with pytest.raises(UsageError, match=rf"move 2, '{some}', is not legal; legal moves are: {legal[0]}"):
         replay(game, [some, some])
+
+
+def test_a_game_is_compiled_once_for_all_that_is_played_again(tmp_path, monkeypatch):
+    game, traced = make("tictactoe", width=4), []
+    whole = type(game).step
+    monkeypatch.setattr(type(game), "step", lambda *told: traced.append(told) or whole(*told))
+
+    def play_again(*moves):
+        position, _ = replay(game, moves)
+        book = tmp_path / "-".join(moves)
+        book.write_text(" ".join(moves))
+        read_book(game, str(book))
+        drawn(game, position, 2, seed=0)
+
+    play_again("b2")
+    known = len(traced)
+    play_again("b2", "a1", "a2")
+    assert len(traced) == known > 0
 
 
 def test_show_tells_the_notation(capsys):
