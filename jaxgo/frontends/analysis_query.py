@@ -12,9 +12,10 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.frontends.go_rules import NAMED_RULES, ONLY, read_rules
+from jaxgo.frontends.go_rules import read_rules
 from jaxgo.frontends.gtp_engine import long_enough
 from jaxgo.frontends.gtp_text import COLOURS, read_move
+from jaxgo.games.go.rule_names import NAMED_RULES, ONLY
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.system.files import read_json
@@ -127,10 +128,10 @@ def _game(told: dict[str, Any], own: Game[Any], warnings: Warnings) -> Game[Any]
         if max(wide, high) > 19:
             raise FieldError("boards have at most 19 lines a side", "boardXSize" if wide > 19 else "boardYSize")
         komi = _komi(told, own.komi)
-        ko, suicide = _rules(told, (own.ko.upper(), own.suicide), warnings)
+        ko, suicide = _rules(told, (own.ko, own.suicide), warnings)
         across = 0 if wide == high else wide
         shape = dataclasses.replace(own, size=high, width=across, handicap=0)
-        return long_enough(dataclasses.replace(shape, komi=komi, ko=ko.lower(), suicide=suicide), own)
+        return long_enough(dataclasses.replace(shape, komi=komi, ko=ko, suicide=suicide), own)
     if isinstance(own, Gomoku) and wide == high and 5 <= wide <= 20:
         return dataclasses.replace(own, size=wide)
     if (high, wide) != own.shape:

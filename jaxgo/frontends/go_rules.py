@@ -1,25 +1,9 @@
 """The rules of Go in the words of KataGo, which GUIs use: names, or JSON with a key for each rule."""
 
 from jaxgo.core.errors import UsageError
+from jaxgo.games.go.rule_names import NAMED_RULES, ONLY
+from jaxgo.games.go.rules import KO_RULES
 from jaxgo.system.files import read_json
-
-NAMED_RULES = {  # ko and suicide
-    "tromp-taylor": ("POSITIONAL", True),
-    "chinese": ("SIMPLE", False),
-    "chinese-ogs": ("POSITIONAL", False),
-    "cgos": ("POSITIONAL", False),
-    "aga": ("SITUATIONAL", False),
-    "bga": ("SITUATIONAL", False),
-    "french": ("SITUATIONAL", False),
-    "new-zealand": ("SITUATIONAL", True),
-}
-ONLY = {  # what rules may ask for besides, where there is no choice
-    "scoring": "AREA",
-    "tax": "NONE",
-    "whiteHandicapBonus": "0",
-    "hasButton": False,
-    "friendlyPassOk": False,
-}
 
 
 def read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
@@ -38,8 +22,8 @@ def read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
         if key in ONLY and value != ONLY[key]:
             raise UsageError(f"{key} can only be {ONLY[key]}")
     ko, suicide = told.get("ko", before[0]), told.get("suicide", before[1])
-    if not isinstance(ko, str) or ko.upper() not in ("SIMPLE", "POSITIONAL", "SITUATIONAL"):
+    if not isinstance(ko, str) or ko.lower() not in KO_RULES:
         raise UsageError("ko is SIMPLE, POSITIONAL or SITUATIONAL")
     if not isinstance(suicide, bool):
         raise UsageError("suicide is true or false")
-    return ko.upper(), suicide
+    return ko.lower(), suicide

@@ -20,10 +20,11 @@ from jaxgo.core.game import Game
 from jaxgo.core.play import NOTHING
 from jaxgo.frontends import board as boards
 from jaxgo.frontends import gtp_analysis as analysis
-from jaxgo.frontends.go_rules import ONLY, read_rules
+from jaxgo.frontends.go_rules import read_rules
 from jaxgo.frontends.gtp_engine import GtpEngine, long_enough
 from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_move, read_number, read_real, read_seat
 from jaxgo.games.go.board import handicap_points, label_chains
+from jaxgo.games.go.rule_names import ONLY
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.records import formats, sgf
@@ -120,8 +121,8 @@ def komi(engine: GtpEngine, line: Line) -> str:
 
 def set_rules(engine: GtpEngine, line: Line) -> str:
     game, text = _go(engine), " ".join(line.words)
-    ko, suicide = read_rules(text, (game.ko.upper(), game.suicide))
-    engine.change(dataclasses.replace(game, ko=ko.lower(), suicide=suicide), keep=True)
+    ko, suicide = read_rules(text, (game.ko, game.suicide))
+    engine.change(dataclasses.replace(game, ko=ko, suicide=suicide), keep=True)
     engine.warm_up()
     return ""
 

@@ -17,6 +17,7 @@ from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.games import make
+from jaxgo.games.go import rule_names
 from jaxgo.games.go.board import handicap_points
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
@@ -26,13 +27,6 @@ from jaxgo.records.sgf_nodes import Node, escape, main_line
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 KINDS = {1: "Go", 4: "Gomoku"}
-GO_RULES = {  # ko and suicide, of the rules that count areas
-    "tromp-taylor": ("positional", True),
-    "nz": ("situational", True),
-    "aga": ("situational", False),
-    "chinese": ("simple", False),  # as KataGo and GUIs mean it
-}
-TOLD_RULES = re.compile(r"ko(simple|positional|situational)scoreareataxnonesui([01])\w*")  # any, as KataGo tells them
 GOMOKU_RULES = ("freestyle", "standard", "renju", "caro", "caro5")
 SEATS = {"B": 0, "W": 1}
 CHARSET = re.compile(rb"CA\s*\[\s*([\w.:+-]{1,40})\s*\]")
@@ -71,8 +65,7 @@ def _rules(game: Game[Any]) -> dict[str, list[str]]:
     size = str(height) if height == width else f"{width}:{height}"
     head = {"FF": ["4"], "GM": ["1" if isinstance(game, Go) else "4"], "CA": ["UTF-8"], "AP": ["jaxgo"], "SZ": [size]}
     if isinstance(game, Go):
-        told = f"ko{game.ko.upper()}scoreAREAtaxNONEsui{game.suicide:d}"
-        head["RU"] = [next((name for name, rules in GO_RULES.items() if rules == (game.ko, game.suicide)), told)]
+        head["RU"] = [rule_names.written(game.ko, game.suicide)]
         head |= {"KM": [f"{game.komi:g}"]} | ({"HA": [str(game.handicap)]} if game.handicap else {})
     elif isinstance(game, Gomoku):
         head["RU"] = [game.rules]
@@ -198,9 +191,7 @@ def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
         return make_like(game, rules=known[0]) if known and game.opening == "none" else game
     if not isinstance(game, Go):
         return game
-    told = TOLD_RULES.fullmatch(rules)
-    own = (told[1], told[2] == "1") if told else (game.ko, game.suicide)
-    ko, suicide = GO_RULES.get(rules, own)
+    ko, suicide = rule_names.read_written(rules) or (game.ko, game.suicide)
     komi = game.komi
     if root.first("KM").strip():  # programs leave empty what they do not know
         try:

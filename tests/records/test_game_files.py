@@ -56,6 +56,7 @@ def test_rules_of_others_are_read_as_in_gtp():
     assert sgf.read("(;GM[1]SZ[9]KM[7]RU[koSIMPLEscoreAREAtaxNONEsui1whbN])").game == make(
         "go9", ko="simple", suicide=True
     )
+    assert sgf.read("(;GM[1]SZ[9]RU[BGA])").game.ko == "situational", "by any name that GUIs have for rules"
     assert sgf.read("(;GM[1]SZ[9]KM[7]RU[koSIMPLEscoreTERRITORYtaxSEKIsui0])").game.ko == GO.ko, (
         "no areas, so not known"
     )

@@ -21,6 +21,7 @@ from jaxtyping import Array
 from jaxgo.arena.engines.process import Fault, Process, shown
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.games.go.rule_names import ONLY
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
 
@@ -186,7 +187,7 @@ class Gtp(Engine):
     def _set_rules(self, game: Go) -> None:
         """KataGo can be told the rules; other engines have flags for them."""
         if "kata-set-rules" in (self._commands or ()):
-            rules = {"ko": game.ko.upper(), "scoring": "AREA", "tax": "NONE", "suicide": game.suicide}
+            rules = {"ko": game.ko.upper(), "scoring": ONLY["scoring"], "tax": ONLY["tax"], "suicide": game.suicide}
             self._must(f"kata-set-rules {json.dumps(rules, separators=(',', ':'))}")
 
     def _vertex(self, action: int) -> str:
