@@ -23,7 +23,7 @@ from jaxgo.frontends import gtp_analysis as analysis
 from jaxgo.frontends.go_rules import read_rules
 from jaxgo.frontends.gtp_engine import GtpEngine, long_enough
 from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_move, read_number, read_real, read_seat
-from jaxgo.games.go.board import handicap_points, label_chains
+from jaxgo.games.go.board import handicap_points, label_chains, most_handicap
 from jaxgo.games.go.rule_names import ONLY
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
@@ -205,13 +205,10 @@ def fixed_handicap(engine: GtpEngine, line: Line) -> str:
 
 def place_free_handicap(engine: GtpEngine, line: Line) -> str:
     game, wanted = _go(engine), read_number(_word(line), "a handicap", 2)
-    for stones in range(min(wanted, 9), 1, -1):  # fewer than were asked for are allowed
-        try:
-            return _handicap(engine, game, handicap_points(game.lines, stones))
-        except UsageError as error:
-            if "takes" not in str(error):
-                raise
-    raise UsageError("this board takes no handicap")
+    most = most_handicap(game.lines)
+    if not most:
+        raise UsageError("this board takes no handicap")
+    return _handicap(engine, game, handicap_points(game.lines, min(wanted, most)))  # fewer than asked for are allowed
 
 
 def set_free_handicap(engine: GtpEngine, line: Line) -> str:

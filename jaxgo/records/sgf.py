@@ -18,7 +18,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.games import make
 from jaxgo.games.go import rule_names
-from jaxgo.games.go.board import handicap_points
+from jaxgo.games.go.board import handicap_points, most_handicap
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.games.names import name_of
@@ -290,10 +290,9 @@ def _start(game: Game[Any], setup: list[Node], first: int | None) -> tuple[Game[
 
 def usual_handicap(game: Go, stones: list[int]) -> int:
     """How many stones a handicap has that stands on its usual points; 0 where it does not."""
-    try:
-        return len(stones) if sorted(stones) == sorted(handicap_points(game.lines, len(stones))) else 0
-    except UsageError:
-        return 0
+    count = len(stones)
+    usual = 2 <= count <= most_handicap(game.lines) and sorted(stones) == sorted(handicap_points(game.lines, count))
+    return count if usual else 0
 
 
 def _number(node: Node, name: str, default: str, least: int, most: int) -> int:

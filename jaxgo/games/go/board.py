@@ -237,10 +237,15 @@ def label_chains(grid: Grid, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return names, liberties
 
 
+def most_handicap(grid: Grid) -> int:
+    """How many stones a handicap may have that stands on the usual points; 0 where a board has none."""
+    n = grid.height
+    return 0 if n != grid.width or n < 7 else 9 if n % 2 and n > 7 else 4
+
+
 def handicap_points(grid: Grid, stones: int) -> list[int]:
     """The usual star points, in the order of the Go Text Protocol's `fixed_handicap`."""
-    n = grid.height
-    most = 0 if grid.height != grid.width or n < 7 else 9 if n % 2 and n > 7 else 4
+    n, most = grid.height, most_handicap(grid)
     if not 2 <= stones <= most:
         usual = f"2 to {most}" if most else "no"
         raise UsageError(f"a board of {grid.height} x {grid.width} takes {usual} handicap stones, not {stones}")
