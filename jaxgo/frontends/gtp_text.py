@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.games.go.rules import COLUMNS
+from jaxgo.games.boards.vertices import read_vertex, vertex
 from jaxgo.games.gomoku.rules import Gomoku
 
 COLOURS = {"b": 0, "black": 0, "w": 1, "white": 1}
@@ -62,19 +62,16 @@ def read_real(word: str, what: str) -> float:
 def move_name(game: Game[Any], action: int) -> str:
     """A move in the words of GTP: the game's own, but for Gomoku, whose points skip the letter I as those of Go do."""
     if isinstance(game, Gomoku) and action < game.points:
-        row, column = divmod(action, game.size)
-        return f"{COLUMNS[column]}{game.size - row}"
+        return vertex(game.shape, action)
     return game.action_name(action)
 
 
 def read_move(game: Game[Any], word: str) -> int:
-    if isinstance(game, Gomoku):
-        found = re.fullmatch(r"([A-Za-z])(\d{1,2})", word)
-        if found:
-            row, column = game.size - int(found[2]), COLUMNS.find(found[1].upper())
-            if 0 <= row < game.size and 0 <= column < game.size:
-                return row * game.size + column
+    if isinstance(game, Gomoku) and re.fullmatch(r"[A-Za-z]\d{1,2}", word):
+        point = read_vertex(game.shape, word)
+        if point is None:
             raise UsageError("invalid coordinate")
+        return point
     try:
         return game.parse_action(word)
     except UsageError:

@@ -21,6 +21,7 @@ from jaxtyping import Array
 from jaxgo.arena.engines.process import Fault, Process, shown
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.games.boards.vertices import read_vertex, vertex
 from jaxgo.games.go.rule_names import ONLY
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
@@ -29,7 +30,6 @@ RESIGN = -1
 CLEAN_UP = "kgs-genmove_cleanup"  # a move in a game that is over but for dead stones
 STRAY = 100  # lines that are no answer and are passed over, before it is a fault
 LONGEST = 1000  # lines of an answer
-COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # of GTP: no I
 COLOURS = "bw"
 RULES = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8, "caro5": 9}  # Gomocup's bits
 OWN_PACE = 60.0  # seconds after which a GTP engine that was told no time is taken for hanging
@@ -192,20 +192,12 @@ class Gtp(Engine):
 
     def _vertex(self, action: int) -> str:
         height, width = self.game.shape
-        if action == height * width:
-            return "pass"
-        row, column = divmod(action, width)
-        return f"{COLUMNS[column]}{height - row}"
+        return "pass" if action == height * width else vertex(self.game.shape, action)
 
     def _action(self, word: str) -> int | None:
-        height, width = self.game.shape
         if word == "PASS" and isinstance(self.game, Go):
             return self.game.points
-        found = re.fullmatch(r"([A-HJ-Z])(\d{1,2})", word)
-        if not found:
-            return None
-        row, column = height - int(found[2]), COLUMNS.index(found[1])
-        return row * width + column if 0 <= row < height and column < width else None
+        return read_vertex(self.game.shape, word)
 
     def _must(self, command: str) -> None:
         good, text = self._ask(command, self.limits.start)

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int32, Integer, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, Repetition
+from jaxgo.games.boards.vertices import vertex
 from jaxgo.games.go import superko, views
 from jaxgo.games.go.board import GoState, Grid, handicap_points, label_chains, numpy_set, recolour, stone_keys
 from jaxgo.games.go.superko import GoTrace
@@ -24,7 +25,6 @@ from jaxgo.games.go.superko import GoTrace
 BLACK, WHITE = 0, 1
 KO_RULES = ("simple", "positional", "situational")
 MOST_KOMI = 1000  # more than any board has points
-COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # no I
 
 
 class Contact(NamedTuple):
@@ -301,7 +301,4 @@ class Go(Game[GoState]):
         return board.of_cell_actions(board.symmetries(*self.shape), 1)
 
     def action_name(self, action: int) -> str:
-        if action == self.points:
-            return "pass"
-        row, column = divmod(action, self.lines.width)
-        return f"{COLUMNS[column]}{self.lines.height - row}"
+        return "pass" if action == self.points else vertex(self.shape, action)
