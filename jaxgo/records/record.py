@@ -39,7 +39,7 @@ class GameRecord:
 def winner(verdict: str) -> tuple[float, float] | None:
     """What each seat got, from a verdict such as `B+3.5`; None where it cannot be read."""
     letter = verdict.strip().upper()[:1]
-    gain = {"B": 1.0, "W": -1.0, "0": 0.0, "D": 0.0, "J": 0.0}.get(letter)
+    gain = {"B": 1.0, "W": -1.0, "0": 0.0, "D": 0.0, "J": 0.0}.get(letter)  # a draw is also `Draw` and `Jigo`
     return None if gain is None else (gain, -gain)
 
 

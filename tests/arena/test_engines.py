@@ -13,13 +13,14 @@ from engine_tables import GO, GOMOKU, PATIENT, STRICT, gomocup, gtp, play, told
 
 from jaxgo.arena.engines import referee
 from jaxgo.arena.engines import specs as engines
-from jaxgo.arena.engines.played import PlayedPair, winner
+from jaxgo.arena.engines.played import PlayedPair
 from jaxgo.arena.engines.process import Fault, Process
 from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.specs import open_engine, read_engine
 from jaxgo.arena.openings import book
 from jaxgo.games import make
 from jaxgo.players import load_player
+from jaxgo.records.record import winner
 
 PLACES = os.pathsep.join([os.environ.get("PATH", ""), *engines.MORE_PATHS])
 
@@ -306,5 +307,5 @@ def test_gnu_go(tmp_path):
     lines.write_text("e5 c3\n")
     (pair,) = play(book(game, lines), name)
     assert [game.result for game in pair.games] == [1.0, 0.0]
-    assert [winner(game.verdicts[0]) for game in pair.games] == [1.0, 0.0]
+    assert [winner(game.verdicts[0]) for game in pair.games] == [(1.0, -1.0), (-1.0, 1.0)]
     assert pair.problems() == []

@@ -3,6 +3,8 @@
 import dataclasses
 from typing import NamedTuple
 
+from jaxgo.records.record import winner
+
 SAID = {1.0: "B", 0.0: "W", 0.5: "a draw"}
 
 
@@ -18,7 +20,8 @@ class PlayedGame:
 
     def disputes(self) -> list[int]:
         """The players that see another winner."""
-        return [i for i, said in enumerate(self.verdicts) if winner(said) not in (None, self.result)]
+        gain = 2 * self.result - 1
+        return [i for i, said in enumerate(self.verdicts) if (seen := winner(said)) is not None and seen[0] != gain]
 
 
 class PlayedPair(NamedTuple):
@@ -37,9 +40,3 @@ class PlayedPair(NamedTuple):
                 said = game.verdicts[player]
                 out.append(f"game {number}: {'ab'[player]} counts {said}, and the rules here {SAID[game.result]}")
         return out
-
-
-def winner(verdict: str) -> float | None:
-    """What seat 0 got, from a score such as `B+3.5`; None where it cannot be read."""
-    letter = verdict.strip().upper()[:1]
-    return {"B": 1.0, "W": 0.0, "0": 0.5, "D": 0.5, "J": 0.5}.get(letter)  # a draw is also `Draw` and `Jigo`
