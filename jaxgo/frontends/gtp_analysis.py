@@ -90,7 +90,7 @@ def _wish(engine: GtpEngine, words: Sequence[str]) -> Wish:
     return Wish(seat, interval / 100, most, points)
 
 
-def _teller(engine: GtpEngine, wish: Wish, style: Callable[..., str]) -> OnSnapshot:
+def _teller(engine: GtpEngine, wish: Wish, style: Callable[..., str], write: Callable[[str], None]) -> OnSnapshot:
     """Writes a line for a snapshot, as often as was wished."""
     due = 0.0
 
@@ -99,7 +99,7 @@ def _teller(engine: GtpEngine, wish: Wish, style: Callable[..., str]) -> OnSnaps
         now = time.monotonic()
         if now >= due:
             due = now + wish.interval
-            engine.write(_told(engine, thought, wish, style) + "\n")
+            write(_told(engine, thought, wish, style) + "\n")
 
     return tell
 
@@ -148,7 +148,7 @@ def _analyze(style: Callable[..., str]) -> Callable[[GtpEngine, Line], str | Non
         if wish.points:
             wish = dataclasses.replace(wish, outlook=foresee(boards.take_turn(before, wish.seat)))
         engine.take_turn(wish.seat)
-        tell = _teller(engine, wish, style)
+        tell = _teller(engine, wish, style, engine.write)
         engine.write(f"={line.number}\n")
         thinking = session.analyse(None, tell)
         try:
@@ -177,16 +177,8 @@ def _generate(style: Callable[..., str], plays: bool) -> Callable[[GtpEngine, Li
             engine.write((header if not told else "") + text)
             told.append(text)
 
-        due = 0.0
-
-        def show(thought: Thought) -> None:
-            nonlocal due
-            if time.monotonic() >= due:
-                due = time.monotonic() + wish.interval
-                tell(_told(engine, thought, wish, style) + "\n")
-
         try:
-            move = generate(engine, "bw"[wish.seat], plays, show)
+            move = generate(engine, "bw"[wish.seat], plays, _teller(engine, wish, style, tell))
         except UsageError as error:
             if not told:
                 raise
