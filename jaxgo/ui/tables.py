@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import io
 import math
 import re
 from collections import Counter
@@ -20,6 +21,7 @@ from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.tally import namesakes
 from jaxgo.core.errors import UsageError
+from jaxgo.system.files import save_whole
 
 WIDEST = 16  # agents in a printed cross table
 NAME = 32  # characters of a name in it, and beside the ladder
@@ -319,12 +321,12 @@ def save_ladder(table: RatingTable, path: str | Path) -> None:
     path = Path(path)
     check_ladder(path)
     if path.suffix == ".svg":
-        path.write_text(ladder_svg(table), encoding="utf-8")
+        save_whole(path, ladder_svg(table))
     else:
-        _save_png(table, path)
+        save_whole(path, _ladder_png(table))
 
 
-def _save_png(table: RatingTable, path: Path) -> None:
+def _ladder_png(table: RatingTable) -> bytes:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 1 + 0.35 * len(table.agents)), layout="constrained")
@@ -336,4 +338,6 @@ def _save_png(table: RatingTable, path: Path) -> None:
     axes.invert_yaxis()
     axes.grid(axis="x", alpha=0.4)
     axes.set_xlabel("Elo with 95 % intervals")
-    figure.savefig(path, dpi=150)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=150)
+    return drawn.getvalue()
