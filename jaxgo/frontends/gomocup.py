@@ -246,7 +246,7 @@ class Gomocup(Opener):
         self.settle(max(0.0, seconds - (time.monotonic() - self._arrived)) / 2 if self._coming else 0.0)
         left = seconds - (time.monotonic() - self._arrived)
         table = self.table
-        budget = max(1, table.player_of(table.view.seat).search.budget)
+        budget = max(1, table.player_of(table.board.now.seat).search.budget)
         limit = Limit(simulations=budget, seconds=left) if left > 0.005 else Limit(simulations=1)
         thought: Thought = table.think(limit, detail=detail).result()
         return thought

@@ -46,11 +46,11 @@ def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | Non
     """The move of a colour; `plays` it, or leaves the board as it is."""
     began = time.monotonic()
     session, seat = engine.session, read_seat(colour, engine.game)
-    if session.view.over:
+    if session.board.now.over:
         if not isinstance(engine.game, Go):
             raise UsageError("the game is over")
         if plays:
-            engine.beyond.append(session.view)
+            engine.beyond.append(session.board.now)
         return "pass"
     before = session.board
     engine.take_turn(seat)
@@ -70,7 +70,7 @@ def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | Non
 # -- streams ---------------------------------------------------------------------------------------------------------
 def _wish(engine: GtpEngine, words: Sequence[str]) -> Wish:
     """`[color] [interval] [option value ...]`; those of `PASSED_OVER` only say what else to tell."""
-    rest, seat = list(words), engine.session.view.seat
+    rest, seat = list(words), engine.session.board.now.seat
     if rest and rest[0].lower() in COLOURS:
         seat = read_seat(rest.pop(0), engine.game)
     interval, most, points = INTERVAL, 1000, False
@@ -192,7 +192,7 @@ def _generate(style: Callable[..., str], plays: bool) -> Callable[[GtpEngine, Li
 # -- for GoGui's menu ------------------------------------------------------------------------------------------------
 def _searched(engine: GtpEngine) -> Thought:
     session = engine.session
-    seat = session.view.seat
+    seat = session.board.now.seat
     thought: Thought = session.think(Limit(simulations=max(1, session.player_of(seat).search.budget)), seat).result()
     return thought
 

@@ -133,7 +133,7 @@ def get_rules(engine: GtpEngine, line: Line) -> str:
 
 
 def showboard(engine: GtpEngine, line: Line) -> str:
-    view, result = engine.session.view, engine.session.result()
+    view, result = engine.session.board.now, engine.session.board.result()
     drawn = board_view.text(engine.game, view.position.state)
     said = result.text if result else f"{('black', 'white')[view.seat]} to move"
     return f"\n{drawn}\nply {int(view.position.state.ply)}: {said}"
@@ -161,13 +161,13 @@ def _put(engine: GtpEngine, colour: str, move: str) -> None:
 
 def undo(engine: GtpEngine, line: Line) -> str:
     session = engine.session
-    if engine.beyond and engine.beyond[-1] is session.view:
+    if engine.beyond and engine.beyond[-1] is session.board.now:
         engine.beyond.pop()
         return ""
-    if not session.history:
+    if not session.board.actions:
         raise UsageError("cannot undo")
     session.undo()
-    if session.history and session.history[-1] == NOTHING:  # a turn that was taken for the move
+    if session.board.actions and session.board.actions[-1] == NOTHING:  # a turn that was taken for the move
         session.undo()
     return ""
 
@@ -221,7 +221,7 @@ def set_free_handicap(engine: GtpEngine, line: Line) -> str:
 
 
 def _handicap(engine: GtpEngine, game: Go, points: list[int]) -> str:
-    if engine.session.view.cells.any():
+    if engine.session.board.now.cells.any():
         raise UsageError("board not empty")
     cells = np.zeros(game.points, np.int8)
     cells[points] = 1
@@ -286,7 +286,7 @@ def final_status_list(engine: GtpEngine, line: Line) -> str:
         raise UsageError("a status is alive, dead or seki")
     if kind != "alive":
         return ""
-    cells = engine.session.view.cells
+    cells = engine.session.board.now.cells
     chain, _ = label_chains(game.lines, cells)
     names = sorted({int(chain[point]) for point in np.flatnonzero(cells).tolist()})
     groups = [np.flatnonzero((chain == chosen) & (cells > 0)).tolist() for chosen in names]
@@ -343,7 +343,7 @@ def rules_board_size(engine: GtpEngine, line: Line) -> str:
 
 def rules_board(engine: GtpEngine, line: Line) -> str:
     """The board row by row: X for seat 0, O for seat 1, a dot where nothing stands."""
-    game, cells = engine.game, engine.session.view.cells.tolist()
+    game, cells = engine.game, engine.session.board.now.cells.tolist()
     width = game.picture[1]
     signs = [".XO"[game.pieces[code].seat + 1] if code else "." for code in cells]
     return "\n" + "\n".join(" ".join(signs[row * width : (row + 1) * width]) for row in range(game.picture[0]))
@@ -354,11 +354,11 @@ def rules_legal_moves(engine: GtpEngine, line: Line) -> str:
 
 
 def rules_side_to_move(engine: GtpEngine, line: Line) -> str:
-    return ("black", "white")[engine.session.view.seat]
+    return ("black", "white")[engine.session.board.now.seat]
 
 
 def rules_final_result(engine: GtpEngine, line: Line) -> str:
-    result = engine.session.result()
+    result = engine.session.board.result()
     return result.text if result else ""
 
 

@@ -133,7 +133,7 @@ class GtpEngine:
         player = self.session.player_of(seat)
         budget = max(1, player.search.budget)
         points = self.game.shape[0] * self.game.shape[1]
-        moves = int(0.75 * points - len(self.session.history)) // 2
+        moves = int(0.75 * points - len(self.session.board.actions)) // 2
         seconds = self.clocks[seat].budget(moves)
         if seconds is None:
             return Limit(seconds=self.seconds) if self.seconds else Limit(simulations=budget)

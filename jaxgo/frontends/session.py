@@ -14,9 +14,9 @@ from typing import Any
 from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.core.play import Position, View
+from jaxgo.core.play import Position
 from jaxgo.frontends import board as boards
-from jaxgo.frontends.board import Board, Result
+from jaxgo.frontends.board import Board
 from jaxgo.frontends.thinking import ROOM_BYTES, Mind, OnSnapshot, Thinking, Thought
 from jaxgo.players import Player, load_player
 from jaxgo.records import formats
@@ -50,12 +50,12 @@ class Session:
     # -- the board ---------------------------------------------------------------------------------------------
     @property
     def game(self) -> Game[Any]:
-        return self._board.game
+        return self.board.game
 
     @property
     def board(self) -> Board:
         """The board as it is now; it will not change."""
-        return self._board
+        return self._now[0]
 
     @property
     def now(self) -> tuple[Board, int]:
@@ -63,62 +63,40 @@ class Session:
         return self._now
 
     @property
-    def view(self) -> View:
-        return self._board.now
-
-    @property
     def number(self) -> int:
         """Of the position: another one whenever anything about the board changes."""
-        return self._number
-
-    @property
-    def position(self) -> Position:
-        return self._board.now.position
-
-    @property
-    def history(self) -> list[int]:
-        """The actions so far; -1 where a position was arranged by hand."""
-        return list(self._board.actions)
-
-    @property
-    def moves(self) -> list[str]:
-        """The names of the moves so far."""
-        return self._board.moves
+        return self._now[1]
 
     @property
     def text(self) -> str:
         """The position as text, which `setup` reads."""
-        board = self._board
+        board = self.board
         record = boards.to_record(board, self.name)
         moves = [board.game.action_name(action) for action in record.moves]
         return position_text.write(board.game, board.now.position, moves, record.start)
 
     def legal(self) -> list[tuple[int, str]]:
-        board = self._board
+        board = self.board
         return [(action, board.game.action_name(action)) for action in board.legal()]
-
-    def result(self) -> Result | None:
-        """How the game ended; None while it goes on."""
-        return self._board.result()
 
     def play(self, move: int | str) -> int:
         """Plays a move, and returns its action; an illegal one is a UsageError and changes nothing."""
         with self._lock:
-            action = self._board.read(move)
-            self._put(self._board.play(action))
+            action = self.board.read(move)
+            self._put(self.board.play(action))
             return action
 
     def undo(self, count: int = 1) -> None:
         with self._lock:
-            self._put(self._board.undo(count))
+            self._put(self.board.undo(count))
 
     def redo(self, count: int = 1) -> None:
         with self._lock:
-            self._put(self._board.redo(count))
+            self._put(self.board.redo(count))
 
     def resign(self, seat: int) -> None:
         with self._lock:
-            self._put(self._board.resign(seat))
+            self._put(self.board.resign(seat))
 
     def new_game(self, game: Game[Any] | None = None, name: str | None = None) -> None:
         """Starts again; with another game the players change over to it, or leave where they cannot play it."""
@@ -141,7 +119,7 @@ class Session:
     def arrange(self, position: Position) -> None:
         """Puts another position of this game on the board, as one step that can be taken back."""
         with self._lock:
-            self._put(self._board.arrange(position))
+            self._put(self.board.arrange(position))
 
     def restore(self, board: Board, name: str) -> None:
         """Goes on with a whole game."""
@@ -154,7 +132,7 @@ class Session:
     def record(self) -> GameRecord:
         """The game so far, as files tell it."""
         names = tuple(player.name if player else "human" for player in self._seats)
-        return boards.to_record(self._board, self.name, names)
+        return boards.to_record(self.board, self.name, names)
 
     def save(self, form: str) -> str:
         """The game so far as the text of a file: `sgf`, `psq`, `gzero` or `json`."""
@@ -207,7 +185,7 @@ class Session:
     def warm_up(self) -> Thinking:
         """Compiles whatever players here still need; its answer comes when all are ready."""
         with self._lock:
-            minds, board, thinking = list(self._minds.values()), self._board, Thinking(self._number)
+            minds, board, thinking = list(self._minds.values()), self.board, Thinking(self.number)
 
         def work() -> None:
             for mind in filter(self._wants, minds):
@@ -248,7 +226,7 @@ class Session:
 
         def play(thinking: Thinking, thought: Thought) -> None:
             with self._lock:
-                if thought.number == self._number and not thinking.dropped:
+                if thought.number == self.number and not thinking.dropped:
                     self.play(thought.action)
 
         return self._ask(limit, None, on_snapshot, True, own_budget=True, after=play, on_answer=on_answer)
@@ -283,16 +261,8 @@ class Session:
             thread.join(timeout)
 
     # -- inside ------------------------------------------------------------------------------------------------
-    @property
-    def _board(self) -> Board:
-        return self._now[0]
-
-    @property
-    def _number(self) -> int:
-        return self._now[1]
-
     def _put(self, board: Board) -> None:
-        self._now = board, self._number + 1
+        self._now = board, self.number + 1
         self.stop()
 
     def _change_over(self, game: Game[Any]) -> None:
@@ -312,8 +282,8 @@ class Session:
         return known
 
     def _warm_up(self, seat: int, player: Player, board: Board | None = None) -> Thinking:
-        mind, thinking = self._mind(seat, player), Thinking(self._number)
-        board = board or self._board
+        mind, thinking = self._mind(seat, player), Thinking(self.number)
+        board = board or self.board
 
         def work() -> None:
             if self._wants(mind):

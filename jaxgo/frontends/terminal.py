@@ -43,7 +43,7 @@ class Terminal:
         """Plays until the person leaves."""
         self._draw()
         while True:
-            view = self.session.view
+            view = self.session.board.now
             if not self.session.board.over and self.session.seats[view.seat] is not None:
                 self._let_play()
                 continue
@@ -56,10 +56,10 @@ class Terminal:
                 self.show(f"{error}")
 
     def _prompt(self) -> str:
-        result = self.session.result()
+        result = self.session.board.result()
         if result:
             return f"{result.text}> "
-        return f"seat {self.session.view.seat}> " if self.session.game.players > 1 else "> "
+        return f"seat {self.session.board.now.seat}> " if self.session.game.players > 1 else "> "
 
     def _let_play(self) -> None:
         """The move of a player."""
@@ -90,8 +90,8 @@ class Terminal:
     def _draw(self, thought: Thought | None = None) -> None:
         """The board, and beside it the analysis that its last move came of."""
         session = self.session
-        board = board_view.text(session.game, session.view.position.state)
-        last = session.history[-1] if session.history else NOTHING
+        board = board_view.text(session.game, session.board.now.position.state)
+        last = session.board.actions[-1] if session.board.actions else NOTHING
         self.show("")
         if thought is not None and self.analysis:
             board = beside(board, table(thought))
@@ -124,13 +124,13 @@ class Terminal:
 
     def _do_redo(self, rest: str) -> None:
         self.session.redo()
-        while self.session.board.undone and self.session.seats[self.session.view.seat] is not None:
+        while self.session.board.undone and self.session.seats[self.session.board.now.seat] is not None:
             self.session.redo()
         self._draw()
 
     def _do_moves(self, rest: str) -> None:
         names = [name for _, name in self.session.legal()]
-        self.show(" ".join(names) or some_legal(self.session.game, self.session.view.legal))
+        self.show(" ".join(names) or some_legal(self.session.game, self.session.board.now.legal))
 
     def _do_text(self, rest: str) -> None:
         self.show(self.session.text)
@@ -156,7 +156,7 @@ class Terminal:
             self.session.set_player(seat, player)
 
     def _do_resign(self, rest: str) -> None:
-        self.session.resign(self.session.view.seat)
+        self.session.resign(self.session.board.now.seat)
 
     def _do_new(self, rest: str) -> None:
         self.session.new_game()

@@ -62,17 +62,17 @@ def test_a_game_by_the_messages_of_the_page(name):
         session = page.table.session
         before = session.text
         other.table.session.setup(before)
-        assert other.table.session.view.cells.tolist() == shown[-1]
+        assert other.table.session.board.now.cells.tolist() == shown[-1]
         other.table.session.load(session.save("json"))
-        assert other.table.session.view.cells.tolist() == shown[-1]
+        assert other.table.session.board.now.cells.tolist() == shown[-1]
         if name not in MACHINES:
             return
         if told["result"]:
             session.undo()
-        session.set_player(session.view.seat, "random")
-        moves = len(session.history)
+        session.set_player(session.board.now.seat, "random")
+        moves = len(session.board.actions)
         session.genmove().result(WAIT)
-        assert len(session.history) == moves + 1
+        assert len(session.board.actions) == moves + 1
     finally:
         page.table.close()
         other.table.close()

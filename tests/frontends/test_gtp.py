@@ -120,7 +120,7 @@ def test_every_command_that_guis_use_is_there():
 
 def test_a_game_to_the_end_and_beyond(go):
     while not go.engine.session.board.over:
-        assert go.ask(f"genmove {'bw'[go.engine.session.view.seat]}").startswith("= ")
+        assert go.ask(f"genmove {'bw'[go.engine.session.board.now.seat]}").startswith("= ")
     assert go.ask("genmove b") == "= pass"
     score = go.ask("final_score")
     assert re.fullmatch(r"= (0|[BW]\+\d+(\.5)?)", score)
@@ -140,7 +140,7 @@ def test_undo_takes_back_a_pass_that_was_asked_for_after_the_end(go):
     assert go.ask("genmove w") == go.ask("genmove b") == "= pass"
     for left in (["C3", "pass", "pass"], ["C3", "pass", "pass"], ["C3", "pass"], ["C3"], []):
         assert go.ask("undo") == "="
-        assert go.engine.session.moves == left
+        assert go.engine.session.board.moves == left
     assert go.ask("undo") == "? cannot undo"
 
 
@@ -170,9 +170,9 @@ def test_files_go_out_and_come_in(go, tmp_path):
     assert moves[1:] == [("b", (2, 2)), ("w", (2, 3)), ("b", None)]
     go.ask("clear_board")
     assert go.ask(f"loadsgf {file} 3") == "="
-    assert go.engine.session.moves == ["C3", "D3"]
+    assert go.engine.session.board.moves == ["C3", "D3"]
     assert go.ask(f"loadsgf {file}") == "="
-    assert len(go.engine.session.history) == 3
+    assert len(go.engine.session.board.actions) == 3
     file.write_text("(;GM[1]SZ[5];B[aa]\n;W[aa])")
     before = go.engine.session.board
     assert (
@@ -197,11 +197,11 @@ def test_who_gave_up_can_be_played_on_with(go):
     assert go.ask("play b c3") == "="
     go.engine.session.resign(1)
     assert go.ask("play w d3") == "="
-    assert go.engine.session.moves == ["C3", "D3"]
+    assert go.engine.session.board.moves == ["C3", "D3"]
     go.engine.session.resign(0)
     assert re.match(r"= [A-E][1-5]|= pass", go.ask("reg_genmove b"))
     assert go.ask("undo") == "="
-    assert go.engine.session.moves == ["C3"], "the last move is taken back, as if nobody had given up"
+    assert go.engine.session.board.moves == ["C3"], "the last move is taken back, as if nobody had given up"
 
 
 @pytest.mark.slow  # compiles for seconds
@@ -209,7 +209,7 @@ def test_rules_and_komi_can_be_changed_in_a_game(go):
     go.ask("play b c3")
     assert go.ask("komi 0.5") == "="
     assert go.ask("final_score") == "= B+24.5"
-    assert go.engine.session.moves == ["C3"]
+    assert go.engine.session.board.moves == ["C3"]
     assert go.ask('kata-set-rules {"ko":"POSITIONAL","suicide":false}') == "="
 
 
@@ -221,7 +221,7 @@ def test_another_komi_keeps_the_past_behind_a_double_move(go):
     assert go.engine.session.text == "start C3 pass D3"
     for left in (["C3"], []):
         assert go.ask("undo") == "="
-        assert go.engine.session.moves == left
+        assert go.engine.session.board.moves == left
     assert go.ask("undo") == "? cannot undo"
     for line in ("play b b2", "play b c1", "play w b1", "play b a1", "play w a2", "komi 5"):  # White could take back
         assert go.ask(line) == "="
@@ -290,7 +290,7 @@ def test_analyses_end_with_the_next_line():
     assert all(row.count("info move") <= 2 for row in second.split("\n"))
     assert (third, fifth, nothing) == ("=3 black", "=5", "")
     assert re.search(r"\nplay \S+$", fourth)
-    assert talk.engine.session.history == []
+    assert list(talk.engine.session.board.actions) == []
 
 
 def test_the_time_of_the_other_side_is_thought_in_and_the_tree_kept():
@@ -370,7 +370,7 @@ def test_what_an_analysis_cannot_tell_is_passed_over(searching):
 def test_generated_moves_can_be_watched(searching):
     said = searching.ask("9 kata-genmove_analyze b 1")
     assert re.fullmatch(r"=9\n(info move .*\n)*play \S+", said)
-    assert len(searching.engine.session.history) == 1
+    assert len(searching.engine.session.board.actions) == 1
     assert re.fullmatch(r"= (\S+ \d+ [-+]\d\.\d+ .*\n?)+", searching.ask("jaxgo-moves"))
     rows = searching.ask("jaxgo-visits").split("\n")[1:]
     assert [len(row.split()) for row in rows] == [5] * 5

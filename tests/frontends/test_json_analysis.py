@@ -339,7 +339,6 @@ def test_other_games_have_their_own_moves(plain):
     assert (answer["moveInfos"], answer["rootInfo"]["winrate"], answer["policy"]) == ([], 1.0, [-1.0] * 9)
 
 
-@pytest.mark.slow
 def test_areas_of_finished_games_are_compiled_once(go, caplog):
     ended = [["B", "C3"], ["W", "pass"], ["B", "pass"]]
     assert go.query(moves=ended)["rootInfo"]["scoreLead"] == 0.5
@@ -348,6 +347,7 @@ def test_areas_of_finished_games_are_compiled_once(go, caplog):
     assert "Compiling" not in caplog.text
 
 
+@pytest.mark.slow
 def test_a_long_search_reports_and_is_ended(go):
     every = {"maxVisits": 10_000_000, "reportDuringSearchEvery": 0.01, "analyzeTurns": [0, 0]}
     first = go.ask(QUERY | every)

@@ -149,7 +149,7 @@ def test_a_refusal_takes_no_move_back_that_came_meanwhile(monkeypatch, do):
     try:
         with pytest.raises(UsageError, match="nobody"):
             sat.handle(protocol.read(json.dumps({"do": do, "players": ["random", "nobody"]})))
-        assert sat.session.moves == ["b2"]
+        assert sat.session.board.moves == ["b2"]
         assert sat.session.seats == [None, None]
     finally:
         sat.close()
@@ -201,7 +201,7 @@ def test_nothing_but_stop_makes_a_machine_move_before_it_has_thought():
             for fields in asks:
                 ask(**fields)
             thinking.future.result(WAIT)
-            assert sat.session.moves == [], asks
+            assert sat.session.board.moves == [], asks
             assert sat._players() == players
     finally:
         sat.close()

@@ -216,7 +216,7 @@ def test_a_game_of_ones_own_is_saved_loaded_and_come_back_to():
         text = told[-1]["text"]
         for _ in range(2):
             ask("load", text=text)
-            assert (sat.name, sat.session.history) == (own, [move])
+            assert (sat.name, list(sat.session.board.actions)) == (own, [move])
             ask("new", game="tictactoe")
         ask("new", game=own)
         assert sat.name == own

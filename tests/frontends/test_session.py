@@ -41,9 +41,9 @@ def drawn(session):
 def test_moves_are_played_taken_back_and_played_again(session):
     assert session.play("b2") == 4
     assert session.play(0) == 0
-    assert (session.history, session.moves, drawn(session)) == ([4, 0], ["b2", "a3"], "O../.X./...")
+    assert (list(session.board.actions), session.board.moves, drawn(session)) == ([4, 0], ["b2", "a3"], "O../.X./...")
     session.undo(2)
-    assert (session.history, drawn(session), len(session.legal())) == ([], ".../.../...", 9)
+    assert (list(session.board.actions), drawn(session), len(session.legal())) == ([], ".../.../...", 9)
     session.redo()
     session.redo()
     assert drawn(session) == "O../.X./..."
@@ -55,7 +55,7 @@ def test_moves_are_played_taken_back_and_played_again(session):
     session.undo(2)
     session.play("c1")  # the same again: the one after it can still be played again
     session.redo()
-    assert session.moves == ["b2", "c1", "a1"]
+    assert session.board.moves == ["b2", "c1", "a1"]
     session.undo(2)
     session.play("a1")
     with pytest.raises(UsageError, match="0 moves can be"):
@@ -65,14 +65,14 @@ def test_moves_are_played_taken_back_and_played_again(session):
 @pytest.mark.parametrize("move", ["b2", 4, 9, -1, "z9", ""])
 def test_what_is_refused_changes_nothing(session, move):
     session.play("b2")
-    before = session.number, session.history, session.text
+    before = session.number, list(session.board.actions), session.text
     with pytest.raises(UsageError):
         session.play(move)
     with pytest.raises(UsageError, match="1 move can be"):
         session.undo(2)
     with pytest.raises(UsageError):
         session.setup("X../... 0")
-    assert (session.number, session.history, session.text) == before
+    assert (session.number, list(session.board.actions), session.text) == before
 
 
 @pytest.mark.parametrize(("gain", "said"), [(1.0, "solved"), (-1.0, "not solved: no move is left")])
@@ -95,9 +95,9 @@ def test_a_win_by_the_last_move_that_there_is_is_a_win_by_the_rules():
 def test_a_game_ends_with_a_reason(session):
     for move in ("b2", "a3", "a2", "b3"):
         session.play(move)
-    assert session.result() is None
+    assert session.board.result() is None
     session.play("c2")
-    result = session.result()
+    result = session.board.result()
     assert (result.returns, result.reason) == ((1.0, -1.0), "by the rules")
     assert result.text == "seat 0 wins: by the rules"
     assert session.legal() == []
@@ -105,11 +105,11 @@ def test_a_game_ends_with_a_reason(session):
         session.think()
     session.undo()
     session.resign(0)
-    assert session.result().returns == (-1.0, 1.0)
+    assert session.board.result().returns == (-1.0, 1.0)
     with pytest.raises(UsageError, match="game is over"):
         session.play("c2")
     session.undo()
-    assert session.result() is None
+    assert session.board.result() is None
 
 
 def test_a_file_in_which_nobody_can_have_resigned_is_refused(session):
@@ -122,10 +122,10 @@ def test_a_file_in_which_nobody_can_have_resigned_is_refused(session):
 
 def test_positions_are_set_up_from_text(session):
     session.setup("XO./.X./..O 0 c3")
-    assert session.history == [2]
+    assert list(session.board.actions) == [2]
     assert session.text == "XOX/.X./..O 1"
     session.setup("start b2 a3")
-    assert session.moves == ["b2", "a3"]
+    assert session.board.moves == ["b2", "a3"]
     with pytest.raises(UsageError, match="move 2: 'b2' is not legal"):
         session.setup("start b2 b2")
     with pytest.raises(UsageError, match="which seat moves"):
@@ -139,7 +139,7 @@ def test_a_text_goes_on_from_where_the_game_began():
     drawn = "WWWW/..../..../BBBB 0"
     session.setup(drawn)
     session.play(session.legal()[0][0])
-    assert session.text == f"{drawn} {session.moves[0]}"
+    assert session.text == f"{drawn} {session.board.moves[0]}"
     session.close()
 
 
@@ -147,7 +147,7 @@ def test_a_text_goes_on_from_where_the_game_began():
 def test_a_thought_names_a_legal_move_and_plays_nothing(session):
     number = session.number
     thought = session.think(Limit(simulations=30)).result(WAIT)
-    assert session.history == []
+    assert list(session.board.actions) == []
     assert (thought.number, thought.seat, thought.simulations, thought.final) == (number, 0, 30, True)
     assert thought.name in [name for _, name in session.legal()]
     assert thought.moves[0].best
@@ -157,14 +157,14 @@ def test_a_thought_names_a_legal_move_and_plays_nothing(session):
 
 def test_a_generated_move_is_played(session):
     thought = session.genmove().result(WAIT)
-    assert session.history == [thought.action]
+    assert list(session.board.actions) == [thought.action]
     assert thought.simulations == 40
 
 
 def test_a_win_at_hand_is_found(session):
     session.setup("XX./OO./... 0")
     assert session.genmove().result(WAIT).name == "c3"
-    assert session.result().returns == (1.0, -1.0)
+    assert session.board.result().returns == (1.0, -1.0)
 
 
 def test_the_tree_is_kept_while_the_game_goes_on_and_not_after_undo(session):
@@ -199,7 +199,7 @@ def test_snapshots_come_while_it_thinks_and_carry_the_number_of_their_position(s
     assert [thought.final for thought in seen] == [False] * len(seen)
     counts = [thought.simulations for thought in seen]
     assert counts == sorted(counts)
-    assert session.moves == ["b2"]
+    assert session.board.moves == ["b2"]
 
 
 def test_a_move_found_for_a_position_that_is_gone_is_not_played(session):
@@ -208,7 +208,7 @@ def test_a_move_found_for_a_position_that_is_gone_is_not_played(session):
     assert began.wait(WAIT)
     session.play("a1")
     thinking.result(WAIT)
-    assert session.moves == ["a1"]
+    assert session.board.moves == ["a1"]
 
 
 def test_stop_ends_a_search_soon(session):
@@ -270,9 +270,9 @@ def test_moves_from_many_threads_are_played_once(session):
     for thread in hands:
         thread.join(WAIT)
     assert not any(thread.is_alive() for thread in hands)
-    assert session.history == played
+    assert list(session.board.actions) == played
     assert len(set(played)) == len(played)
-    assert session.result() is not None or len(played) == 9
+    assert session.board.result() is not None or len(played) == 9
 
 
 def test_another_game_takes_the_players_along():
@@ -281,7 +281,7 @@ def test_another_game_takes_the_players_along():
     session.new_game(make("hughe"), "hughe")
     assert [player.name for player in session.seats] == ["random"]
     session.genmove().result(WAIT)
-    assert len(session.history) == 1
+    assert len(session.board.actions) == 1
     session.close()
     with pytest.raises(UsageError, match="closed"):
         session.think()
@@ -293,7 +293,7 @@ def test_unknown_players_and_seats_are_refused(session):
     with pytest.raises(UsageError, match="no seat 2"):
         session.set_player(2, "random")
     assert session.seats[0].name.startswith("uct:40")
-    assert np.asarray(session.view.legal).all()
+    assert np.asarray(session.board.now.legal).all()
 
 
 @pytest.mark.slow
@@ -305,14 +305,14 @@ def test_games_are_played_saved_and_taken_back_through_the_session(name):
     session.set_player(0, "random")
     for _ in range(4):
         session.genmove().result(WAIT)
-    moves, text, saved = session.moves, session.text, session.save("json")
+    moves, text, saved = session.board.moves, session.text, session.save("json")
     session.undo(4)
-    assert session.moves == []
+    assert session.board.moves == []
     session.redo(4)
-    assert (session.moves, session.text) == (moves, text)
+    assert (session.board.moves, session.text) == (moves, text)
     session.new_game()
     session.load(saved)
-    assert (session.moves, session.text) == (moves, text)
+    assert (session.board.moves, session.text) == (moves, text)
     session.setup(text)
     assert session.text == text
     session.close()

@@ -40,7 +40,7 @@ def test_a_game_by_names(session):
     assert "2 . X .\n" in shown
     assert "seat 1 (uct:30,evaluator=uniform) plays " in shown
     assert re.search(r"\n(3 . . .)?\s+move +visits +value +line\n", shown)
-    assert len(session.history) == 2
+    assert len(session.board.actions) == 2
 
 
 def test_words(session, tmp_path):
@@ -49,7 +49,7 @@ def test_words(session, tmp_path):
     assert "would play" in shown
     assert f"saved in {file}" in shown
     assert ".../.../... 0" in shown
-    assert len(session.history) == 2
+    assert len(session.board.actions) == 2
     assert "> " in shown.splitlines()[-1]
     shown = talk(
         session, "new", "setup XX./OO./... 0", "c3", "b1", "dance", "save x.doc", "load /nowhere", "undo", "resign"
@@ -78,7 +78,7 @@ def test_who_gave_up_takes_that_back_and_no_move(session):
     assert shown.endswith("seat 0> ")
     session.setup("start b2 a1")
     talk(session, "resign", "undo")
-    assert (session.moves, session.result()) == (["b2", "a1"], None)
+    assert (session.board.moves, session.board.result()) == (["b2", "a1"], None)
 
 
 def test_texts_side_by_side():

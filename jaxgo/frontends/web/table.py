@@ -163,7 +163,7 @@ class Table:
         if request.number != self.session.number:
             raise UsageError("the board has changed since; look again and choose your move")
         seats = self.session.seats
-        if seats[self.session.view.seat] is not None and not self._paused:
+        if seats[self.session.board.now.seat] is not None and not self._paused:
             raise UsageError("it is not your turn; take a seat, or wait")
         self.session.play(request.action)
         self._paused = False
@@ -193,7 +193,7 @@ class Table:
         self._changed()
 
     def _do_resign(self, request: protocol.Resign) -> None:
-        seats, seat = self.session.seats, self.session.view.seat
+        seats, seat = self.session.seats, self.session.board.now.seat
         if seats[seat] is not None and None in seats:
             seat = seats.index(None)
         self.session.resign(seat)
@@ -369,7 +369,7 @@ class Table:
             self._pause.start()
 
     def _count(self) -> None:
-        result = self.session.result()
+        result = self.session.board.result()
         if result is None:
             return
         self._counted = True
@@ -378,7 +378,7 @@ class Table:
             gain = result.returns[seat]
             row = self._score.setdefault(name, [0, 0, 0])
             row[0 if gain > 0 else 2 if gain < 0 else 1] += 1
-        game = {"players": players, "result": result.text, "moves": len(self.session.history)}
+        game = {"players": players, "result": result.text, "moves": len(self.session.board.actions)}
         self._kept = [*self._kept, {**game, "record": self.session.record()}][-KEPT:]
 
     def _again(self) -> None:
@@ -410,7 +410,7 @@ class Table:
     # -- what the page is told ---------------------------------------------------------------------------------
     def _tell_board(self) -> None:
         self._warm = False
-        game, view = self.session.game, self.session.view
+        game, view = self.session.game, self.session.board.now
         offered = self.shared.offers.players(self.name)
         told = {"game": self.name, "options": self.options, "players": offered, "number": self.session.number}
         self._tell({"tell": "board", **told, **drawing.board(game, view.cells.tolist())})
