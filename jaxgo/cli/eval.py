@@ -194,7 +194,7 @@ def home(name: str, terms: Sequence[str]) -> Path:
 
 
 @dataclass(frozen=True)
-class Tournament:
+class TournamentCommand:
     """Let agents play each other, both seats of every opening, and rate them. A run that was killed goes on."""
 
     name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
@@ -243,7 +243,7 @@ class Tournament:
 
 
 @dataclass(frozen=True)
-class SequentialTest:
+class SprtCommand:
     """Play two agents until it is known whether the first is the better one, and stop."""
 
     a: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="A")]
@@ -295,7 +295,7 @@ class SequentialTest:
 
 
 @dataclass(frozen=True)
-class Ratings:
+class RatingsCommand:
     """Rate all results of some files together; pairs that are in several count once."""
 
     files: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
@@ -351,26 +351,26 @@ ABOUT = """Let players play each other and rate them, with error bars.
 
 `sprt --help` and `ratings --help` tell their own flags. Agents are named as in docs/search.md."""
 
-COMMANDS: dict[str, type[Any]] = {"ratings": Ratings, "sprt": SequentialTest}
+COMMANDS: dict[str, type[Any]] = {"ratings": RatingsCommand, "sprt": SprtCommand}
 
 
 @dataclass(frozen=True)
 class Eval:
     """One of the three, on all cores and hosts; what is finished when it is stopped is kept."""
 
-    command: Tournament | SequentialTest | Ratings
+    command: TournamentCommand | SprtCommand | RatingsCommand
 
     def run(self) -> int:
         from jaxgo.system import devices
 
-        if isinstance(self.command, Ratings):
+        if isinstance(self.command, RatingsCommand):
             return self.command.run()
         devices.use_cores()
         devices.join_hosts()
         return meet(self.command)
 
 
-def meet(command: Tournament | SequentialTest) -> int:
+def meet(command: TournamentCommand | SprtCommand) -> int:
     """Lets the hosts of a match play it; this one may be the only one."""
     from jaxgo.arena.hosts import gather
     from jaxgo.system.pulse import Pulse
@@ -396,4 +396,4 @@ def read(program: str, words: Sequence[str]) -> Command:
     first = words[0] if words else "--help"
     if first in COMMANDS:
         return Eval(tyro.cli(COMMANDS[first], prog=f"{program} {first}", args=list(words[1:])))
-    return Eval(tyro.cli(Tournament, prog=program, description=ABOUT, args=list(words) or ["--help"]))
+    return Eval(tyro.cli(TournamentCommand, prog=program, description=ABOUT, args=list(words) or ["--help"]))
