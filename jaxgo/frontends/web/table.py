@@ -16,11 +16,10 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.core.play import NOTHING
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
-from jaxgo.frontends.web import drawing, offers, protocol
+from jaxgo.frontends.web import drawing, offers, protocol, told
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.games.names import name_of, read_game
 from jaxgo.players import Player
@@ -410,69 +409,34 @@ class Table:
     # -- what the page is told ---------------------------------------------------------------------------------
     def _tell_board(self) -> None:
         self._warm = False
-        game, view = self.session.game, self.session.board.now
-        offered = self.shared.offers.players(self.name)
-        told = {"game": self.name, "options": self.options, "players": offered, "number": self.session.number}
-        self._tell({"tell": "board", **told, **drawing.board(game, view.cells.tolist())})
+        shown, number = self.session.now
+        self._tell(told.board(shown, number, self.name, self.options, self.shared.offers.players(self.name)))
 
     def _tell_position(self) -> None:
         shown, number = self.session.now
-        result = shown.result()
         self._said = self._status()
-        self._tell(
-            {
-                "tell": "position",
-                "number": number,
-                "codes": shown.now.cells.tolist(),
-                "seat": shown.now.seat,
-                "choices": drawing.choices(shown),
-                "last": drawing.last_cells(shown),
-                "moves": shown.moves,
-                "undone": len(shown.undone),
-                "resigned": shown.resigned,
-                "captured": drawing.captured(shown),
-                "result": {"text": result.text, "returns": result.returns} if result else None,
-                "players": self._players(),
-                "limit": {
-                    "seconds": self._limit and self._limit.seconds,
-                    "simulations": self._limit and self._limit.simulations,
-                },
-                "paused": self._paused,
-                "analysing": self._analysing,
-                "loop": {"on": self._loop, "delay": self._delay},
-                "score": [[name, *row] for name, row in self._score.items()],
-                "kept": [{k: v for k, v in game.items() if k != "record"} for game in self._kept],
-                "start": boards.start_text(shown.game, shown.views[0]),
-                "actions": [action for action in shown.actions if action != NOTHING],
-                "status": self._said,
-            }
-        )
+        limit = {name: self._limit and getattr(self._limit, name) for name in ("seconds", "simulations")}
+        table = {
+            "players": self._players(),
+            "limit": limit,
+            "paused": self._paused,
+            "analysing": self._analysing,
+            "loop": {"on": self._loop, "delay": self._delay},
+            "score": [[name, *row] for name, row in self._score.items()],
+            "kept": [{k: v for k, v in game.items() if k != "record"} for game in self._kept],
+            "status": self._said,
+        }
+        self._tell(told.position(shown, number) | table)
         if not self._warm and not shown.over:  # before a search is shown, which would wait for this to compile
             self._warm = True
             drawing.ghosts(shown, [shown.game.action_name(shown.legal()[0])])
 
     def _status(self) -> str:
-        shown, state = self.session.board, self.session.state
-        result = shown.result()
-        if result:
-            return f"Game over: {result.text}"
-        machine = self._machine()
-        if self.shared.searches.waits(self):
-            return f"{machine or 'the analysis'} waits until another search has ended"
-        if machine and state != "idle":
-            return f"{machine} is {state}"
-        if machine:
-            return f"{machine} is to move; the game is paused" if self._paused else f"{machine} is to move"
-        yours = "Your move" if shown.game.players == 1 else f"Your move: you are {('first', 'second')[shown.now.seat]}"
-        if state == "idle":
-            return yours
-        return f"{yours} ({'analysing' if state == 'thinking' else 'players are warming up'})"
+        session, waits = self.session, self.shared.searches.waits(self)
+        return told.status(session.board, session.state, self._machine(), waits, self._paused)
 
     def _tell_thought(self, thought: Thought, hint: bool = False) -> None:
-        shown, number = self.session.now
-        # where the move has been played only the graph wants to know
-        line = drawing.ghosts(shown, thought.variation) if thought.number == number else []
-        self._tell({"tell": "thought", **drawing.thought(thought), "hint": hint and thought.final, "line": line})
+        self._tell(told.thought(*self.session.now, thought, hint))
 
 
 HANDLERS: dict[type[Any], Callable[[Table, Any], None]] = {

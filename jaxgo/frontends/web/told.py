@@ -1,0 +1,60 @@
+"""What a page is told of a game: functions of a board and of who sits at it, which change nothing."""
+
+from typing import Any
+
+from jaxgo.core.play import NOTHING
+from jaxgo.frontends import board as boards
+from jaxgo.frontends.board import Board
+from jaxgo.frontends.thinking import Thought
+from jaxgo.frontends.web import drawing
+
+
+def board(shown: Board, number: int, name: str, options: dict[str, str], players: list[str]) -> dict[str, Any]:
+    """Which game this is, who may be asked to play it, and what its board looks like."""
+    told = {"game": name, "options": options, "players": players, "number": number}
+    return {"tell": "board", **told, **drawing.board(shown.game, shown.now.cells.tolist())}
+
+
+def position(shown: Board, number: int) -> dict[str, Any]:
+    """What stands on the board, what may be played, and what has been."""
+    result = shown.result()
+    return {
+        "tell": "position",
+        "number": number,
+        "codes": shown.now.cells.tolist(),
+        "seat": shown.now.seat,
+        "choices": drawing.choices(shown),
+        "last": drawing.last_cells(shown),
+        "moves": shown.moves,
+        "undone": len(shown.undone),
+        "resigned": shown.resigned,
+        "captured": drawing.captured(shown),
+        "result": {"text": result.text, "returns": result.returns} if result else None,
+        "start": boards.start_text(shown.game, shown.views[0]),
+        "actions": [action for action in shown.actions if action != NOTHING],
+    }
+
+
+def status(shown: Board, state: str, machine: str | None, waits: bool, paused: bool) -> str:
+    """The line below the board: how the game ended, or who is to move and what goes on. `machine` is the player to
+    move, if it is one; `state` is that of the session."""
+    result = shown.result()
+    if result:
+        return f"Game over: {result.text}"
+    if waits:
+        return f"{machine or 'the analysis'} waits until another search has ended"
+    if machine and state != "idle":
+        return f"{machine} is {state}"
+    if machine:
+        return f"{machine} is to move; the game is paused" if paused else f"{machine} is to move"
+    yours = "Your move" if shown.game.players == 1 else f"Your move: you are {('first', 'second')[shown.now.seat]}"
+    if state == "idle":
+        return yours
+    return f"{yours} ({'analysing' if state == 'thinking' else 'players are warming up'})"
+
+
+def thought(shown: Board, number: int, found: Thought, hint: bool) -> dict[str, Any]:
+    """What a search has found so far."""
+    # where the move has been played only the graph wants to know
+    line = drawing.ghosts(shown, found.variation) if found.number == number else []
+    return {"tell": "thought", **drawing.thought(found), "hint": hint and found.final, "line": line}
