@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import logging
 import random
 import threading
 
@@ -339,11 +340,16 @@ def test_other_games_have_their_own_moves(plain):
     assert (answer["moveInfos"], answer["rootInfo"]["winrate"], answer["policy"]) == ([], 1.0, [-1.0] * 9)
 
 
-def test_areas_of_finished_games_are_compiled_once(go, caplog):
-    ended = [["B", "C3"], ["W", "pass"], ["B", "pass"]]
-    assert go.query(moves=ended)["rootInfo"]["scoreLead"] == 0.5
-    with jax.log_compiles():
-        assert go.query(moves=ended)["rootInfo"]["scoreLead"] == 0.5
+def test_areas_of_finished_games_are_compiled_once(caplog):
+    game, logger = make("go5"), logging.getLogger("jax")
+    board, query = boards.from_text(game, "start c3 pass pass"), read(QUERY, game)
+    told = Answer(query, 3, board).ended()
+    logger.addHandler(caplog.handler)
+    try:
+        with jax.log_compiles():
+            assert Answer(query, 3, board).ended() == told
+    finally:
+        logger.removeHandler(caplog.handler)
     assert "Compiling" not in caplog.text
 
 
