@@ -118,25 +118,13 @@ def reroot(tree: Tree, node: Int32[Array, " B"]) -> Tree:
         lane = game.reshape(games, *[1] * (index.ndim - 1))
         return jnp.where(index >= 0, place[lane, old], NOWHERE).astype(index.dtype)
 
-    packed = Tree(
+    packed = tree.each(move)
+    return packed._replace(
         used=used,
-        visits=move(tree.visits, 0),
-        value=move(tree.value, 0),
-        raw=move(tree.raw, 0),
-        seat=move(tree.seat, 0),
-        proven=move(tree.proven, False),
-        parent=relabel(move(tree.parent, NOWHERE)),
-        action=move(tree.action, NOWHERE),
-        logits=move(tree.logits, 0),
-        child=relabel(move(tree.child, NOWHERE)),
-        states=jax.tree.map(lambda x: move(x, 0), tree.states),
-        healthy=tree.healthy,
-        key=jax.tree.map(lambda x: move(x, 0), tree.key),
-        frontier=jax.tree.map(lambda x: move(x, 0), tree.frontier),
-        reward=jax.tree.map(lambda x: move(x, 0), tree.reward),
-        discount=jax.tree.map(lambda x: move(x, 0), tree.discount),
+        parent=relabel(packed.parent).at[:, ROOT].set(NOWHERE),
+        action=packed.action.at[:, ROOT].set(NOWHERE),
+        child=relabel(packed.child),
     )
-    return packed._replace(parent=packed.parent.at[:, ROOT].set(NOWHERE), action=packed.action.at[:, ROOT].set(NOWHERE))
 
 
 def grow(tree: Tree, nodes: int) -> Tree:
@@ -150,21 +138,4 @@ def grow(tree: Tree, nodes: int) -> Tree:
         room = jnp.full((games, nodes - before, *column.shape[2:]), fill, column.dtype)
         return jnp.concatenate([column, room], axis=1)
 
-    return Tree(
-        used=tree.used,
-        visits=extend(tree.visits, 0),
-        value=extend(tree.value, 0),
-        raw=extend(tree.raw, 0),
-        seat=extend(tree.seat, 0),
-        proven=extend(tree.proven, False),
-        parent=extend(tree.parent.astype(index), NOWHERE),
-        action=extend(tree.action, NOWHERE),
-        logits=extend(tree.logits, 0),
-        child=extend(tree.child.astype(index), NOWHERE),
-        states=jax.tree.map(lambda x: extend(x, 0), tree.states),
-        healthy=tree.healthy,
-        key=jax.tree.map(lambda x: extend(x, 0), tree.key),
-        frontier=jax.tree.map(lambda x: extend(x, 0), tree.frontier),
-        reward=jax.tree.map(lambda x: extend(x, 0), tree.reward),
-        discount=jax.tree.map(lambda x: extend(x, 0), tree.discount),
-    )
+    return tree._replace(parent=tree.parent.astype(index), child=tree.child.astype(index)).each(extend)

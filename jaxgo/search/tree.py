@@ -22,6 +22,8 @@ from jaxgo.search.frontier import Frontier
 from jaxgo.search.model import ILLEGAL, Leaves
 
 ROOT, NOWHERE = 0, -1
+PER_GAME = ("used", "healthy")  # what a tree has once; all else it has at every node
+BLANK = {"parent": NOWHERE, "action": NOWHERE, "child": NOWHERE}  # what places without a node hold, where it is not 0
 BLOCK = 16  # levels of a path that one scatter covers
 NARROW = 32  # fewer lanes than this are not worth parting
 STRIDE = 16  # levels of a walk by a map from one look at who still walks to the next; not above BLOCK
@@ -45,6 +47,14 @@ class Tree(NamedTuple):
     frontier: Frontier | None = None  # of searches that walk by priors
     reward: Float32[Array, "B N"] | None = None  # of the move that led here, for who made it; None: only ends pay
     discount: Float32[Array, "B N"] | None = None  # of the value here, for who made that move
+
+    def each(self, change: Callable[[Array, int], Array]) -> "Tree":
+        """The tree with all columns of nodes changed; `change` also takes what a column holds where no node is."""
+
+        def changed(name: str) -> Any:
+            return jax.tree.map(lambda x: change(x, BLANK.get(name, 0)), getattr(self, name))
+
+        return self._replace(**{name: changed(name) for name in self._fields if name not in PER_GAME})
 
 
 class Spot(NamedTuple):
@@ -90,26 +100,26 @@ def plant(leaves: Leaves, nodes: int, frontier: bool = False, key: UInt32[Array,
     index = index_type(nodes)
     move = index_type(actions)
 
-    def column(first: Array, fill: Any, dtype: Any) -> Array:
+    def column(first: Array, dtype: Any) -> Array:
         first = first if first.dtype == dtype else first.astype(dtype)  # keys of randomness in a state know no astype
-        return jnp.full((games, nodes, *first.shape[1:]), fill, dtype).at[:, ROOT].set(first)
+        return jnp.full((games, nodes, *first.shape[1:]), 0, dtype).at[:, ROOT].set(first)
 
     tree = Tree(
         used=jnp.ones(games, jnp.int32),
-        visits=column(jnp.ones(games), 0, jnp.int32),
-        value=column(leaves.value, 0, jnp.float32),
-        raw=column(leaves.value, 0, jnp.float32),
-        seat=column(leaves.seat, 0, jnp.int8),
-        proven=column(leaves.over, False, bool),
+        visits=column(jnp.ones(games), jnp.int32),
+        value=column(leaves.value, jnp.float32),
+        raw=column(leaves.value, jnp.float32),
+        seat=column(leaves.seat, jnp.int8),
+        proven=column(leaves.over, bool),
         parent=jnp.full((games, nodes), NOWHERE, index),
         action=jnp.full((games, nodes), NOWHERE, move),
-        logits=column(leaves.logits, 0, jnp.float32),
+        logits=column(leaves.logits, jnp.float32),
         child=jnp.full((games, nodes, actions), NOWHERE, index),
-        states=jax.tree.map(lambda x: column(x, 0, x.dtype), leaves.states),
+        states=jax.tree.map(lambda x: column(x, x.dtype), leaves.states),
         healthy=leaves.healthy,
-        key=None if key is None else column(key, 0, jnp.uint32),
-        reward=None if leaves.reward is None else column(leaves.reward, 0, jnp.float32),
-        discount=None if leaves.discount is None else column(leaves.discount, 0, jnp.float32),
+        key=None if key is None else column(key, jnp.uint32),
+        reward=None if leaves.reward is None else column(leaves.reward, jnp.float32),
+        discount=None if leaves.discount is None else column(leaves.discount, jnp.float32),
     )
     return survey(tree._replace(frontier=frontiers.blank(games, nodes, move))) if frontier else tree
 
