@@ -126,6 +126,11 @@ class PolicyValueNet(nn.Module):
         return said.logits, squash(said.value)
 
 
+def last_layer(size: int, name: str) -> nn.Dense:
+    """A layer that begins near zero: an untrained network has no opinions."""
+    return nn.Dense(size, kernel_init=nn.initializers.normal(0.01), name=name, dtype=jnp.float32)
+
+
 def planes_shape(game: Game[Any]) -> tuple[int, ...]:
     """What `observe` of a game shows, by its shape: H, W, C."""
     return tuple(jax.eval_shape(lambda key: game.observe(game.init(key)), jax.random.key(0)).shape)

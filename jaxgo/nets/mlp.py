@@ -5,12 +5,11 @@ from typing import Any, ClassVar
 
 import flax.linen as nn
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxgo.core.errors import UsageError, check_settings
 from jaxgo.core.game import Game
-from jaxgo.nets.base import Head, Net, PolicyValueNet
+from jaxgo.nets.base import Head, Net, PolicyValueNet, last_layer
 
 
 class MlpModule(PolicyValueNet):
@@ -29,18 +28,13 @@ class MlpModule(PolicyValueNet):
         return jax.nn.relu(nn.LayerNorm(name="norm")(x))
 
     def policy(self, features: Array, name: str) -> Array:
-        return _small(self.actions, name)(features)
+        return last_layer(self.actions, name)(features)
 
     def values(self, features: Array, name: str, size: int) -> Array:
-        return _small(size, name)(features)
+        return last_layer(size, name)(features)
 
     def board(self, features: Array, name: str) -> Array:
-        return _small(self.cells, name)(features)
-
-
-def _small(size: int, name: str) -> nn.Dense:
-    """A last layer that begins near zero: an untrained network has no opinions."""
-    return nn.Dense(size, kernel_init=nn.initializers.normal(0.01), name=name, dtype=jnp.float32)
+        return last_layer(self.cells, name)(features)
 
 
 @dataclasses.dataclass(frozen=True)

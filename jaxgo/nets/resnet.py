@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 
 from jaxgo.core.errors import UsageError, check_settings, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.nets.base import Head, Net, PolicyValueNet, cell_actions
+from jaxgo.nets.base import Head, Net, PolicyValueNet, cell_actions, last_layer
 from jaxgo.nets.conv import Conv
 
 Precision = Literal["float32", "bfloat16"]
@@ -91,19 +91,14 @@ class ResNetModule(PolicyValueNet):
         return jnp.concatenate([cells, self.values(features, f"{name}_pass", rest)], axis=-1)
 
     def values(self, features: Features, name: str, size: int) -> Array:
-        return _small(size, name)(features.pooled.astype(jnp.float32))
+        return last_layer(size, name)(features.pooled.astype(jnp.float32))
 
     def board(self, features: Features, name: str) -> Array:
         aware = nn.Dense(self.channels, dtype=self.precision, name=f"{name}_pooled")(features.pooled)
         x = nn.relu(
             nn.Dense(self.channels, dtype=self.precision, name=f"{name}_cells")(features.board) + aware[:, None, None]
         )
-        return _small(1, name)(x.astype(jnp.float32)).reshape(x.shape[0], -1)
-
-
-def _small(size: int, name: str) -> nn.Dense:
-    """A last layer that begins near zero: an untrained network has no opinions."""
-    return nn.Dense(size, kernel_init=nn.initializers.normal(0.01), name=name, dtype=jnp.float32)
+        return last_layer(1, name)(x.astype(jnp.float32)).reshape(x.shape[0], -1)
 
 
 @dataclasses.dataclass(frozen=True)
