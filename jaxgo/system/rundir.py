@@ -113,7 +113,7 @@ class RunDir:
             raise UsageError(f"{self.path} is not empty and is not a run to resume; name another folder")
 
     def _check_config(self, config: dict[str, Any], free: tuple[str, ...], completed: Completed) -> None:
-        before, now = _dotted(_plain(completed(read_config(self.path)))), _dotted(config)
+        before, now = dotted(_plain(completed(read_config(self.path)))), dotted(config)
         changed = [
             name
             for name in sorted(before.keys() | now.keys())
@@ -353,13 +353,13 @@ def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _dotted(config: Any, above: str = "") -> dict[str, Any]:
+def dotted(config: Any, above: str = "") -> dict[str, Any]:
     """A nested config as dotted names and values."""
     if not isinstance(config, dict):
         return {above: config}
     out: dict[str, Any] = {}
     for name, value in config.items():
-        out |= _dotted(value, f"{above}.{name}" if above else name)
+        out |= dotted(value, f"{above}.{name}" if above else name)
     return out
 
 

@@ -15,7 +15,7 @@ from jaxgo.arena import games_file, records
 from jaxgo.core.errors import UsageError
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import Row, read_rows
-from jaxgo.system.rundir import load_weights, read_config
+from jaxgo.system.rundir import dotted, load_weights, read_config
 from jaxgo.training.config import TrainConfig, of_run
 from jaxgo.training.judge import GAMES, MATCHES
 from jaxgo.ui import board_view, policy_preview
@@ -211,9 +211,5 @@ def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[Sh
 
 
 def _settings(run: Path) -> str:
-    def lines(value: Any, above: str = "") -> list[tuple[str, Any]]:
-        if not isinstance(value, dict):
-            return [(above, value)]
-        return [line for name, inner in value.items() for line in lines(inner, f"{above}.{name}" if above else name)]
-
-    return "".join(f"<tr><th>{escape(n)}<td>{escape(str(v))}</tr>" for n, v in lines(read_config(run)))
+    said = dotted(read_config(run))
+    return "".join(f"<tr><th>{escape(name)}<td>{escape(str(value))}</tr>" for name, value in said.items())
