@@ -1,7 +1,7 @@
 """Numbers on the cells of a board: what a search thinks of the moves, by where they land, and whose the points are."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -14,15 +14,14 @@ from jaxgo.search.analysis import Move
 from jaxgo.ui import board_shape, clicks
 
 Kind = Literal["policy", "visits", "value", "ownership"]
-KINDS = ("policy", "visits", "value", "ownership")
 PLAYOUTS = 512  # that ownership is the mean of
 SHOWN = 8  # numbers that are told in words
 
 
 def check(kind: str, game: Game[Any]) -> str:
     """The kind, if there is such a map of this game."""
-    if kind not in KINDS:
-        raise unknown_name("heat map", kind, KINDS)
+    if kind not in get_args(Kind):
+        raise unknown_name("heat map", kind, get_args(Kind))
     if kind == OWNERSHIP and not knows(game, OWNERSHIP):
         raise UsageError("ownership is for games whose points belong to somebody at the end, such as go9")
     return kind
