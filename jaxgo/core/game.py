@@ -303,6 +303,18 @@ class Game(abc.ABC, Generic[S]):
             raise UsageError(f"no action is called {text!r} here; names look like: {some}") from None
 
 
+def returns_of_winner(winner: Int[Array, ""]) -> Float32[Array, "2"]:
+    """`returns` by who has won: 1 is the first seat and 2 the second; another number is a draw."""
+    first = (winner == 1).astype(jnp.float32) - (winner == 2).astype(jnp.float32)
+    return jnp.stack([first, -first])
+
+
+def returns_of_seat(value: Float32[Array, ""], seat: Int[Array, ""]) -> Float32[Array, "2"]:
+    """`returns` of two seats by what one of them gets."""
+    first = jnp.where(seat == 0, value, -value)
+    return jnp.stack([first, -first])
+
+
 @functools.lru_cache(maxsize=256)
 def _action_names(game: "Game[State]") -> dict[str, int]:
     return {game.action_name(a).lower(): a for a in reversed(range(game.num_actions))}

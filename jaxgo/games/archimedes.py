@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_winner
 from jaxgo.games.boards import nibbles
 from jaxgo.games.boards.nibbles import EACH, OPPOSITE, Board, any_square, look, nonzero, square, unpack, widen
 
@@ -130,8 +130,7 @@ class Archimedes(Game[ArchimedesState]):
         return (state.winner != 0) | (state.ply >= self.max_plies)
 
     def returns(self, state: ArchimedesState) -> Float32[Array, " 2"]:
-        sign = (state.winner == 1).astype(jnp.float32) - (state.winner == 2).astype(jnp.float32)
-        return jnp.stack([sign, -sign])
+        return returns_of_winner(state.winner)
 
     def observe(self, state: ArchimedesState) -> Bool[Array, "8 8 11"]:
         """Ships (own, enemy), squares under 2 and 3 attacks (own, enemy), ports, who may rebuild, White's turn."""

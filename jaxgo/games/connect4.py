@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, Game, Piece, Threats
+from jaxgo.core.game import EMPTY, Action, Game, Piece, Threats, returns_of_winner
 from jaxgo.games.boards import stacks
 from jaxgo.games.boards.stacks import Stacks
 
@@ -150,8 +150,7 @@ class ConnectFour(Game[ConnectFourState]):
         return (state.winner != 0) | (state.ply >= self.max_plies)
 
     def returns(self, state: ConnectFourState) -> Float32[Array, " 2"]:
-        sign = (state.winner == 1).astype(jnp.float32) - (state.winner == 2).astype(jnp.float32)
-        return jnp.stack([sign, -sign])
+        return returns_of_winner(state.winner)
 
     def observe(self, state: ConnectFourState) -> Bool[Array, "H W 4"]:
         """The mover's discs, the other's, and the cells that would win for each of them, in reach or not."""

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt8, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_winner
 
 FORWARD, LEFT, RIGHT = range(3)  # action = cell * 3 + one of these
 Repetition = Literal["none", "draw", "loss"]
@@ -117,9 +117,7 @@ class Dodgem(Game[DodgemState]):
         return (self._winner(state) != 0) | (state.ply >= self.max_plies)
 
     def returns(self, state: DodgemState) -> Float32[Array, " 2"]:
-        winner = self._winner(state)
-        sign = (winner == 1).astype(jnp.float32) - (winner == 2).astype(jnp.float32)
-        return jnp.stack([sign, -sign])
+        return returns_of_winner(self._winner(state))
 
     def observe(self, state: DodgemState) -> Bool[Array, "H W 4"]:
         """Own cars, the opponent's, and the far edges: where the mover leaves, and where the opponent does.

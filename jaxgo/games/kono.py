@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_seat
 from jaxgo.games.boards import bits
 
 SIDE, CELLS, ACTIONS = 4, 16, 128  # action = from * 8 + kind * 4 + direction
@@ -122,9 +122,7 @@ class Kono(Game[KonoState]):
 
     def returns(self, state: KonoState) -> Float32[Array, " 2"]:
         mine, yours = self._lost(state)
-        value = yours.astype(jnp.float32) - mine.astype(jnp.float32)
-        sign = jnp.where(state.to_play == 0, value, -value)
-        return jnp.stack([sign, -sign])
+        return returns_of_seat(yours.astype(jnp.float32) - mine.astype(jnp.float32), state.to_play)
 
     def observe(self, state: KonoState) -> Bool[Array, "H W 2"]:
         planes = bits.unpack(jnp.stack(self._sides(state)), CELLS)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import zobrist
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_seat
 
 REACH = 4
 SAFE = ".-"
@@ -79,8 +79,7 @@ class MineRace(Game[MineRaceState]):
 
     def returns(self, state: MineRaceState) -> Float32[Array, " 2"]:
         """The seat to move did not step on the mine."""
-        first = jnp.where(state.to_play == 0, jnp.float32(1), jnp.float32(-1))
-        return jnp.stack([first, -first])
+        return returns_of_seat(jnp.float32(1), state.to_play)
 
     def observe(self, state: MineRaceState) -> Bool[Array, "1 W 2"]:
         """The token and the mines; whose turn it is changes nothing."""

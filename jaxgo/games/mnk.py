@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_winner
 
 
 class MnkState(NamedTuple):
@@ -80,8 +80,7 @@ class Mnk(Game[MnkState]):
         return (state.winner != 0) | (state.ply >= self.num_actions)
 
     def returns(self, state: MnkState) -> Float32[Array, " 2"]:
-        sign = (state.winner == 1).astype(jnp.float32) - (state.winner == 2).astype(jnp.float32)
-        return jnp.stack([sign, -sign])
+        return returns_of_winner(state.winner)
 
     def observe(self, state: MnkState) -> Bool[Array, "H W 2"]:
         own = state.to_play + jnp.int8(1)

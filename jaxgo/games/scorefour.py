@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
-from jaxgo.core.game import EMPTY, VOID, Action, Game, Piece, Threats
+from jaxgo.core.game import EMPTY, VOID, Action, Game, Piece, Threats, returns_of_winner
 from jaxgo.games.boards import stacks
 from jaxgo.games.boards.stacks import Stacks
 
@@ -87,8 +87,7 @@ class ScoreFour(Game[ScoreFourState]):
         return (state.winner != 0) | (state.ply >= self.max_plies)
 
     def returns(self, state: ScoreFourState) -> Float32[Array, " 2"]:
-        sign = (state.winner == 1).astype(jnp.float32) - (state.winner == 2).astype(jnp.float32)
-        return jnp.stack([sign, -sign])
+        return returns_of_winner(state.winner)
 
     def observe(self, state: ScoreFourState) -> Bool[Array, "H W 8"]:
         """Four levels of own beads from the lowest up, then four of the other's."""

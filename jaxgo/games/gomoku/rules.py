@@ -20,7 +20,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece, Threats
+from jaxgo.core.game import EMPTY, Action, Game, Piece, Threats, returns_of_seat
 from jaxgo.games.gomoku import lines, openings, point_scores, renju
 from jaxgo.games.gomoku.lines import Rows, Rule
 from jaxgo.games.gomoku.openings import Opening, Turn
@@ -172,9 +172,7 @@ class Gomoku(Game[GomokuState]):
 
     def returns(self, state: GomokuState) -> Float32[Array, " 2"]:
         won, lost = state.outcome == BLACK_WON, state.outcome == WHITE_WON
-        value = won.astype(jnp.float32) - lost.astype(jnp.float32)
-        first = jnp.where(state.black == 0, value, -value)
-        return jnp.stack([first, -first])
+        return returns_of_seat(won.astype(jnp.float32) - lost.astype(jnp.float32), state.black)
 
     def hash(self, state: GomokuState) -> UInt32[Array, "2"]:
         turns = jnp.asarray(zobrist.table("turn", openings.PHASES, 2, 2))

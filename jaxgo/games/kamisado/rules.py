@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float32, Int8, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_seat
 from jaxgo.games.kamisado.towers import (
     ANY,
     CELLS,
@@ -139,9 +139,7 @@ class Kamisado(Game[KamisadoState]):
         return self._won(state) | (state.ply >= self.max_plies)
 
     def returns(self, state: KamisadoState) -> Float32[Array, " 2"]:
-        value = self._won(state).astype(jnp.float32)
-        sign = jnp.where(state.to_play == 0, value, -value)
-        return jnp.stack([sign, -sign])
+        return returns_of_seat(self._won(state).astype(jnp.float32), state.to_play)
 
     def observe(self, state: KamisadoState) -> Bool[Array, "H W 30"]:
         """Own towers and the opponent's, and what the rules make of them, in planes that no symmetry mixes.

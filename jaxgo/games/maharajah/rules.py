@@ -15,14 +15,14 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_winner
 from jaxgo.games.boards import nibbles
 from jaxgo.games.boards.nibbles import any_square, equal, unpack, widen
 from jaxgo.games.maharajah.moves import ALL, GLYPHS, KING, LONG, MAHARAJA, ROOK, SHORT, MoveRules, Moves, by_kind
 
 WORTH = np.array([0, 1, 3, 3, 5, 9, 0, 0], np.float32)  # a full army is worth 39
 FIGURES = dict(zip(GLYPHS[1:], ("pawn", "knight", "bishop", "rook", "queen", "king", "maharajah"), strict=True))
-RUNNING, WON_BY_0, WON_BY_1, DRAWN = range(4)
+RUNNING, WON_BY_0, WON_BY_1, DRAWN = range(4)  # a win is told as `returns_of_winner` reads it
 
 
 class Layout(NamedTuple):
@@ -151,8 +151,7 @@ class Maharajah(Game[MaharajahState]):
         return (state.outcome != RUNNING) | (state.ply >= self.max_plies)
 
     def returns(self, state: MaharajahState) -> Float32[Array, " 2"]:
-        sign = (state.outcome == WON_BY_0).astype(jnp.float32) - (state.outcome == WON_BY_1).astype(jnp.float32)
-        return jnp.stack([sign, -sign])
+        return returns_of_winner(state.outcome)
 
     # -- views and hints ---------------------------------------------------------------------------------------
     def observe(self, state: MaharajahState) -> Bool[Array, "8 8 17"]:
