@@ -23,6 +23,7 @@ from jaxgo.core.errors import UsageError, check_frozen, is_whole
 Action = Int[Array, ""]
 Repetition = Literal["none", "forbidden", "draw", "loss"]
 MOST_PLIES = 2**15 - 1  # that a count of plies can hold
+MOST_LIMIT = 10_000  # plies to which an option may limit games
 
 
 @runtime_checkable
@@ -301,6 +302,14 @@ class Game(abc.ABC, Generic[S]):
         except KeyError:
             some = ", ".join(list(names)[:-4:-1])  # the first ones lie last
             raise UsageError(f"no action is called {text!r} here; names look like: {some}") from None
+
+
+def check_ply_limit(game: "Game[Any]", name: str, usual: str = "") -> None:
+    """A UsageError where the option that limits plies makes no sense; 0 stands for the `usual` limit, if told."""
+    limit = getattr(game, game.ply_limit)
+    if not (0 if usual else 1) <= limit <= MOST_LIMIT:
+        instead = f", or 0 for {usual}" if usual else ""
+        raise UsageError(f"{game.ply_limit}={limit} of {name} is not between 1 and {MOST_LIMIT}{instead}")
 
 
 def returns_of_winner(winner: Int[Array, ""]) -> Float32[Array, "2"]:

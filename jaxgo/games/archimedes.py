@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
-from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_winner
+from jaxgo.core.errors import unknown_name
+from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_winner
 from jaxgo.games.boards import nibbles
 from jaxgo.games.boards.nibbles import EACH, OPPOSITE, Board, any_square, look, nonzero, square, unpack, widen
 
@@ -54,8 +54,7 @@ class Archimedes(Game[ArchimedesState]):
     def __post_init__(self) -> None:
         if self.rules not in RULES:
             raise unknown_name("rules of archimedes", self.rules, RULES)
-        if not 1 <= self.max_plies <= 10_000:
-            raise UsageError(f"max_plies={self.max_plies} of archimedes is not between 1 and 10000")
+        check_ply_limit(self, "archimedes")
 
     @property
     def shape(self) -> tuple[int, int]:

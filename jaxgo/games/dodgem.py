@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt8, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_winner
+from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_winner
 
 FORWARD, LEFT, RIGHT = range(3)  # action = cell * 3 + one of these
 Repetition = Literal["none", "draw", "loss"]
@@ -44,8 +44,7 @@ class Dodgem(Game[DodgemState]):
             raise UsageError(f"a Dodgem board of size {self.size} is not between 3 and 8")
         if self.repetition not in get_args(Repetition):
             raise unknown_name("repetition rule of Dodgem", self.repetition, get_args(Repetition))
-        if not 0 <= self.max_plies <= 10_000:
-            raise UsageError(f"max_plies={self.max_plies} of Dodgem is not between 1 and 10000, or 0 for 40 * size")
+        check_ply_limit(self, "Dodgem", "40 * size")
         if self.max_plies == 0:
             object.__setattr__(self, "max_plies", 40 * self.size)
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_seat
+from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_seat
 from jaxgo.games.boards import bits
 
 SIDE, CELLS, ACTIONS = 4, 16, 128  # action = from * 8 + kind * 4 + direction
@@ -62,8 +62,7 @@ class Kono(Game[KonoState]):
             raise UsageError(f"alive_min={self.alive_min} of Kono is the fewest pieces that fight on; choose 1 or 2")
         if self.repetition not in get_args(Repetition):
             raise unknown_name("repetition rule of Kono", self.repetition, get_args(Repetition))
-        if not 1 <= self.max_plies <= 10_000:
-            raise UsageError(f"max_plies={self.max_plies} of Kono is not between 1 and 10000")
+        check_ply_limit(self, "Kono")
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -13,13 +13,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core.errors import UsageError, is_whole
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, MOST_PLIES, Action, Game, Piece
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
 
 Step = Callable[[Any, Array], tuple[Any, Any, Any]]  # state, action -> state, reward, discount; of one state
 Evaluate = Callable[[Params, Array, Any], tuple[Any, Any]]  # params, key, states -> logits, value; of a batch
 Legal = Callable[[Any], Array]  # state -> mask of one state
-DEEP = 2**15 - 1  # no walk is longer; trees end sooner
 
 
 class Moved(NamedTuple):
@@ -60,7 +59,7 @@ class Functions(Game[Moved]):
 
     @property
     def max_plies(self) -> int:
-        return DEEP
+        return MOST_PLIES  # trees end sooner
 
     def at(self, state: Any) -> Moved:
         """A state that nothing has been paid for yet."""

@@ -14,13 +14,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Int32, UInt32
 
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game
+from jaxgo.core.game import MOST_LIMIT, Game
 from jaxgo.evaluators.solved import as_numbers
 from jaxgo.solvers.visited import Visited
 
 FAR = np.iinfo(np.int32).max
 PLACES = 1 << 16  # of the table of keys at the start; it grows
-ENDLESS = 10_000  # stands for no ply limit, in games that have one as an option
 FEWER = 8  # how many times fewer lanes the next smaller program has
 
 
@@ -84,7 +83,7 @@ def without_limit(game: Game[Any]) -> Game[Any]:
     fields = {field.name for field in dataclasses.fields(game)}  # type: ignore[arg-type]
     if game.ply_limit not in fields:
         return game
-    plies = max(ENDLESS, getattr(game, game.ply_limit))
+    plies = max(MOST_LIMIT, getattr(game, game.ply_limit))
     return dataclasses.replace(game, **{game.ply_limit: plies})  # type: ignore[type-var]
 
 

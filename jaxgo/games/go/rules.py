@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int32, Integer, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, Repetition
+from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, Repetition, check_ply_limit
 from jaxgo.games.boards.vertices import vertex
 from jaxgo.games.go import superko, views
 from jaxgo.games.go.board import GoState, Grid, handicap_points, label_chains, numpy_set, recolour, stone_keys
@@ -72,8 +72,7 @@ class Go(Game[GoState]):
             raise UsageError(f"the ko rule is one of {', '.join(KO_RULES)}, not {self.ko!r}")
         if not abs(self.komi) <= MOST_KOMI:
             raise UsageError(f"komi must be a number from -{MOST_KOMI} to {MOST_KOMI}, not {self.komi}")
-        if not 0 <= self.move_limit <= 10_000:
-            raise UsageError(f"move_limit is at most 10000 (0: twice the number of points), not {self.move_limit}")
+        check_ply_limit(self, "Go", "twice the number of points")
         if self.handicap:
             handicap_points(self.lines, self.handicap)
 

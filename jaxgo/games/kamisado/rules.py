@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float32, Int8, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_seat
+from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_seat
 from jaxgo.games.kamisado.towers import (
     ANY,
     CELLS,
@@ -72,8 +72,7 @@ class Kamisado(Game[KamisadoState]):
     def __post_init__(self) -> None:
         if self.points not in TARGETS:
             raise UsageError(f"a Kamisado match to {self.points} points is not known; choose 1, 3, 7 or 15")
-        if not 0 <= self.max_plies <= 10_000:
-            raise UsageError(f"max_plies={self.max_plies} of Kamisado is not between 1 and 10000, or 0 for its default")
+        check_ply_limit(self, "Kamisado", "its default")
         if self.max_plies == 0:
             object.__setattr__(self, "max_plies", 128 if self.points == 1 else 1000)
 

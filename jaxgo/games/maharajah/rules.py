@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece, returns_of_winner
+from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_winner
 from jaxgo.games.boards import nibbles
 from jaxgo.games.boards.nibbles import any_square, equal, unpack, widen
 from jaxgo.games.maharajah.moves import ALL, GLYPHS, KING, LONG, MAHARAJA, ROOK, SHORT, MoveRules, Moves, by_kind
@@ -68,8 +68,7 @@ class Maharajah(Game[MaharajahState]):
             raise unknown_name("layout of maharajah", self.layout, LAYOUTS)
         if self.goal not in GOALS:
             raise unknown_name("goal of maharajah", self.goal, GOALS)
-        if not 1 <= self.max_plies <= 10_000:
-            raise UsageError(f"max_plies={self.max_plies} of maharajah is not between 1 and 10000")
+        check_ply_limit(self, "maharajah")
 
     # -- what the layout fixes ---------------------------------------------------------------------------------
     @property
