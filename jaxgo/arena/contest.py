@@ -9,7 +9,7 @@ from jaxgo.arena import elo, records
 from jaxgo.arena.engines.specs import External, is_engine, read_engine
 from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_seed
 from jaxgo.core.game import Game
 from jaxgo.players import Player, load_player, must_differ
 
@@ -42,8 +42,7 @@ class Contest:
             raise UsageError(
                 "none of these players can have a temperature; leave it out, or let one of jaxgo's play by simulations"
             )
-        if not 0 <= self.seed < 2**31:
-            raise UsageError(f"the seed is a whole number from 0 to {2**31 - 1}, not {self.seed}")
+        check_seed(self.seed)
         must_differ([player.name for player in self.players])
 
     @property

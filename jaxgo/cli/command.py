@@ -5,8 +5,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import tyro
 
-from jaxgo.core.errors import UsageError
-
 INTERRUPTED = 130  # the exit status of what Ctrl-C ended, as shells have it
 
 
@@ -29,12 +27,6 @@ def reader(kind: type[Any]) -> Read:
         return command
 
     return read
-
-
-def check_seed(seed: int) -> None:
-    """A UsageError for a seed that JAX would cut, or not take at all."""
-    if not 0 <= seed < 2**31:
-        raise UsageError(f"the seed is a whole number from 0 to {2**31 - 1}, not {seed}")
 
 
 def bring(game: str) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from jaxgo.cli.command import check_seed, reader
-from jaxgo.core.errors import UsageError
+from jaxgo.cli.command import reader
+from jaxgo.core.errors import UsageError, check_seed
 
 if TYPE_CHECKING:
     from jaxgo.core.game import Game

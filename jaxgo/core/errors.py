@@ -11,6 +11,7 @@ KINDS: dict[type, tuple[type, str]] = {  # of defaults: what else is taken, and 
     float: (numbers.Real, "a number of Python or numpy"),
     str: (str, "a text"),
 }
+MOST_SEED = 2**31 - 1  # JAX cuts larger ones
 
 
 class UsageError(ValueError):
@@ -56,6 +57,12 @@ def check_settings(where: str, settings: Any) -> None:
             raise UsageError(f"{where}{field.name}={value!r} is not {kind}")
         if isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"{where}{field.name}={value} is not a finite number")
+
+
+def check_seed(seed: int) -> None:
+    """A UsageError for a seed that JAX would cut, or not take at all."""
+    if not 0 <= seed <= MOST_SEED:
+        raise UsageError(f"the seed is a whole number from 0 to {MOST_SEED}, not {seed}")
 
 
 def check_whole(where: str, settings: Any, most: int) -> None:

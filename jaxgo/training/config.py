@@ -5,7 +5,7 @@ import typing
 from pathlib import Path
 from typing import Any, cast
 
-from jaxgo.core.errors import UsageError, check_frozen, check_settings, check_whole, unknown_name
+from jaxgo.core.errors import MOST_SEED, UsageError, check_frozen, check_settings, check_whole, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.words import tuples
 from jaxgo.games import make
@@ -22,7 +22,6 @@ from jaxgo.system.rundir import CONFIG, read_config
 SHORT, REPLY = "short", "reply"  # heads that every game can teach
 MEMORIES = ("device", "host")
 OPTIMIZERS = ("adamw", "sgd")
-MOST_SEEDS = 2**31 - 1  # the gate takes the one after
 MOST_STEPS = 2**31 - 1  # of the learner, that are counted
 HORIZON = 400  # plies that wait for the end of their game at most, unless asked for
 
@@ -220,8 +219,8 @@ class TrainConfig:
         object.__setattr__(self, "net", as_net(self.net))
         check_frozen(self.search, f"{type(self.search).__name__} is no search", "jaxgo.search.Search")
         check_settings("", self)
-        if not 0 <= self.seed < MOST_SEEDS:
-            raise UsageError(f"seed={self.seed} is not from 0 to {MOST_SEEDS - 1}")
+        if not 0 <= self.seed < MOST_SEED:  # the gate takes the one after
+            raise UsageError(f"seed={self.seed} is not from 0 to {MOST_SEED - 1}")
         if self.save_every < 0:
             raise UsageError(f"save_every={self.save_every} is a number of seconds; 0 saves only at the end")
         if self.learner.batch > self.replay.capacity:

@@ -16,11 +16,10 @@ import numpy as np
 
 from jaxgo.arena.match import FOREVER, Pool
 from jaxgo.arena.openings import Openings
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import MOST_SEED, UsageError
 from jaxgo.system.files import read_json, write_whole
 from jaxgo.tuning.space import Space, Vector
 
-MOST_SEEDS = 2**31 - 1  # the ladder takes the one after
 TRIES = 1000  # to draw a candidate that the search would take
 
 
@@ -41,8 +40,8 @@ class Plan:
             raise UsageError("tuning needs generations, pairs and rounds of at least 1")
         if self.population < 4 or self.population % 2:
             raise UsageError(f"a population of {self.population} cannot be paired; take an even number of at least 4")
-        if not 0.0 < self.sigma < 10.0 or not 0 <= self.seed < MOST_SEEDS:
-            raise UsageError(f"tuning needs a sigma above 0 and below 10, and a seed from 0 to {MOST_SEEDS - 1}")
+        if not 0.0 < self.sigma < 10.0 or not 0 <= self.seed < MOST_SEED:  # the ladder takes the one after
+            raise UsageError(f"tuning needs a sigma above 0 and below 10, and a seed from 0 to {MOST_SEED - 1}")
 
 
 @dataclasses.dataclass(frozen=True)
