@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float16, Float32, Int8, Int16, Int32
 from jaxgo.core import keys
 from jaxgo.core.errors import UsageError, check_settings, is_whole
 from jaxgo.core.game import MOST_PLIES
+from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params, States
 from jaxgo.evaluators.cache import Cached, EvalCache
@@ -155,7 +156,7 @@ class Selfplay:
         games, pages = start.state.ply.shape[0], book.state.ply.shape[0]
         chosen = jax.random.uniform(share, (games,)) < self.config.book_share
         page = jax.random.randint(which, (games,), 0, pages)
-        return jax.tree.map(lambda open, old: _pick(chosen, open[page], old), book, start)
+        return where_lanes(chosen, jax.tree.map(lambda x: x[page], book), start)
 
     def collect(
         self,
@@ -273,15 +274,9 @@ class Selfplay:
         """A fresh game in the place of each that ended."""
 
         def fresh(state: SelfplayState) -> SelfplayState:
-            begun = self.begin(key, end.shape[0], book)
-            return jax.tree.map(lambda new, old: _pick(end, new, old), begun, state)
+            return where_lanes(end, self.begin(key, end.shape[0], book), state)
 
         return jax.lax.cond(end.any(), fresh, lambda s: s, state)
-
-
-def _pick(where: Bool[Array, " B"], new: Array, old: Array) -> Array:
-    """Lanes of two batches."""
-    return jnp.where(where.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
 
 def sharpen(result: SearchResult) -> Float32[Array, "B A"]:

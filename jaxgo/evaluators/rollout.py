@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float32, Int32, UInt32
 from jaxgo.core import choice, keys
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import where_lanes
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, check_part
 from jaxgo.evaluators.heuristic import weight_logits
 
@@ -109,12 +110,7 @@ class Rollout(Evaluator):
         def step(carry: tuple[Lanes, Int32[Array, ""]]) -> tuple[Lanes, Int32[Array, ""]]:
             lanes, ply = carry
             action, sound = self._choose(game, params, key, lanes, ply)
-            after = jax.vmap(game.step)(lanes.states, action)
-
-            def keep(new: Array, old: Array) -> Array:
-                return jnp.where(lanes.live.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-
-            after = jax.tree.map(keep, after, lanes.states)
+            after = where_lanes(lanes.live, jax.vmap(game.step)(lanes.states, action), lanes.states)
             live = lanes.live & ~jax.vmap(game.over)(after)
             return Lanes(after, live, lanes.word, lanes.sound & sound), ply + 1
 

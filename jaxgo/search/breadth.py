@@ -8,6 +8,7 @@ while there is another way; where all lead back, to where it was longest ago. So
 """
 
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +17,7 @@ from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
 from jaxgo.core import keys as lucks
 from jaxgo.core.errors import UsageError
+from jaxgo.core.lanes import column_of
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing
@@ -164,9 +166,7 @@ class BreadthFirst(Search[BreadthState]):
         when = jnp.arange(1, past.shape[1] + 1, dtype=jnp.int32)[None, None]
         been &= when <= walked[:, None, None]
 
-        def column(first: Array) -> Array:
-            return jnp.zeros((games, room, *first.shape[1:]), first.dtype).at[:, 0].set(first)
-
+        column = functools.partial(column_of, places=room)
         return BreadthState(
             root=root,
             states=jax.tree.map(column, root.state),

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int32
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.lanes import over_axes, where_lanes
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Evaluation, Params
 from jaxgo.evaluators.cache import EvalCache, remember
@@ -55,11 +56,7 @@ def follow(
     moved = _restrict(moved, fresh.logits[:, ROOT] > ILLEGAL)
     if noisy:
         moved = moved._replace(logits=moved.logits.at[:, ROOT].set(fresh.logits[:, ROOT]))
-
-    def choose(a: Array, b: Array) -> Array:
-        return jnp.where(kept.reshape(-1, *[1] * (a.ndim - 1)), a, b)
-
-    return jax.tree.map(choose, moved, fresh)
+    return where_lanes(kept, moved, fresh)
 
 
 def _restrict(tree: Tree, exact: Bool[Array, "B A"]) -> Tree:
@@ -109,14 +106,12 @@ def reroot(tree: Tree, node: Int32[Array, " B"]) -> Tree:
     live = rank < used[:, None]
 
     def move(column: Array, fill: int) -> Array:
-        picked = column[game, source]
         blank = jnp.full((), fill, column.dtype)  # keys of randomness in a state know no astype
-        return jnp.where(live.reshape(games, nodes, *[1] * (column.ndim - 2)), picked, blank)
+        return jnp.where(over_axes(live, column.ndim), column[game, source], blank)
 
     def relabel(index: Array) -> Array:
         old = jnp.maximum(index, 0).astype(jnp.int32)
-        lane = game.reshape(games, *[1] * (index.ndim - 1))
-        return jnp.where(index >= 0, place[lane, old], NOWHERE).astype(index.dtype)
+        return jnp.where(index >= 0, place[over_axes(game, index.ndim), old], NOWHERE).astype(index.dtype)
 
     packed = tree.each(move)
     return packed._replace(

@@ -1,10 +1,13 @@
 """The stack of alpha-beta: the nodes from the root to the one that is searched, for each game of a batch."""
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
+
+from jaxgo.core.lanes import column_of
 
 BEYOND = 2.0  # no value is outside (-2, 2)
 
@@ -67,8 +70,7 @@ def planted(
     """Stacks with room for so many nodes, which hold a root."""
     games = moves.shape[0]
 
-    def column(first: Array) -> Array:
-        return jnp.zeros((games, levels, *first.shape[1:]), first.dtype).at[:, 0].set(first)
+    column = functools.partial(column_of, places=levels)
 
     def flat(value: float | bool | int, dtype: Any) -> Array:
         return jnp.full((games, levels), value, dtype)

@@ -12,6 +12,7 @@ its threats leave many answers, and a long chase of the first that comes would f
 nodes and some take many, so of a wide batch on a processor only a few are searched side by side (`turns.py`).
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -21,6 +22,7 @@ from jaxtyping import Array, Bool, Int8, Int32
 from jaxgo.core import play
 from jaxgo.core.choice import first_max
 from jaxgo.core.game import Game, Threats
+from jaxgo.core.lanes import column_of
 from jaxgo.search import forcing, turns
 
 DEPTH = 25  # plies of the longest proof
@@ -72,10 +74,7 @@ def begin(
     """Attacks that begin at these positions, where `wanted`."""
     games = legal.shape[0]
     moves, known, win = _attack(jax.vmap(game.threats)(states), legal, quiet)
-
-    def column(first: Array) -> Array:
-        return jnp.zeros((games, depth, *first.shape[1:]), first.dtype).at[:, 0].set(first)
-
+    column = functools.partial(column_of, places=depth)
     line = jnp.full((games, depth, depth), NONE, jnp.int32)
     return Prover(
         states=jax.tree.map(column, states),

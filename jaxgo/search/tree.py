@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int, Int8, Int32, Shaped, UInt32
 
+from jaxgo.core.lanes import column_of
 from jaxgo.search import frontier as frontiers
 from jaxgo.search.frontier import Frontier
 from jaxgo.search.model import ILLEGAL, Leaves
@@ -101,8 +102,7 @@ def plant(leaves: Leaves, nodes: int, frontier: bool = False, key: UInt32[Array,
     move = index_type(actions)
 
     def column(first: Array, dtype: Any) -> Array:
-        first = first if first.dtype == dtype else first.astype(dtype)  # keys of randomness in a state know no astype
-        return jnp.full((games, nodes, *first.shape[1:]), 0, dtype).at[:, ROOT].set(first)
+        return column_of(first.astype(dtype), nodes)
 
     tree = Tree(
         used=jnp.ones(games, jnp.int32),
@@ -115,7 +115,7 @@ def plant(leaves: Leaves, nodes: int, frontier: bool = False, key: UInt32[Array,
         action=jnp.full((games, nodes), NOWHERE, move),
         logits=column(leaves.logits, jnp.float32),
         child=jnp.full((games, nodes, actions), NOWHERE, index),
-        states=jax.tree.map(lambda x: column(x, x.dtype), leaves.states),
+        states=jax.tree.map(lambda x: column_of(x, nodes), leaves.states),
         healthy=leaves.healthy,
         key=None if key is None else column(key, jnp.uint32),
         reward=None if leaves.reward is None else column(leaves.reward, jnp.float32),

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float16, Float32
 
+from jaxgo.core.lanes import over_axes, where_lanes
 from jaxgo.evaluators.base import States
 from jaxgo.nets.base import Head
 from jaxgo.selfplay import Trajectory
@@ -116,7 +117,7 @@ def _label(
             values[REPLY], weights[REPLY] = reply
         else:
             final = aux_targets[head.name]
-            values[head.name] = final * sign.reshape(*sign.shape, *[1] * (final.ndim - 2))
+            values[head.name] = final * over_axes(sign, final.ndim)
             weights[head.name] = ruled
     sample = Sample(
         state=plies.state,
@@ -142,10 +143,6 @@ def _look_back(config: TargetsConfig, later: _Later, ply: Trajectory) -> _Later:
     fade = jnp.asarray([[1.0 - 1.0 / plies for plies in config.horizons]], jnp.float32)
     follows = ply.reward[:, None] + ply.discount[:, None] * later.short
     short = jnp.where(cut[:, None], ply.value[:, None], (1.0 - fade) * ply.value[:, None] + fade * follows)
-
-    def carry(final: Array, old: Array) -> Array:
-        return jnp.where(end.reshape(-1, *[1] * (old.ndim - 1)), final, old)
-
     return _Later(
         value=ply.value,
         target=target,
@@ -156,7 +153,7 @@ def _look_back(config: TargetsConfig, later: _Later, ply: Trajectory) -> _Later:
         known=end | later.known,
         settled=ply.solved | ((end | later.settled) & ~ply.random_move),
         ruled=jnp.where(end, ply.ruled, later.ruled),
-        aux_targets=jax.tree.map(carry, ply.aux_targets, later.aux_targets),
+        aux_targets=where_lanes(end, ply.aux_targets, later.aux_targets),
     )
 
 

@@ -1,0 +1,27 @@
+"""Arrays of many lanes side by side: one lane chosen or another, and columns that begin with something.
+
+A lane is one game of a batch, or one node of one game's tree: it is whatever the first axes count.
+"""
+
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Shaped
+
+T = TypeVar("T")  # a tree of arrays
+
+
+def over_axes(x: Shaped[Array, "*lanes"], axes: int) -> Array:
+    """An array of one number a lane, shaped to meet arrays of so many axes."""
+    return x.reshape(*x.shape, *[1] * (axes - x.ndim))
+
+
+def where_lanes(where: Bool[Array, "*lanes"], new: T, old: T) -> T:
+    """Two alike trees of arrays made one: the lanes of `new` where it says so, and those of `old` elsewhere."""
+    return jax.tree.map(lambda a, b: jnp.where(over_axes(where, a.ndim), a, b), new, old)
+
+
+def column_of(first: Shaped[Array, "lanes ..."], places: int) -> Shaped[Array, "lanes places ..."]:
+    """So many places for each lane, the first of which holds this and the others 0."""
+    return jnp.zeros((first.shape[0], places, *first.shape[1:]), first.dtype).at[:, 0].set(first)
