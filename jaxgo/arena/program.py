@@ -23,6 +23,7 @@ from jaxtyping import Array, Bool, Float32, Int, Int32
 
 from jaxgo.core import keys as batches
 from jaxgo.core import play
+from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
@@ -140,7 +141,7 @@ def _tick(crews: list[Crew], queues: Queues, games: Games) -> Games:
     moved, _ = model.play(jax.tree.map(flat, games.position), flat(action))
     over = model.over(moved).reshape(agents, slots) & mine
     result = jax.vmap(functools.partial(play.returns, model.game))(moved)[:, 0].reshape(agents, slots)
-    position = _where(mine, jax.tree.map(lambda x: x.reshape(agents, slots, *x.shape[1:]), moved), games.position)
+    position = where_lanes(mine, jax.tree.map(lambda x: x.reshape(agents, slots, *x.shape[1:]), moved), games.position)
 
     beyond = games.result.shape[1]
     made, ended = jnp.where(mine, number, beyond), jnp.where(over, number, beyond)
@@ -216,7 +217,7 @@ def _refill(queues: Queues, games: Games, over: Bool[Array, "K S"], half: Int32[
     fresh = jax.tree.map(lambda x: x[half, jnp.where(some, number, 0)], queues.openings)
     started = jnp.minimum(games.started[half[:, 0]] + rank[:, -1:], queues.given[half[:, 0]])
     return games._replace(
-        position=_where(over, fresh, games.position),
+        position=where_lanes(over, fresh, games.position),
         number=jnp.where(over, jnp.where(some, number, EMPTY), games.number),
         length=jnp.where(over, 0, games.length),
         started=games.started.at[half[:, 0]].set(started),
@@ -231,10 +232,3 @@ def _swap(queues: Queues, games: Games) -> Games:
         number=games.number[there],
         length=games.length[there],
     )
-
-
-def _where(mask: Bool[Array, "K S"], new: Any, old: Any) -> Any:
-    def select(a: Array, b: Array) -> Array:
-        return jnp.where(mask.reshape(*mask.shape, *[1] * (a.ndim - 2)), a, b)
-
-    return jax.tree.map(select, new, old)
