@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, Num, UInt32
 
 from jaxgo.core.errors import UsageError, check_settings
 from jaxgo.core.game import EMPTY, MOST_PLIES, Action, Game, Piece
+from jaxgo.core.mix import well_mixed
 
 LONGEST = {"tic_tac_toe": 9, "connect_four": 42, "othello": 128, "hex": 122}  # plies, where pgx sets no limit
 OTHERWISE = 512
@@ -148,9 +149,7 @@ def _mix(words: UInt32[Array, " n"], seed: UInt32[Array, ""]) -> UInt32[Array, "
     """A sum of words, each mixed with its place."""
     place = jnp.asarray(np.arange(1, words.shape[0] + 1, dtype=np.uint32))
     word = (words + place * seed) ^ (place * jnp.uint32(0x27D4EB2F))
-    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
-        word = (word ^ (word >> jnp.uint32(shift))) * jnp.uint32(factor)
-    return (word ^ (word >> jnp.uint32(16))).sum(dtype=jnp.uint32)
+    return well_mixed(word).sum(dtype=jnp.uint32)
 
 
 def __getattr__(name: str) -> PgxGame:

@@ -12,6 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Integer, UInt32
 
+from jaxgo.core.mix import well_mixed, wide_mixed
+
 Key = UInt32[Array, "2"]
 
 
@@ -20,12 +22,9 @@ def table(name: str, *shape: int) -> np.ndarray:
     """Random words `uint32[*shape, 2]`; another name or shape gives unrelated words (SplitMix64 of the seed)."""
     seed = zlib.crc32(repr((name, shape)).encode())
     with np.errstate(over="ignore"):
-        z = (np.arange(1, math.prod(shape) + 1, dtype=np.uint64) + np.uint64(seed << 20)) * np.uint64(
-            0x9E3779B97F4A7C15
-        )
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
+        counts = np.arange(1, math.prod(shape) + 1, dtype=np.uint64)
+        z = (counts + np.uint64(seed << 20)) * np.uint64(0x9E3779B97F4A7C15)
+        z = wide_mixed(z)
     words = np.stack([z >> np.uint64(32), z & np.uint64(0xFFFFFFFF)], axis=-1).astype(np.uint32)
     words = words.reshape(*shape, 2)
     words.flags.writeable = False
@@ -66,7 +65,5 @@ def of_words(words: UInt32[Array, " n"]) -> Key:
 
 
 def _scramble(a: UInt32[Array, ""], b: UInt32[Array, ""]) -> tuple[UInt32[Array, ""], UInt32[Array, ""]]:
-    b = (b ^ b >> jnp.uint32(16)) * jnp.uint32(0x7FEB352D)
-    b = (b ^ b >> jnp.uint32(15)) * jnp.uint32(0x846CA68B)
-    b = b ^ b >> jnp.uint32(16)
+    b = well_mixed(b)
     return a + b, b

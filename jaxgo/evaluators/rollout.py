@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
 from jaxgo.core import choice, keys
@@ -126,9 +125,9 @@ class Rollout(Evaluator):
             sound = ~(lanes.live & (jnp.isnan(logits) | jnp.isposinf(logits)).any(axis=-1))
             best = jnp.where(legal, logits, -jnp.inf).max(axis=-1, keepdims=True)
             weights = jnp.exp(jnp.where(sound[:, None] & legal, logits - best, 0.0))
-            return jax.vmap(pick_weighted)(legal, weights, word), sound
+            return jax.vmap(choice.pick_weighted)(legal, weights, word), sound
         if self.weighted and knows_weights(game):
-            return jax.vmap(pick_weighted)(legal, jax.vmap(game.move_weights)(lanes.states), word), lanes.sound
+            return jax.vmap(choice.pick_weighted)(legal, jax.vmap(game.move_weights)(lanes.states), word), lanes.sound
         return jax.vmap(choice.pick)(legal, word), lanes.sound
 
     def _judge(self, game: Game[Any], seat: Array, lanes: Lanes) -> Float32[Array, " L"]:
@@ -150,24 +149,3 @@ def _fewer(lanes: int) -> int:
 def knows_weights(game: Game[Any]) -> bool:
     """Whether a game weighs its moves at all."""
     return type(game).move_weights is not Game.move_weights
-
-
-def pick_weighted(legal: Bool[Array, " A"], weights: Float32[Array, " A"], word: UInt32[Array, ""]) -> Int32[Array, ""]:
-    """A legal action drawn in proportion to positive weights; 0 where none is legal.
-
-    Positive floats are ordered as their bits are, so the action rides in the low bits and a plain minimum finds the
-    winner. Which of two numbers that differ only there is smaller is left to chance, by the xor with `turn`.
-    """
-    actions = legal.shape[0]
-    low = np.uint32((1 << max(1, (actions - 1).bit_length())) - 1)
-    number = np.arange(actions, dtype=np.uint32)
-    mixed = word[None] ^ jnp.asarray(number * np.uint32(0x85EBCA6B))
-    mixed = (mixed ^ (mixed >> jnp.uint32(15))) * jnp.uint32(0x2C1B3C6D)
-    mixed = (mixed ^ (mixed >> jnp.uint32(12))) * jnp.uint32(0x297A2D39)
-    mixed = mixed ^ (mixed >> jnp.uint32(15))
-    uniform = ((mixed >> jnp.uint32(9)).astype(jnp.float32) + 0.5) * jnp.float32(2.0**-23)
-    time = jax.lax.bitcast_convert_type(-jnp.log(uniform) / weights, jnp.uint32)
-    turn = word & low
-    ranked = jnp.where(legal, (time & ~low) | (jnp.asarray(number) ^ turn), ~jnp.uint32(0))
-    first = (ranked.min() & low) ^ turn
-    return jnp.where(legal.any(), first, jnp.uint32(0)).astype(jnp.int32)

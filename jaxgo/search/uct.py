@@ -9,6 +9,7 @@ from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.mix import well_mixed
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.uniform import Uniform
 from jaxgo.search.bandit import Bandit, BanditState, Salt
@@ -99,8 +100,5 @@ def _gumbel(edges: Edges, salt: Salt) -> Float32[Array, "L A"]:
     own = salt if salt.ndim == 0 else salt[edges.game][:, None]
     seed = edges.node.astype(jnp.uint32)[:, None] * jnp.uint32(0x9E3779B9) + own
     word = seed ^ (jnp.arange(actions, dtype=jnp.uint32)[None] * jnp.uint32(0x85EBCA6B))
-    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
-        word = (word ^ (word >> shift)) * jnp.uint32(factor)
-    word = word ^ (word >> 16)
-    uniform = ((word >> 9).astype(jnp.float32) + 0.5) / 2.0**23
+    uniform = ((well_mixed(word) >> 9).astype(jnp.float32) + 0.5) / 2.0**23
     return -jnp.log(-jnp.log(uniform))

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int32, UInt32
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.mix import mixed, stir
 from jaxgo.games.connect4 import ConnectFour
 
 OPEN, NO, YES = 0, 1, 2
@@ -217,10 +218,7 @@ def _spot(own: Words, mask: Words, question: Word, board: Board, places: int) ->
     free = SIDE_BITS - board.split  # bits of the second word that fit beside the first
     side = low | (high & np.uint32((1 << free) - 1)) << np.uint32(board.split)
     rest = high >> np.uint32(free) | question << np.uint32(19)
-    mixed = (side ^ side >> np.uint32(15)) * np.uint32(0x2C1B3C6D)
-    mixed = (mixed ^ mixed >> np.uint32(12)) * np.uint32(0x297A2D39)
-    mixed = mixed ^ mixed >> np.uint32(15)
-    return ((rest ^ mixed) & np.uint32(places - 1)).astype(jnp.int32), side
+    return ((rest ^ mixed(side)) & np.uint32(places - 1)).astype(jnp.int32), side
 
 
 def _store(proof: Proof, board: Board, which: Bool[Array, " L"]) -> Proof:
@@ -355,7 +353,7 @@ def _promise(made: Words, mask: Words, board: Board) -> Word:
 def _word(promise: UInt32[Array, "W L"], lanes: Lanes) -> Word:
     """The promises side by side; helpers break ties in ways of their own."""
     whim = lanes.helper * np.uint32(0x9E3779B1) + lanes.depth.astype(jnp.uint32) * np.uint32(0x85EBCA6B)
-    whim = (whim ^ whim >> np.uint32(13)) * np.uint32(0x2C1B3C6D)
+    whim = stir(whim, 13, 0x2C1B3C6D)
     number = np.arange(promise.shape[0], dtype=np.uint32)[:, None]
     tie = jnp.where(lanes.helper > 0, whim >> np.uint32(3), np.uint32(0))[None] >> 3 * number & np.uint32(1)
     promise = jnp.where(promise > 0, promise + tie, np.uint32(0)) << NIBBLE * number

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
+from jaxgo.core.choice import pick_weighted
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator, Heuristic, Mix, Network, Rollout, Uniform
-from jaxgo.evaluators.rollout import pick_weighted
 from jaxgo.games import make
 from jaxgo.players import load_player
 from jaxgo.search.model import Model
