@@ -7,11 +7,11 @@ import functools
 import math
 import zlib
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Integer, UInt32
 
+from jaxgo.core.bitwise import xor
 from jaxgo.core.mix import well_mixed, wide_mixed
 
 Key = UInt32[Array, "2"]
@@ -33,8 +33,7 @@ def table(name: str, *shape: int) -> np.ndarray:
 
 def xor_where(words: UInt32[Array, "n 2"] | np.ndarray, chosen: Bool[Array, " n"]) -> Key:
     """The xor of the chosen rows."""
-    picked = jnp.where(chosen[:, None], jnp.asarray(words), jnp.uint32(0))
-    return jax.lax.reduce(picked, np.uint32(0), jax.lax.bitwise_xor, (0,))
+    return xor(jnp.where(chosen[:, None], jnp.asarray(words), jnp.uint32(0)))
 
 
 def of_cells(words: np.ndarray, codes: Integer[Array, " n"]) -> Key:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
+from jaxgo.core.bitwise import union
 from jaxgo.core.errors import unknown_name
 from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_winner
 from jaxgo.games.boards import nibbles
@@ -256,7 +257,7 @@ def _entrants(ships: Board, seat: Seat, port: Board) -> Board:
     entrants = _ships_of(ships, seat)[None] & facing & ~jnp.where(any_square(port & ~empty), EACH, jnp.uint32(0))
     entered = ships[None] & ~widen(entrants) | (port << seat)[None]
     safe = jax.vmap(_is_safe, in_axes=(0, None, None))(entered, seat, port)
-    return nibbles.union(jnp.where(safe[:, None], entrants, jnp.uint32(0)))
+    return union(jnp.where(safe[:, None], entrants, jnp.uint32(0)))
 
 
 def _is_safe(ships: Board, seat: Seat, port: Board) -> Bool[Array, ""]:
@@ -272,8 +273,8 @@ def _is_safe(ships: Board, seat: Seat, port: Board) -> Bool[Array, ""]:
     facing = jnp.where(seat == 0, seen[TOWARDS[0]], seen[TOWARDS[1]]) >> 2 & EACH
     attackers = facing & enemies[None]
     attacked = any_square(attackers)
-    fixed = nibbles.union(attackers & ~away)
-    needed = nibbles.union(jnp.where(attacked[:, None], jnp.uint32(0), facing & empty[None]))
-    replies = nibbles.union(look(enemies & ~fixed, widen(empty))) & needed
+    fixed = union(attackers & ~away)
+    needed = union(jnp.where(attacked[:, None], jnp.uint32(0), facing & empty[None]))
+    replies = union(look(enemies & ~fixed, widen(empty))) & needed
     attacks = attacked.sum(dtype=jnp.int32)
     return (attacks < 2) | (attacks == 2) & ~any_square(replies)

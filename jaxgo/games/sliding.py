@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 
 from jaxgo.core import board, zobrist
+from jaxgo.core.bitwise import union
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, Game, Piece
 from jaxgo.games import walking
@@ -118,7 +119,7 @@ class SlidingBlocks(Game[SlidingState]):
         barred = (ahead != 0) & (ahead != state.blocks[None])
         # the blocks with a barred cell as the bits of one word for each direction
         own = jnp.uint32(1) << state.blocks.astype(jnp.uint32)
-        bits = jax.lax.reduce(jnp.where(barred, own[None], jnp.uint32(0)), np.uint32(0), jax.lax.bitwise_or, (1,))
+        bits = union(jnp.where(barred, own[None], jnp.uint32(0)), axis=1)
         block = jnp.arange(1, len(self.letters) + 1, dtype=jnp.uint32)
         return (bits[None] >> block[:, None] & 1 == 0).reshape(-1)
 

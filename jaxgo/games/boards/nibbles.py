@@ -63,11 +63,6 @@ def any_square(boards: Boards) -> Bool[Array, "*boards"]:
     return (boards != 0).any(-1)
 
 
-def union(boards: UInt32[Array, "boards 8"]) -> Board:
-    """The bits of any of the boards."""
-    return jax.lax.reduce(boards, np.uint32(0), jax.lax.bitwise_or, (0,))
-
-
 @functools.cache
 def square(cell: int) -> np.ndarray:
     """The board with 1 on one square, by number."""

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, Shaped, UInt32
 
+from jaxgo.core.bitwise import union
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Action, Threats
 
@@ -200,8 +201,3 @@ def threats(board: Stacks, stones: UInt32[Array, "2 words"], gaps: Gaps) -> Thre
 
 def _meet(sets: UInt32[Array, "A words"], cells: Words) -> Bool[Array, " A"]:
     return union((sets & cells[None]).T) != 0
-
-
-def union(sets: UInt32[Array, "n ..."]) -> UInt32[Array, "..."]:
-    """What is in any of the sets."""
-    return jax.lax.reduce(sets, jnp.uint32(0), jax.lax.bitwise_or, (0,))

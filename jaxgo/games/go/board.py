@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Int8, Int16, Int32, Integer, UInt32
 
 from jaxgo.core import board, zobrist
+from jaxgo.core.bitwise import union
 from jaxgo.core.errors import UsageError
 
 Points = UInt32[Array, "*sets W"]
@@ -148,7 +149,7 @@ class Grid:
         name = jnp.where(self.lanes(seeds), chain, nowhere).astype(jnp.int32)[None]
         word = jnp.arange(self.words, dtype=jnp.int32)[:, None]
         bits = jnp.where(name >> 5 == word, jnp.uint32(1) << (name & 31).astype(jnp.uint32), jnp.uint32(0))
-        names = jax.lax.reduce(bits, np.uint32(0), jax.lax.bitwise_or, (1,))
+        names = union(bits, axis=1)
         return self.pack(self.holds(names, chain.astype(jnp.int32)) & (chain != nowhere))
 
     def single(self, bit: Int[Array, ""]) -> UInt32[Array, " W"]:

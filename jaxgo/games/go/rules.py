@@ -9,12 +9,12 @@ import dataclasses
 import functools
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, Integer, UInt32
 
 from jaxgo.core import board, zobrist
+from jaxgo.core.bitwise import xor
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, Repetition, check_ply_limit
 from jaxgo.games.boards.vertices import vertex
@@ -203,7 +203,7 @@ class Go(Game[GoState]):
         taken = (contact.same & contact.captured[:, None]).any(0) | (joined & drowned)
         nowhere = state.chain.dtype.type(self.lines.nowhere)
         chain = jnp.where(taken, nowhere, jnp.where(joined, bit.astype(state.chain.dtype), state.chain))
-        removed = jax.lax.reduce(jnp.where(taken, words, jnp.uint32(0)), np.uint32(0), jax.lax.bitwise_xor, (1,))
+        removed = xor(jnp.where(taken, words, jnp.uint32(0)), axis=1)
         black = state.to_play == BLACK
         of_black = jnp.where(black, words[:, bit], jnp.uint32(0)) ^ jnp.where(black == drowned, removed, jnp.uint32(0))
         of_white = jnp.where(black, jnp.uint32(0), words[:, bit]) ^ jnp.where(black == drowned, jnp.uint32(0), removed)

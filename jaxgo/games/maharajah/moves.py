@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Int8, UInt32
 
+from jaxgo.core.bitwise import union
 from jaxgo.core.board import STEPS
 from jaxgo.games.boards import nibbles
 from jaxgo.games.boards.nibbles import (
@@ -65,7 +66,7 @@ class MoveRules:
         empty, king, enemy = kind[0], kind[KING], kind[MAHARAJA]
         # bit 0: a Maharaja is in sight, bit 1: the king is, bit 2: a Maharaja would be if the king were gone
         sight = look(enemy * 5 | king * 2, widen(empty) | king * 4)
-        seen, jumped = nibbles.union(sight), leaps(enemy, KNIGHT_STEPS)
+        seen, jumped = union(sight), leaps(enemy, KNIGHT_STEPS)
         lit = seen & EACH | jumped
         straight, oblique = kind[ROOK] | kind[QUEEN], kind[BISHOP] | kind[QUEEN]
         ahead = look(empty | enemy, widen(empty))
@@ -78,15 +79,15 @@ class MoveRules:
         lost = seen >> 2 & EACH | jumped
         steps = steps & ~jnp.stack([shift(lost, r, c) for r, c in STEPS])
         pinned = _between(sight)
-        elsewhere = jnp.stack([nibbles.union(pinned[np.delete(np.arange(4), line)]) for line in range(4)])
+        elsewhere = jnp.stack([union(pinned[np.delete(np.arange(4), line)]) for line in range(4)])
         checkers = enemy & (seen >> 1 | leaps(king, KNIGHT_STEPS))
         number = jax.lax.population_count(checkers).sum(dtype=jnp.uint32)
-        cure = jnp.where(number == 1, checkers | nibbles.union(pinned) & empty, jnp.uint32(0))
+        cure = jnp.where(number == 1, checkers | union(pinned) & empty, jnp.uint32(0))
         landing = jnp.where(number == 0, jnp.asarray(ALL), cure)
         return Moves(
             reach=jnp.stack([lines & ~widen(elsewhere)[LINE], steps + castle]),
             landing=jnp.stack([landing, jnp.asarray(ALL)]),
-            jumpers=kind[KNIGHT] & ~nibbles.union(pinned),
+            jumpers=kind[KNIGHT] & ~union(pinned),
             jump_landing=landing & (empty | enemy),
             attacked=attacked,
         )
@@ -137,7 +138,7 @@ class MoveRules:
         """The squares that the army attacks when the Maharaja is lifted from the board."""
         straight, oblique = kind[ROOK] | kind[QUEEN], kind[BISHOP] | kind[QUEEN]
         sight = look(straight | oblique << 1, widen(kind[0] | kind[MAHARAJA]))
-        lines = nibbles.union(sight[:4]) | nibbles.union(sight[4:]) >> 1
+        lines = union(sight[:4]) | union(sight[4:]) >> 1
         steps = leaps(kind[KNIGHT], KNIGHT_STEPS) | leaps(kind[KING], STEPS)
         pawns = leaps(kind[PAWN], ((-self.forward, -1), (-self.forward, 1)))
         return (lines | steps | pawns) & EACH
