@@ -31,7 +31,7 @@ class FlatState(NamedTuple):
     ends: Bool[Array, "B A"]  # the move ends the game
     total: Float32[Array, "B A"]  # sum of the results for the mover at the root; the exact result where it ends
     visits: Int32[Array, "B A"]
-    noise: Float32[Array, "B A"]  # which of equals comes first
+    luck: Float32[Array, "B A"]  # which of equals comes first
     done: Int32[Array, " B"]
     calls: Int32[Array, ""]
     healthy: Bool[Array, " B"]
@@ -77,7 +77,7 @@ class Flat(Search[FlatState]):
             ends=ends & legal,
             total=jnp.where(ends & legal, result, 0.0),
             visits=jnp.zeros(legal.shape, jnp.int32),
-            noise=keys.sample(jax.random.uniform, key, legal.shape, jnp.float32),
+            luck=keys.sample(jax.random.uniform, key, legal.shape, jnp.float32),
             done=jnp.zeros(games, jnp.int32),
             calls=jnp.int32(0),
             healthy=legal.any(axis=-1) | model.over(root),
@@ -121,7 +121,7 @@ class Flat(Search[FlatState]):
         # moves never tried come before all others, those that the game believes in first; a lead that is larger than it
         # must be would round away what tells them apart
         lead = jnp.where(state.visits > 0, bound, 0.0).max(axis=-1, keepdims=True)
-        return jnp.where(state.visits > 0, bound, 1.0 + lead + state.belief + state.noise)
+        return jnp.where(state.visits > 0, bound, 1.0 + lead + state.belief + state.luck)
 
     def result(self, key: Array, state: FlatState, temperature: Temperature = 0.0) -> SearchResult:
         tried = jnp.maximum(state.visits, 1).astype(jnp.float32)
@@ -136,7 +136,7 @@ class Flat(Search[FlatState]):
         among = jnp.where(known[:, None], state.legal & (mean >= most), among)  # results may be any share of a win
         # equals are told apart by luck, and not by the order of the moves
         top = jnp.where(among, score, -jnp.inf).max(axis=-1, keepdims=True)
-        best = first_max(jnp.where(among & (score >= top - 1e-6), state.noise, -jnp.inf))
+        best = first_max(jnp.where(among & (score >= top - 1e-6), state.luck, -jnp.inf))
         tried_any = state.visits.sum(axis=-1, keepdims=True) > 0
         weights = jnp.where(among, jnp.where(tried_any, state.visits, state.belief), 0.0)
         weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))

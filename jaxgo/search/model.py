@@ -16,7 +16,7 @@ from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
 from jaxgo.search.forcing import knows_threats
 from jaxgo.search.functions import Asked, Evaluate, Functions, Legal, Step
-from jaxgo.search.narrow import NOTHING, Narrowing
+from jaxgo.search.narrow import ALL_MOVES, Narrowing
 
 # the logit of an illegal action: finite, so that a softmax over a position without legal actions is no NaN
 ILLEGAL = float(jnp.finfo(jnp.float32).min)
@@ -64,7 +64,7 @@ class Model:
     game: Game[Any]
     evaluator: Evaluator
     platform: str = dataclasses.field(default_factory=jax.default_backend)  # cpu, gpu or tpu
-    narrowing: Narrowing = NOTHING  # which moves a search looks at
+    narrowing: Narrowing = ALL_MOVES  # which moves a search looks at
     best: float | None = None  # where moves pay on the way: the most that any state is worth, if that is known
 
     def __post_init__(self) -> None:

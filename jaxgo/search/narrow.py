@@ -80,4 +80,4 @@ class Narrowing:
         return won, move
 
 
-NOTHING = Narrowing()
+ALL_MOVES = Narrowing()

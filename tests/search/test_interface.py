@@ -337,7 +337,7 @@ def test_flat_tries_equals_in_an_order_of_chance():
     root = positions(model.game, 16, 0)
     state = jax.jit(lambda root: flat.begin(model, (), KEY, root))(root)
     pull = jax.jit(lambda state: flat.extend(model, (), KEY, state, 1))
-    wanted = np.argsort(-np.asarray(state.belief + state.noise), axis=-1)
+    wanted = np.argsort(-np.asarray(state.belief + state.luck), axis=-1)
     for place in range(25):
         before, state = np.asarray(state.visits), pull(state)
         np.testing.assert_array_equal((np.asarray(state.visits) - before).argmax(axis=-1), wanted[:, place])
