@@ -63,8 +63,8 @@ def _where(which: Array, a: Words, b: Words) -> Words:
     return Words(jnp.where(which, a.low, b.low), jnp.where(which, a.high, b.high))
 
 
-class Board:
-    """The numbers of a board: what its words mean."""
+class Layout:
+    """How a board lies in its words, and what is seen of it there."""
 
     def __init__(self, game: ConnectFour) -> None:
         columns = game.columns
@@ -212,45 +212,45 @@ class Job(NamedTuple):
     question: UInt32[Array, " J"]
 
 
-def _spot(own: Words, mask: Words, question: Word, board: Board, places: int) -> tuple[Array, Array]:
+def _spot(own: Words, mask: Words, question: Word, layout: Layout, places: int) -> tuple[Array, Array]:
     """Where the table keeps a position, and the bits that it keeps there."""
     low, high = own.low + mask.low, own.high + mask.high
-    free = SIDE_BITS - board.split  # bits of the second word that fit beside the first
-    side = low | (high & np.uint32((1 << free) - 1)) << np.uint32(board.split)
+    free = SIDE_BITS - layout.split  # bits of the second word that fit beside the first
+    side = low | (high & np.uint32((1 << free) - 1)) << np.uint32(layout.split)
     rest = high >> np.uint32(free) | question << np.uint32(19)
     return ((rest ^ mixed(side)) & np.uint32(places - 1)).astype(jnp.int32), side
 
 
-def _store(proof: Proof, board: Board, which: Bool[Array, " L"]) -> Proof:
+def _store(proof: Proof, layout: Layout, which: Bool[Array, " L"]) -> Proof:
     """Writes the answers of these lanes' nodes down."""
     lanes, places = proof.lanes, proof.table.shape[0]
-    place, side = _spot(lanes.own, lanes.mask, lanes.question, board, places)
+    place, side = _spot(lanes.own, lanes.mask, lanes.question, layout, places)
     entry = side << np.uint32(2) | lanes.answer
     return proof._replace(table=proof.table.at[jnp.where(which, place, places)].set(entry, mode="drop"))
 
 
-def _pick(word: Word, board: Board) -> tuple[Word, Array]:
+def _pick(word: Word, layout: Layout) -> tuple[Word, Array]:
     """The most promising column left, and how promising it is; 0: none is left."""
     best, column = jnp.zeros_like(word), jnp.zeros_like(word)
-    for c in board.order:
+    for c in layout.order:
         promise = (word >> np.uint32(NIBBLE * c)) & np.uint32(15)
         better = promise > best
         best, column = jnp.where(better, promise, best), jnp.where(better, np.uint32(c), column)
     return column, best
 
 
-def _column_words(column: Word, board: Board) -> tuple[Words, Words]:
+def _column_words(column: Word, layout: Layout) -> tuple[Words, Words]:
     """The cells of a column, and its lowest one."""
     chosen = column.astype(jnp.int32)
-    cells, low = (jax.tree.map(lambda x: jnp.asarray(x)[chosen], table) for table in board.columns)
+    cells, low = (jax.tree.map(lambda x: jnp.asarray(x)[chosen], table) for table in layout.columns)
     return cells, low
 
 
-def _descend(lanes: Lanes, which: Bool[Array, " L"], word: Word, board: Board) -> Lanes:
+def _descend(lanes: Lanes, which: Bool[Array, " L"], word: Word, layout: Layout) -> Lanes:
     """Plays the most promising move of the word on these lanes."""
-    column, _ = _pick(word, board)
-    cells, _ = _column_words(column, board)
-    move = board.landing(lanes.mask) & cells
+    column, _ = _pick(word, layout)
+    cells, _ = _column_words(column, layout)
+    move = layout.landing(lanes.mask) & cells
     cleared = word & ~(np.uint32(15) << (column * np.uint32(NIBBLE)))
     kept = (cleared & np.uint32((1 << COLUMN_AT) - 1)) | column << np.uint32(COLUMN_AT)
     row = jnp.arange(word.shape[0])
@@ -265,14 +265,14 @@ def _descend(lanes: Lanes, which: Bool[Array, " L"], word: Word, board: Board) -
     )
 
 
-def _return(proof: Proof, board: Board) -> Proof:
+def _return(proof: Proof, layout: Layout) -> Proof:
     """Takes every answered node back to its parent, which answers too or tries its next move."""
     lanes = proof.lanes
     back = (lanes.answer != OPEN) & (lanes.depth > 0)
     row = jnp.arange(lanes.depth.shape[0])
     depth = jnp.where(back, lanes.depth - 1, lanes.depth)
     word = lanes.stack[row, jnp.minimum(depth, lanes.stack.shape[1] - 1)]
-    cells, low = _column_words(word >> np.uint32(COLUMN_AT), board)
+    cells, low = _column_words(word >> np.uint32(COLUMN_AT), layout)
     column = lanes.mask & cells
     top = Words(column.low + low.low, column.high + low.high)
     top = Words(top.low >> np.uint32(1), top.high >> np.uint32(1)) & cells
@@ -287,66 +287,66 @@ def _return(proof: Proof, board: Board) -> Proof:
         answer=jnp.where(back, answer, lanes.answer),
         depth=depth,
     )
-    proof = _store(proof._replace(lanes=lanes), board, back & (answer != OPEN))
-    return proof._replace(lanes=_descend(proof.lanes, back & (answer == OPEN), word, board))
+    proof = _store(proof._replace(lanes=lanes), layout, back & (answer != OPEN))
+    return proof._replace(lanes=_descend(proof.lanes, back & (answer == OPEN), word, layout))
 
 
-def _enter(proof: Proof, board: Board) -> Proof:
+def _enter(proof: Proof, layout: Layout) -> Proof:
     """Looks at all that may follow new nodes: answers the nodes at once, or lists their moves and plays the first."""
     lanes, count = proof.lanes, proof.answers.shape[0]
     asked = (lanes.job < count) & (proof.answers[jnp.minimum(lanes.job, count - 1)] == OPEN)
     new = (lanes.answer == OPEN) & asked
-    threats = board.winning(lanes.own ^ lanes.mask, lanes.mask)
-    moves, lost = board.moves(lanes.mask, threats)
+    threats = layout.winning(lanes.own ^ lanes.mask, lanes.mask)
+    moves, lost = layout.moves(lanes.mask, threats)
 
     def look(column: Words) -> tuple[Array, Array]:
         move = moves & column
         own, mask = lanes.own | move, lanes.mask | move
         question = np.uint32(1) - lanes.question
-        answer, made = _judge(own, mask, threats, question, board)
-        answer = jnp.where(answer == OPEN, _known(proof.table, own ^ mask, mask, question, board), answer)
+        answer, made = _judge(own, mask, threats, question, layout)
+        answer = jnp.where(answer == OPEN, _known(proof.table, own ^ mask, mask, question, layout), answer)
         # what is not legal helps nobody
-        return jnp.where(move.any(), answer, np.uint32(YES)), _promise(made, mask, board)
+        return jnp.where(move.any(), answer, np.uint32(YES)), _promise(made, mask, layout)
 
     # a loop, because XLA merges the seven looks into what reads them, and then looks again for every reader
-    answer, promise = jax.lax.map(look, jax.tree.map(jnp.asarray, board.columns[0]))
+    answer, promise = jax.lax.map(look, jax.tree.map(jnp.asarray, layout.columns[0]))
     good, left = (answer == NO).any(axis=0), (answer == OPEN).any(axis=0)
     here = jnp.where(good, np.uint32(YES), jnp.where(left, np.uint32(OPEN), np.uint32(NO)))
     here = jnp.where(lost, np.uint32(NO), here)  # below such a node, which only a root can be, the looks do not hold
-    known = _known(proof.table, lanes.own, lanes.mask, lanes.question, board)
+    known = _known(proof.table, lanes.own, lanes.mask, lanes.question, layout)
     here = jnp.where(here == OPEN, known, here)
     word = _word(jnp.where(answer == OPEN, promise, np.uint32(0)), lanes)
     proof = proof._replace(lanes=lanes._replace(answer=jnp.where(new, here, lanes.answer)), nodes=proof.nodes + new)
-    proof = _store(proof, board, new & (here != OPEN) & (known == OPEN))
-    return proof._replace(lanes=_descend(proof.lanes, new & (here == OPEN), word, board))
+    proof = _store(proof, layout, new & (here != OPEN) & (known == OPEN))
+    return proof._replace(lanes=_descend(proof.lanes, new & (here == OPEN), word, layout))
 
 
-def _judge(waiting: Words, mask: Words, threats: Words, question: Word, board: Board) -> tuple[Word, Words]:
+def _judge(waiting: Words, mask: Words, threats: Words, question: Word, layout: Layout) -> tuple[Word, Words]:
     """The answer without any search, and the winning cells of the side that has just moved and is `waiting`.
 
     Who moves cannot win at once; `threats` would be the winning cells, some of them perhaps taken.
     """
-    made = board.winning(waiting, mask)
-    _, lost = board.moves(mask, made)
-    leads = board.leads(mask)
+    made = layout.winning(waiting, mask)
+    _, lost = layout.moves(mask, made)
+    leads = layout.leads(mask)
     leader = _where(leads, waiting ^ mask, waiting)
-    least, most = board.bounds(leader, mask, _where(leads, threats & (mask ^ board.full), made))
+    least, most = layout.bounds(leader, mask, _where(leads, threats & (mask ^ layout.full), made))
     least, most = jnp.where(leads, least, -most), jnp.where(leads, most, -least)
     asked = question.astype(jnp.int32)
     answer = jnp.where(least >= asked, np.uint32(YES), jnp.where(most < asked, np.uint32(NO), np.uint32(OPEN)))
     return jnp.where(lost, np.uint32(NO), answer), made
 
 
-def _known(table: Array, own: Words, mask: Words, question: Word, board: Board) -> Word:
+def _known(table: Array, own: Words, mask: Words, question: Word, layout: Layout) -> Word:
     """What the table answers."""
-    place, side = _spot(own, mask, question, board, table.shape[0])
+    place, side = _spot(own, mask, question, layout, table.shape[0])
     entry = table[place]
     return jnp.where(entry >> np.uint32(2) == side, entry & np.uint32(3), np.uint32(OPEN))
 
 
-def _promise(made: Words, mask: Words, board: Board) -> Word:
+def _promise(made: Words, mask: Words, layout: Layout) -> Word:
     """How promising a move is: by the winning cells it makes, and how many of them last."""
-    lasting = made & _where(board.leads(mask), board.upper, board.lower)  # of the follower, who has moved then
+    lasting = made & _where(layout.leads(mask), layout.upper, layout.lower)  # of the follower, who has moved then
     return jnp.minimum(np.uint32(1) + 2 * made.size() + lasting.size(), np.uint32(14))
 
 
@@ -394,8 +394,8 @@ def _finish(proof: Proof, jobs: Job) -> Proof:
 
 def _prove(game: ConnectFour, jobs: Job, answers: Array, table: Array, lanes: int) -> tuple[Array, Array, Array]:
     """Answers to all jobs that are OPEN, the table, and the nodes looked at."""
-    board, count = Board(game), answers.shape[0]
-    at_once = (board.winning(jobs.own, jobs.mask) & board.landing(jobs.mask)).any()
+    layout, count = Layout(game), answers.shape[0]
+    at_once = (layout.winning(jobs.own, jobs.mask) & layout.landing(jobs.mask)).any()
     answers = jnp.where((answers == OPEN) & at_once, np.uint32(YES), answers)
     zero = jnp.zeros(lanes, jnp.uint32)
     blank = Words(zero, zero)
@@ -405,7 +405,7 @@ def _prove(game: ConnectFour, jobs: Job, answers: Array, table: Array, lanes: in
         question=zero,
         answer=zero,
         depth=jnp.zeros(lanes, jnp.int32),
-        stack=jnp.zeros((lanes, board.cells + 1), jnp.uint32),
+        stack=jnp.zeros((lanes, layout.cells + 1), jnp.uint32),
         job=jnp.full(lanes, count, jnp.int32),
         helper=zero,
     )
@@ -413,8 +413,8 @@ def _prove(game: ConnectFour, jobs: Job, answers: Array, table: Array, lanes: in
 
     def step(proof: Proof) -> Proof:
         proof = _finish(proof, jobs)
-        proof = _enter(proof, board)
-        return _return(_return(proof, board), board)
+        proof = _enter(proof, layout)
+        return _return(_return(proof, layout), layout)
 
     proof = jax.lax.while_loop(lambda p: (p.answers == OPEN).any(), step, proof)
     return proof.answers, proof.table, proof.nodes.sum()
@@ -444,7 +444,7 @@ class Solver:
             raise UsageError(f"the solver of Connect Four takes a ConnectFour and no other game, not {game!r}")
         if places & (places - 1) or places < 1 << 20 or lanes < 1:
             raise UsageError("the solver of Connect Four needs a table of a power of two, at least 2^20, and a lane")
-        self.board, self.lanes, self.nodes = Board(self.game), lanes, 0
+        self.layout, self.lanes, self.nodes = Layout(self.game), lanes, 0
         self.table = jnp.zeros(places, jnp.uint32)
         (device,) = self.table.devices()
         self._prove = _prover(device.platform)

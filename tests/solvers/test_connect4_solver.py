@@ -14,7 +14,7 @@ from support import perft_json
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.games.connect4 import ConnectFour
-from jaxgo.solvers.connect4 import Board, Solver, Words
+from jaxgo.solvers.connect4 import Layout, Solver, Words
 
 # after these moves some others leave two ways to win at once, which no reply meets
 TWO_WAYS_TO_WIN = [3, 0, 3, 5, 1, 5, 0, 6, 5, 4, 5, 6, 2, 6, 6, 3, 1, 2, 0, 4]
@@ -35,11 +35,11 @@ def after(game, lines):
 
 
 def test_winning_cells_are_those_that_win():
-    board, rng = Board(ConnectFour()), np.random.default_rng(0)
+    layout, rng = Layout(ConnectFour()), np.random.default_rng(0)
     for _ in range(20):
         owner = np.where(np.arange(6) < rng.integers(0, 7, (7, 1)), rng.integers(1, 3, (7, 6)), 0)
-        own, mask = (words_of(board, cells) for cells in (owner == 1, owner > 0))
-        found = cells_of(board, board.winning(own, mask))
+        own, mask = (words_of(layout, cells) for cells in (owner == 1, owner > 0))
+        found = cells_of(layout, layout.winning(own, mask))
         for column, level in zip(*np.nonzero(owner == 0), strict=True):
             with_it = owner == 1
             with_it[column, level] = True
@@ -47,15 +47,15 @@ def test_winning_cells_are_those_that_win():
         assert not found[owner > 0].any()
 
 
-def words_of(board, cells) -> Words:
-    number = sum(1 << (int(c) * board.bits + int(level)) for c, level in zip(*np.nonzero(cells), strict=True))
-    low = np.uint32(number & ((1 << board.split) - 1))
-    return Words(jnp.asarray(low), jnp.asarray(np.uint32(number >> board.split)))
+def words_of(layout, cells) -> Words:
+    number = sum(1 << (int(c) * layout.bits + int(level)) for c, level in zip(*np.nonzero(cells), strict=True))
+    low = np.uint32(number & ((1 << layout.split) - 1))
+    return Words(jnp.asarray(low), jnp.asarray(np.uint32(number >> layout.split)))
 
 
-def cells_of(board, words) -> np.ndarray:
-    number = int(words.low) | int(words.high) << board.split
-    return np.array([[number >> (c * board.bits + level) & 1 for level in range(6)] for c in range(7)]) > 0
+def cells_of(layout, words) -> np.ndarray:
+    number = int(words.low) | int(words.high) << layout.split
+    return np.array([[number >> (c * layout.bits + level) & 1 for level in range(6)] for c in range(7)]) > 0
 
 
 def line_through(cells, column, level) -> bool:
