@@ -1,1 +1,1 @@
-"""The machine: devices, run folders, metrics."""
+"""The machine: devices, files, weights, run folders, metrics, gentle stops, the pulse of hosts."""
