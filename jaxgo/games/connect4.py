@@ -133,9 +133,8 @@ class ConnectFour(Game[ConnectFourState]):
         column, anywhere = self.columns.bits, [jnp.uint32(2**32 - 1)] * len(words)
         found = [jnp.uint32(0)] * len(words)
         for step in (1, column - 1, column, column + 1):
-            along = [
-                self._shift(words, i * step) for i in range(self.k)
-            ]  # bit c of the i-th: whether c + i steps is own
+            # bit c of the i-th: whether c + i steps is own
+            along = [self._shift(words, i * step) for i in range(self.k)]
             for gap in range(self.k):
                 run = anywhere
                 for i in range(self.k):

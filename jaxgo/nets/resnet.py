@@ -59,12 +59,8 @@ class ResNetModule(PolicyValueNet):
         for block in range(self.blocks):
             y = self._conv(f"in{block}")(self._active(x, f"norm_in{block}"))
             if self.pool_every and block % self.pool_every == self.pool_every - 1:
-                y = (
-                    y
-                    + nn.Dense(self.channels, dtype=self.precision, name=f"pool{block}")(pool(nn.relu(y)))[
-                        :, None, None
-                    ]
-                )
+                aware = nn.Dense(self.channels, dtype=self.precision, name=f"pool{block}")
+                y = y + aware(pool(nn.relu(y)))[:, None, None]
             y = self._active(y, f"norm_out{block}")
             # starts as the identity
             x = x + self._conv(f"out{block}", nn.initializers.zeros_init())(y)

@@ -11,9 +11,8 @@ from jaxgo.core.game import Action
 from jaxgo.games.boards import bits
 
 SIDE, CELLS, TOWERS, REACH = 8, 64, 8, 7
-MOVES = (
-    TOWERS * 3 * REACH
-)  # action = colour * 21 + way * 7 + distance - 1; ways: straight, diagonal towards file a, file h
+# action = colour * 21 + way * 7 + distance - 1; ways: straight, diagonal towards file a, file h
+MOVES = TOWERS * 3 * REACH
 PASS, FILL_LEFT, FILL_RIGHT = MOVES, MOVES + 1, MOVES + 2  # the last two in matches only
 ANY, FILL = 8, 9  # values of `required` beyond the colours: move any tower; choose how to regroup
 MOST_RINGS = 4
