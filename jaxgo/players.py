@@ -78,7 +78,7 @@ class Player:
 
     def fingerprint(self) -> str:
         """A hash of all that the moves follow from: the search, the evaluator and its parameters."""
-        digest = hashlib.sha256(f"{_told(self.search)} {_told(self.model.evaluator)}".encode())
+        digest = hashlib.sha256(f"{_stable_repr(self.search)} {_stable_repr(self.model.evaluator)}".encode())
         for path, leaf in jax.tree_util.tree_leaves_with_path(self.params):
             array = np.asarray(leaf)
             digest.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape}".encode())
@@ -94,7 +94,7 @@ class Player:
         return hash((self.search, self.model.game))
 
 
-def _told(value: Any) -> str:
+def _stable_repr(value: Any) -> str:
     """The settings of a search or an evaluator, the same in every process; a network is told by its parameters."""
     if isinstance(value, Network):
         precision = getattr(value.module, "precision", "float32")  # the usual one is not told: hashes of before stay
@@ -102,7 +102,7 @@ def _told(value: Any) -> str:
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
     plain = {field.name: getattr(value, field.name) for field in fields}
     said = [f"{k}={v!r}" for k, v in plain.items() if v is None or isinstance(v, (bool, int, float, str, tuple))]
-    parts = [f"{k}={_told(v)}" for k, v in plain.items() if dataclasses.is_dataclass(v)]
+    parts = [f"{k}={_stable_repr(v)}" for k, v in plain.items() if dataclasses.is_dataclass(v)]
     return f"{type(value).__name__}({', '.join(said + parts)})"
 
 
@@ -224,7 +224,7 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
 
 def _base(head: str, rated: Search | None) -> tuple[Search, Evaluator | None]:
     """The search that the options of a spec count from, and its usual evaluator."""
-    if rated is not None and head in ("", _kind(rated)):
+    if rated is not None and head in ("", _search_name(rated)):
         return rated, None
     if head in PRESETS:
         return PRESETS[head].search, PRESETS[head].evaluator
@@ -259,7 +259,7 @@ def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evalu
 
 def trained(place: str, about: Mapping[str, Any]) -> tuple[Game[Any], Net]:
     """The game and the net that weights are of."""
-    with _told_by(f"the weights of {place} do not say which game and network they are of"):
+    with _mistakes_as(f"the weights of {place} do not say which game and network they are of"):
         _check_code(place, "game", about["game"])
         _check_code(place, "net", about["net"])
         return make(about["game"], **about["options"]), net_from_json(about["net"])
@@ -267,7 +267,7 @@ def trained(place: str, about: Mapping[str, Any]) -> tuple[Game[Any], Net]:
 
 def _rated(place: str, about: Mapping[str, Any]) -> Search | None:
     """The search that weights were rated with."""
-    with _told_by(f"the weights of {place} name no search that can be read"):
+    with _mistakes_as(f"the weights of {place} name no search that can be read"):
         if not about.get("search"):
             return None
         _check_code(place, "search", about["search"])
@@ -299,7 +299,7 @@ def _places(named: Any) -> list[str]:
 
 
 @contextlib.contextmanager
-def _told_by(fault: str) -> Iterator[None]:
+def _mistakes_as(fault: str) -> Iterator[None]:
     """Reads the note of weights, which may say anything: what is no UsageError already is one with these words."""
     try:
         yield
@@ -388,7 +388,7 @@ def spec(player: Player) -> str:
         raise UsageError(f"{player!r} is no player to name; make one by load_player, or as Player(search, model)")
     wanted = parse(player.name).head if player.name else ""
     found: list[tuple[bool, int, Spec]] = []
-    own = _kind(player.search)
+    own = _search_name(player.search)
     for head in dict.fromkeys([*SEARCHES, *PRESETS, *([own] if own else [])]):
         words = _described(head, player)
         if words is not None:
@@ -419,7 +419,7 @@ def _described(head: str, player: Player) -> Spec | None:
     if usual is None:
         return None
     if type(usual) is not type(evaluator):
-        kind = _kind_of(evaluator)
+        kind = _evaluator_name(evaluator)
         if not kind or options is None:
             return None
         usual, options = find_evaluator(kind), (*options, ("evaluator", kind))
@@ -432,7 +432,7 @@ def _described(head: str, player: Player) -> Spec | None:
 
 def _differences(base: Any, value: Any, names: Mapping[str, str]) -> tuple[tuple[str, str], ...] | None:
     """The options that make one of the other; None where they differ in what cannot be typed."""
-    said = tuple((name, _text(getattr(value, field))) for field, name in names.items() if _differ(base, value, field))
+    said = tuple((name, _typed(getattr(value, field))) for field, name in names.items() if _differ(base, value, field))
     others = [field.name for field in dataclasses.fields(value) if field.name not in names]
     return None if any(_differ(base, value, field) for field in others) else said
 
@@ -441,7 +441,8 @@ def _differ(base: Any, value: Any, field: str) -> bool:
     return bool(getattr(base, field) != getattr(value, field))
 
 
-def _text(value: Value) -> str:
+def _typed(value: Value) -> str:
+    """A value as it is typed in a spec."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -456,7 +457,7 @@ def _amount(search: Search) -> str:
     return said if isinstance(said, str) else str(search.budget or "")
 
 
-def _kind(search: Search) -> str:
+def _search_name(search: Search) -> str:
     """The name of a search by its kind, "" if it has none."""
     try:
         return name_of(search)
@@ -464,7 +465,7 @@ def _kind(search: Search) -> str:
         return ""
 
 
-def _kind_of(evaluator: Evaluator) -> str:
+def _evaluator_name(evaluator: Evaluator) -> str:
     """The name of an evaluator by its kind, "" if it has none."""
     known = next((name for name, one in EVALUATORS.items() if type(one) is type(evaluator)), "")
     if known or isinstance(evaluator, Network):
