@@ -1,53 +1,31 @@
-"""Players by name: `random`, `uct:400`, `gumbel:64,max_considered=8`, `uct:400,rollouts=4,c=1.4`, `gumbel:64@runs/go9`.
+"""A player, and the two ways between players and specs: `load_player` and `spec` are inverse."""
 
-A spec is the name of a search or of a preset, its simulations, and options: the fields of the search, `evaluator` and
-the fields of the evaluator (`rollouts` is the `count` of playouts; `evaluator.depth` is the evaluator's where the
-search has a depth, too). After an `@` comes a network to plan with: the folder of a run (its newest weights, or those
-of a step: `runs/go9/1200`), a file of weights, or the name of weights that jaxgo ships, which comes first: a folder of
-that name is `./connect4-cpu`.
-
-Weights know the search that they were rated with. `@connect4-cpu` is that very player, and so is
-`gumbel:64@connect4-cpu` where that search is a Gumbel search of 64 simulations: options count from it. With the name of
-another search they count from the settings of that one.
-
-A spec means a player as it plays to win: it explores only where the spec names the noise, as in
-`gumbel:64,gumbel_scale=1`. `spec(player)` writes the name that `load_player` reads as the same player again.
-"""
-
-import contextlib
 import dataclasses
 import hashlib
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args, get_type_hints
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.errors import UsageError, check_frozen, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.core.names import AS_GAME, check_loaded, place_of
-from jaxgo.core.words import Value, read_value, split_setting
+from jaxgo.core.names import place_of
+from jaxgo.core.words import Value, read_value
 from jaxgo.evaluators import EVALUATORS, Network, Rollout
 from jaxgo.evaluators import find as find_evaluator
 from jaxgo.evaluators.base import Evaluator, Params
-from jaxgo.games import make
-from jaxgo.nets import Net
-from jaxgo.nets import from_json as net_from_json
-from jaxgo.search import PRESETS, SEARCHES, name_of, split_name
+from jaxgo.players.of_weights import network, rated_search
+from jaxgo.players.spec_text import Spec, is_external, parse
+from jaxgo.search import PRESETS, SEARCHES, name_of
 from jaxgo.search import find as find_search
-from jaxgo.search import from_json as search_from_json
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
-from jaxgo.system.rundir import read_config
-from jaxgo.system.weights import find_weights, weight_steps
+from jaxgo.system.weights import find_weights
 
 SHORT = {"count": "rollouts"}  # what an option of playouts is called
-EXTERNAL = ("gtp", "gomocup")  # programs of their own; only the arena plays against them
 
 _KINDS = {bool: "neither yes nor no", int: "not a whole number", float: "not a number"}  # what else a text is
 
@@ -106,88 +84,6 @@ def _stable_repr(value: Any) -> str:
     return f"{type(value).__name__}({', '.join(said + parts)})"
 
 
-# -- the language ----------------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class Spec:
-    """The words of a spec, of which nobody knows yet whether they make sense."""
-
-    head: str  # of a search or a preset; "": the search that belongs to the weights
-    budget: str = ""
-    options: tuple[tuple[str, str], ...] = ()
-    weights: str = ""
-
-    def __str__(self) -> str:
-        head = f"{self.head}:{self.budget}" if self.budget else self.head
-        words = [head, *(f"{name}={_quoted(value)}" for name, value in self.options)]
-        return ",".join(words) + (f"@{_quoted_place(self.weights)}" if self.weights else "")
-
-
-def parse(text: str) -> Spec:
-    """The words of a spec; `str` writes them again."""
-    if not isinstance(text, str):
-        raise UsageError(f"{text!r} is no name of a player, such as uct:400; of a search make Player(search, model)")
-    plain, *places = _split(text, "@", 1)
-    head, *texts = _split(plain, ",")
-    name, colon, budget = split_name(head)
-    options: dict[str, str] = {}
-    for word in texts:
-        option, value = split_setting(word) or ("", "")
-        if not (option and value):
-            raise UsageError(f"{word.strip()!r} in {text.strip()!r} is not of the form name=value, such as c=1.4")
-        if option in options:
-            raise UsageError(f"{text.strip()!r} gives {option} twice; leave one out")
-        options[option] = _unquoted(value)
-    if colon and not budget:
-        raise UsageError(f"{text.strip()!r} has a colon and no number of simulations after it, such as uct:400")
-    if places and not places[0].strip():
-        raise UsageError(f"{text.strip()!r} names no weights after its @, such as {name or 'gumbel'}:64@runs/go9")
-    place = places[0].strip() if places else ""
-    if place.startswith('"'):
-        place = _unquoted(place)
-    elif (folder := place.rpartition(":"))[0] and folder[2].isdecimal():
-        place = f"{folder[0]}/{folder[2]}"
-    return Spec(name, budget, tuple(options.items()), place)
-
-
-def _split(text: str, mark: str, most: int = -1) -> list[str]:
-    """The parts between marks that stand outside quotes."""
-    parts: list[str] = []
-    inside, escaped, start = False, False, 0
-    for at, letter in enumerate(text):
-        if letter == '"' and not escaped:
-            inside = not inside
-        elif letter == mark and not inside and len(parts) != most:
-            parts.append(text[start:at])
-            start = at + 1
-        escaped = inside and letter == "\\" and not escaped
-    return [*parts, text[start:]]
-
-
-def _quoted(value: str) -> str:
-    return value if re.fullmatch(r'[^\s",=@\\]+', value) else json.dumps(value)
-
-
-def _quoted_place(place: str) -> str:
-    plain = place == place.strip() and '"' not in place and not re.search(r".:[0-9]+$", place)
-    return place if plain else json.dumps(place)
-
-
-def _unquoted(text: str) -> str:
-    if not text.startswith('"'):
-        return text
-    try:
-        return str(json.loads(text))
-    except ValueError:
-        raise UsageError(f"the quotes in {text} do not close; end it with another quote") from None
-
-
-def is_external(text: str) -> bool:
-    """Whether a spec means a program of its own: what stands behind the colon is a command, and no place in Python."""
-    return isinstance(text, str) and text.partition(":")[0].strip() in EXTERNAL
-
-
 # -- from a spec to a player -----------------------------------------------------------------------------------------
 
 
@@ -212,7 +108,7 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
     place, about, arrays = find_weights(words.weights)
     if any(name == "evaluator" for name, _ in words.options):
         raise UsageError(f"{text.strip()!r} names a network and another evaluator; leave one out")
-    rated = _rated(place, about)
+    rated = rated_search(place, about)
     if not words.head and rated is None:
         raise UsageError(f"the weights of {place} name no search to play with; write one, as in gumbel:64@{place}")
     base, _ = _base(words.head, rated)
@@ -255,78 +151,6 @@ def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evalu
     search = _with(base, {name: (name, text) for name, text in options.items() if name in ours})
     changes = {theirs[name]: (name, text) for name, text in options.items() if name not in ours}
     return search, _with(evaluator, changes)
-
-
-def trained(place: str, about: Mapping[str, Any]) -> tuple[Game[Any], Net]:
-    """The game and the net that weights are of."""
-    with _mistakes_as(f"the weights of {place} do not say which game and network they are of"):
-        _check_code(place, "game", about["game"])
-        _check_code(place, "net", about["net"])
-        return make(about["game"], **about["options"]), net_from_json(about["net"])
-
-
-def _rated(place: str, about: Mapping[str, Any]) -> Search | None:
-    """The search that weights were rated with."""
-    with _mistakes_as(f"the weights of {place} name no search that can be read"):
-        if not about.get("search"):
-            return None
-        _check_code(place, "search", about["search"])
-        return search_from_json(about["search"])
-
-
-def _check_code(place: str, what: str, named: Any) -> None:
-    """A UsageError where weights name code that is not here, and that the config of their run does not name either."""
-    run = Path(place).parent
-    try:
-        config = read_config(run) if weight_steps(run) else {}
-    except UsageError:  # no run, but a folder like one
-        config = {}
-    known = _places(config.get(what))
-    for name in _places(named):
-        if name not in known:
-            advice = AS_GAME if what == "game" else "name the folder of their run in the place of a file"
-            check_loaded(name, f"the weights of {place} are of the {what}", advice)
-
-
-def _places(named: Any) -> list[str]:
-    """What may be a place in code where a game, a net or a search is told: its kind, and the end of a chain."""
-    if not isinstance(named, Mapping):
-        return [str(named)]
-    found, links = [str(named["kind"])], named.get("simulations")
-    if isinstance(links, str):
-        found.append(":".join(part.strip() for part in links.rpartition("+")[2].split(":")[:2]))
-    return found
-
-
-@contextlib.contextmanager
-def _mistakes_as(fault: str) -> Iterator[None]:
-    """Reads the note of weights, which may say anything: what is no UsageError already is one with these words."""
-    try:
-        yield
-    except UsageError:
-        raise
-    except (KeyError, TypeError, ValueError):
-        raise UsageError(fault) from None
-
-
-def network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) -> tuple[Model, Params]:
-    """A network that was trained for this game, and its weights."""
-    known, net = trained(place, about)
-    module: Any = net.module(game)
-    model = Model(game, Network(module))
-    # further heads of the learner may lie beside what a search needs
-    wanted = jax.eval_shape(model.init, jax.random.key(0))
-    params = jax.tree.map(jnp.asarray, arrays)
-    if type(known) is not type(game) or not _holds(params, wanted):
-        raise UsageError(f"the weights of {place} are for {about['game']}; they do not fit the game that is asked for")
-    return model, params
-
-
-def _holds(params: Any, wanted: Any) -> bool:
-    """Whether there are all the arrays that a network wants, in its shapes."""
-    if not isinstance(wanted, Mapping):
-        return not isinstance(params, Mapping) and params.shape == wanted.shape
-    return isinstance(params, Mapping) and all(k in params and _holds(params[k], v) for k, v in wanted.items())
 
 
 def _fields(value: Any) -> dict[str, Any]:

@@ -1,0 +1,34 @@
+"""Players by name: `random`, `uct:400`, `gumbel:64,max_considered=8`, `uct:400,rollouts=4,c=1.4`, `gumbel:64@runs/go9`.
+
+A spec is the name of a search or of a preset, its simulations, and options: the fields of the search, `evaluator` and
+the fields of the evaluator (`rollouts` is the `count` of playouts; `evaluator.depth` is the evaluator's where the
+search has a depth, too). After an `@` comes a network to plan with: the folder of a run (its newest weights, or those
+of a step: `runs/go9/1200`), a file of weights, or the name of weights that jaxgo ships, which comes first: a folder of
+that name is `./connect4-cpu`.
+
+Weights know the search that they were rated with. `@connect4-cpu` is that very player, and so is
+`gumbel:64@connect4-cpu` where that search is a Gumbel search of 64 simulations: options count from it. With the name of
+another search they count from the settings of that one.
+
+A spec means a player as it plays to win: it explores only where the spec names the noise, as in
+`gumbel:64,gumbel_scale=1`. `spec(player)` writes the name that `load_player` reads as the same player again.
+"""
+
+from jaxgo.players.of_weights import network, trained
+from jaxgo.players.player import SHORT, Player, load_player, must_differ, named, spec
+from jaxgo.players.spec_text import EXTERNAL, Spec, is_external, parse
+
+__all__ = [
+    "EXTERNAL",
+    "SHORT",
+    "Player",
+    "Spec",
+    "is_external",
+    "load_player",
+    "must_differ",
+    "named",
+    "network",
+    "parse",
+    "spec",
+    "trained",
+]

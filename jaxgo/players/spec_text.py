@@ -1,0 +1,90 @@
+"""Specs as text: the words that a spec is made of, and the spec that words make."""
+
+import dataclasses
+import json
+import re
+
+from jaxgo.core.errors import UsageError
+from jaxgo.core.words import split_setting
+from jaxgo.search import split_name
+
+EXTERNAL = ("gtp", "gomocup")  # programs of their own; only the arena plays against them
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """The words of a spec, of which nobody knows yet whether they make sense."""
+
+    head: str  # of a search or a preset; "": the search that belongs to the weights
+    budget: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    weights: str = ""
+
+    def __str__(self) -> str:
+        head = f"{self.head}:{self.budget}" if self.budget else self.head
+        words = [head, *(f"{name}={_quoted(value)}" for name, value in self.options)]
+        return ",".join(words) + (f"@{_quoted_place(self.weights)}" if self.weights else "")
+
+
+def parse(text: str) -> Spec:
+    """The words of a spec; `str` writes them again."""
+    if not isinstance(text, str):
+        raise UsageError(f"{text!r} is no name of a player, such as uct:400; of a search make Player(search, model)")
+    plain, *places = _split(text, "@", 1)
+    head, *texts = _split(plain, ",")
+    name, colon, budget = split_name(head)
+    options: dict[str, str] = {}
+    for word in texts:
+        option, value = split_setting(word) or ("", "")
+        if not (option and value):
+            raise UsageError(f"{word.strip()!r} in {text.strip()!r} is not of the form name=value, such as c=1.4")
+        if option in options:
+            raise UsageError(f"{text.strip()!r} gives {option} twice; leave one out")
+        options[option] = _unquoted(value)
+    if colon and not budget:
+        raise UsageError(f"{text.strip()!r} has a colon and no number of simulations after it, such as uct:400")
+    if places and not places[0].strip():
+        raise UsageError(f"{text.strip()!r} names no weights after its @, such as {name or 'gumbel'}:64@runs/go9")
+    place = places[0].strip() if places else ""
+    if place.startswith('"'):
+        place = _unquoted(place)
+    elif (folder := place.rpartition(":"))[0] and folder[2].isdecimal():
+        place = f"{folder[0]}/{folder[2]}"
+    return Spec(name, budget, tuple(options.items()), place)
+
+
+def _split(text: str, mark: str, most: int = -1) -> list[str]:
+    """The parts between marks that stand outside quotes."""
+    parts: list[str] = []
+    inside, escaped, start = False, False, 0
+    for at, letter in enumerate(text):
+        if letter == '"' and not escaped:
+            inside = not inside
+        elif letter == mark and not inside and len(parts) != most:
+            parts.append(text[start:at])
+            start = at + 1
+        escaped = inside and letter == "\\" and not escaped
+    return [*parts, text[start:]]
+
+
+def _quoted(value: str) -> str:
+    return value if re.fullmatch(r'[^\s",=@\\]+', value) else json.dumps(value)
+
+
+def _quoted_place(place: str) -> str:
+    plain = place == place.strip() and '"' not in place and not re.search(r".:[0-9]+$", place)
+    return place if plain else json.dumps(place)
+
+
+def _unquoted(text: str) -> str:
+    if not text.startswith('"'):
+        return text
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        raise UsageError(f"the quotes in {text} do not close; end it with another quote") from None
+
+
+def is_external(text: str) -> bool:
+    """Whether a spec means a program of its own: what stands behind the colon is a command, and no place in Python."""
+    return isinstance(text, str) and text.partition(":")[0].strip() in EXTERNAL
