@@ -218,7 +218,8 @@ def _table(console: Console, job: Job) -> None:
     """The ratings by all games of the run, as eval.py prints them."""
     played = records.read_begun(Path(job.run) / MATCHES)
     if not played:
-        console.print("nobody was met, so there are no ratings (see --judge.final)", highlight=False)
+        why = "(see --judge.final)" if job.config.make_game().players == 2 else "as puzzles are for one"
+        console.print(f"nobody was met, so there are no ratings {why}", highlight=False)
         return
     table = elo.rate(played, anchor(job.config, played))
     console.print(ranking(table))
@@ -231,12 +232,16 @@ def _finish(console: Console, job: Job) -> None:
     _table(console, job)
     for sentence in reports.write(Path(job.run)):
         console.print(sentence, soft_wrap=True, highlight=False)
-    options = [word for name, value in job.config.options for word in ("--option", f"{name}={value}")]
-    game, player = [job.config.game_name, *options], f"@{name_of_run(Path(job.run))}"
-    for what, words in (
-        ("its thoughts", shlex.join(["uv", "run", "jaxgo", "analyse", *game, "--agent", player])),
-        ("a match", shlex.join(["uv", "run", "eval.py", *game, "--agents", player, "uct:400"])),
-        ("train on", job.further),
-    ):
+    for what, words in then(job).items():
         # the command alone on its line, so that it can be copied
         console.print(f"{what}:\n  {words}", soft_wrap=True, highlight=False)
+
+
+def then(job: Job) -> dict[str, str]:
+    """Commands that are of use after a run, by what they are for."""
+    options = [word for name, value in job.config.options for word in ("--option", f"{name}={value}")]
+    game, player = [job.config.game_name, *options], f"@{name_of_run(Path(job.run))}"
+    commands = {"its thoughts": shlex.join(["uv", "run", "jaxgo", "analyse", *game, "--agent", player])}
+    if job.config.make_game().players == 2:
+        commands["a match"] = shlex.join(["uv", "run", "eval.py", *game, "--agents", player, "uct:400"])
+    return commands | {"train on": job.further}

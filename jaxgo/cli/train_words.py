@@ -66,15 +66,27 @@ class Job:
     @property
     def again(self) -> str:
         """The command that resumes it: all that was typed, because a run goes on with its own settings alone."""
-        return shlex.join(["uv", "run", "train.py", self.preset, *self.words])
+        return self._command(self.words)
 
     @property
     def further(self) -> str:
         """The command that trains it on, for as long again or ten minutes."""
-        budget = self.config.budget
-        more = f" --budget.iterations {2 * budget.iterations}" if budget.iterations else ""
-        seconds = round(2 * budget.seconds) or 600
-        return self.again + more + (f" --budget.seconds {seconds}" if budget.seconds or not more else "")
+        budget, words, queue = self.config.budget, list[str](), iter(self.words)
+        for word in queue:  # the new budget stands in place of the one that was typed
+            name, equals, _ = word.partition("=")
+            if not name.startswith("--budget."):
+                words.append(word)
+            elif not equals:
+                next(queue, None)
+        seconds = round(2 * budget.seconds)
+        if budget.iterations:
+            words += ["--budget.iterations", str(2 * budget.iterations)]
+        elif not seconds:
+            seconds = 600
+        return self._command([*words, "--budget.seconds", str(seconds)])
+
+    def _command(self, words: Sequence[str]) -> str:
+        return shlex.join(["uv", "run", "train.py", self.preset, *words])
 
 
 def parse(argv: Sequence[str]) -> Job:

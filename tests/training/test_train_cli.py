@@ -205,8 +205,14 @@ def test_the_commands_that_go_on_have_all_settings():
     assert further.config.budget.seconds == round(2 * job.config.budget.seconds)
     assert (further.run, further.config.search) == (job.run, job.config.search)
     counted = command.parse(shlex.split("go9 --budget.seconds 0 --budget.iterations 8"))
+    assert counted.further == "uv run train.py go9 --budget.iterations 16 --budget.seconds 0"
     budget = command.parse(shlex.split(counted.further)[3:]).config.budget
     assert (budget.iterations, budget.seconds) == (16, 0.0)
+
+
+def test_a_puzzle_is_given_no_match():
+    assert list(train_job.then(command.parse(["go9"]))) == ["its thoughts", "a match", "train on"]
+    assert list(train_job.then(command.parse(["slide8"]))) == ["its thoughts", "train on"]
 
 
 def test_net_and_search_change_by_name():
