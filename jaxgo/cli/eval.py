@@ -204,7 +204,7 @@ class TournamentCommand:
     pairs: int | None = None
     """Openings of each match, each played twice; 40 unless told otherwise."""
     until: str = ""
-    """Play until no error bar is wider, as in ±15; games go where they help most, 1000 pairs a match at most."""
+    """Play until no error bar is wider, as in ±15; games go where they help most, --pairs (1000) a match on average."""
     schedule: Literal["", "round-robin", "gauntlet", "informative"] = ""
     """Who plays whom; gauntlet: the first agent against all others."""
     out: File = None
