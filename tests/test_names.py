@@ -383,6 +383,8 @@ def test_an_option_of_a_game_is_read_alike_by_all_commands():
 def test_what_is_no_net_is_refused():
     with pytest.raises(UsageError, match="of the net cannot be written down; make it a function of the game"):
         nets.to_json(nets.as_net(Linen(kernels=((nn.relu, 1),))))
+    with pytest.raises(UsageError, match=r"Mlp is the class of a net: give one of it, such as Mlp\(\)"):
+        nets.as_net(Mlp)
     with pytest.raises(UsageError, match="is no net: give a Net, a Flax module, or a function of the game"):
         nets.find(f"{HERE}:GAME")
     with pytest.raises(UsageError, match="unknown net 'transformer'; choose one of: mlp, resnet"):

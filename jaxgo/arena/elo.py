@@ -14,8 +14,9 @@ a program compiled for each number of agents would cost more than the fit.
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -23,10 +24,11 @@ from jaxtyping import Float64, Int64
 from jaxgo.arena.ratings import NINETY_FIVE, Estimate, RatingTable
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.tally import Tally, one_sided, pools, tally
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_settings
 
 ELO = 400 / math.log(10)  # an Elo point is 1/ELO of a natural unit of log odds
 MIXED = 4.0  # pairs of the pool's average spread that are mixed into the spread of each two agents
+MOST_LEVEL = 1e6  # of an anchor, either way
 STEPS = 100  # of Newton's method; a dozen is usual
 
 Vector = Float64[np.ndarray, " p"]
@@ -44,6 +46,11 @@ class Prior:
     draw: float = 2.0  # log v: normal around `draw_mean`, the standard deviation
     draw_mean: float = -1.0  # e^-1: between equals, 16 % of games are drawn
 
+    def __post_init__(self) -> None:
+        check_settings("", self)
+        if self.pairs < 0 or not (self.advantage > 0 and self.draw > 0):
+            raise UsageError("advantage and draw of a prior are above 0, and pairs at least 0")
+
 
 def rate(
     results: Iterable[PairResult] | Tally,
@@ -52,11 +59,9 @@ def rate(
 ) -> RatingTable:
     """The most probable ratings. The `anchor` has the rating given with it (or 0), and the others follow."""
     counted = results if isinstance(results, Tally) else tally(results)
-    name, level = (anchor, 0.0) if isinstance(anchor, str) else anchor or (None, 0.0)
+    name, level = _anchor(anchor)
     if name is not None and name not in counted.agents:
         raise UsageError(f"the anchor {name!r} has no results; choose one of: {', '.join(counted.agents)}")
-    if not math.isfinite(level):
-        raise UsageError(f"the rating of the anchor must be a number, not {level}")
     pool, star = pools(counted), None if name is None else counted.agents.index(name)
     posterior = _posterior(counted, prior)
     x = _newton(posterior)
@@ -81,6 +86,20 @@ def rate(
         anchor=name,
         notes=_notes(counted),
     )
+
+
+def _anchor(anchor: Any) -> tuple[str | None, float]:
+    """Who is held fixed, and where; a UsageError for what is neither a name nor a name and its rating."""
+    if anchor is None or isinstance(anchor, str):
+        return anchor or None, 0.0
+    if not (isinstance(anchor, tuple) and len(anchor) == 2 and isinstance(anchor[0], str)):
+        raise UsageError(f"the anchor is the name of an agent, or a name and its rating, and not {anchor!r}")
+    name, level = anchor
+    if not (isinstance(level, numbers.Real) and abs(float(level)) <= MOST_LEVEL):
+        raise UsageError(
+            f"the rating of the anchor must be a number from -{MOST_LEVEL:g} to {MOST_LEVEL:g}, not {level!r}"
+        )
+    return name, float(level)
 
 
 def _zero(pool: Int64[np.ndarray, " n"], star: int | None) -> Float64[np.ndarray, "n n"]:

@@ -118,13 +118,14 @@ def line_hash(actions: Sequence[int]) -> str:
 
 
 def once(results: Iterable[PairResult]) -> list[PairResult]:
-    """The results without the pairs of which a game must be the same as one of a pair before.
+    """The results without those that are there twice, by their ids, and without the pairs of which a game must be the
+    same as one of a pair before.
 
     Players without luck play the same game again as soon as they meet a position again: from the same opening, or from
     one that goes on with the very moves that they had chosen. Of such pairs that of the lower number stays, in
     whatever order they were written.
     """
-    pairs = list(results)
+    pairs = merge(results)
     seen: set[tuple[tuple[str, str], tuple[str, str], str]] = set()
     again: set[str] = set()
     for pair in sorted((pair for pair in pairs if any(pair.lines)), key=lambda pair: (pair.seed, pair.number, pair.id)):
@@ -205,12 +206,18 @@ def read(path: str | os.PathLike[str]) -> list[PairResult]:
 
 def _is_torn(line: bytes) -> bool:
     """Whether a line that cannot be read may be one of ours that was cut short, and not a line of somebody's file."""
-    return line.startswith(HEAD) or HEAD.startswith(line.rstrip(b"\0"))  # zeros: the machine lost its power
+    if not (line.startswith(HEAD) or HEAD.startswith(line.rstrip(b"\0"))):  # zeros: the machine lost its power
+        return False
+    try:
+        json.loads(line)
+    except ValueError:
+        return True
+    return False  # it is whole, and wrong otherwise
 
 
 def read_begun(path: Path) -> list[PairResult]:
     """All pairs of a file that may not have been begun: then there are none."""
-    return read(path) if path.exists() else []
+    return read(path) if path.exists() and not path.is_char_device() else []
 
 
 def merge(*files: Iterable[PairResult]) -> list[PairResult]:
@@ -218,7 +225,7 @@ def merge(*files: Iterable[PairResult]) -> list[PairResult]:
     found: dict[str, PairResult] = {}
     for pairs in files:
         for pair in pairs:
-            found.setdefault(pair.id, pair)
+            found.setdefault(pair.id or f"nameless {len(found)}", pair)
     return list(found.values())
 
 
@@ -234,7 +241,8 @@ def append(path: str | os.PathLike[str], pairs: Iterable[PairResult]) -> None:
             # one write of whole lines: another writer's lines come before or after, never between
             if file.write(data) < len(data):  # a disk that becomes full takes a part without a word
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fsync(file.fileno())
+            if not Path(path).is_char_device():  # /dev/null keeps nothing
+                os.fsync(file.fileno())
     except OSError as error:
         raise UsageError(f"cannot write to {path}: {error.strerror}") from None
 

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float64, Num
 
 from jaxgo.arena.ratings import NINETY_FIVE, Estimate
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_settings
 
 POINTS = np.arange(5) / 4  # a pair's share of its two points
 UNSEEN = 1e-3  # pairs of each outcome, so that one that was not seen is not thought impossible
@@ -64,6 +64,7 @@ class Sprt:
     beta: float = 0.05
 
     def __post_init__(self) -> None:
+        check_settings("", self)
         if not (math.isfinite(self.elo0) and math.isfinite(self.elo1) and self.elo0 < self.elo1):
             raise UsageError(f"elo0 must be below elo1, and they are {self.elo0:g} and {self.elo1:g}")
         if max(abs(self.elo0), abs(self.elo1)) > MOST:
@@ -87,6 +88,8 @@ class Sprt:
     def judge(self, counts: Sequence[int] | Num[np.ndarray, " 5"]) -> Verdict:
         """What the pairs so far say; `counts` are those of both games lost up to both games won."""
         five = np.asarray(counts)
+        if five.shape != (5,) or not (five >= 0).all():
+            raise UsageError(f"a test judges five counts, from both games lost to both won, and not {counts!r}")
         return Verdict(float(self.llr(five)), *self.bounds, int(five.sum()), _elo(five))
 
 

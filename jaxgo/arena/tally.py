@@ -49,7 +49,7 @@ class Tally:
 
 def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
     """Counts the pairs of one game, repeated games once; `agents` come first and may have played nothing."""
-    results = list(results)
+    results = _checked(results)
     number = {name: i for i, name in enumerate(agents)}
     twins = namesakes(results)
     rows: dict[tuple[int, int], Float64[np.ndarray, "3 3"]] = {}
@@ -69,6 +69,15 @@ def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
     keys = np.array(list(rows), np.int64).reshape(-1, 2)
     counts = np.array(list(rows.values())).reshape(-1, 3, 3)
     return Tally(tuple(number), keys[:, 0], keys[:, 1], counts, tuple(dict.fromkeys(name for name, _ in twins)))
+
+
+def _checked(results: Any) -> list[PairResult]:
+    """The results as a list; a UsageError where one is no result of a pair."""
+    found = list(results) if isinstance(results, Iterable) else [results]
+    for pair in found:
+        if not isinstance(pair, PairResult):
+            raise UsageError(f"ratings are of PairResult, as records.read gives them, and not of {pair!r:.80}")
+    return found
 
 
 def namesakes(results: Iterable[PairResult]) -> dict[tuple[str, str], str]:

@@ -87,6 +87,9 @@ def _status(words: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            print(f"jaxgo: {str(error.filename)[:60]}... is too long for a name; choose another", file=sys.stderr)
+            return 2
         if error.errno not in FULL:
             raise
         print(f"jaxgo: the disk is full ({error.strerror}); make room, and give the command again", file=sys.stderr)

@@ -160,7 +160,8 @@ def run(job: Job, console: Console | None = None) -> int:
             recorder.close()
         folder.wait()
         if stop() or phases[-1] == "stopped":  # by a signal here, or on another host
-            console.print(f"stopped and saved in {place}; go on with: {job.again}", soft_wrap=True, highlight=False)
+            saved = "but the newest checkpoint could not be saved" if folder.unsaved else "and saved"
+            console.print(f"stopped {saved} in {place}; go on with: {job.again}", soft_wrap=True, highlight=False)
             return stop.status if stop() else STOPPED
         if first:
             _finish(console, job)

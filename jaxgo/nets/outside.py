@@ -137,6 +137,8 @@ def as_net(source: Any) -> Net:
     """A net as it is, a module of Flax as a net."""
     if isinstance(source, Net):
         return source
+    if isinstance(source, type) and issubclass(source, Net):
+        raise UsageError(f"{source.__name__} is the class of a net: give one of it, such as {source.__name__}()")
     if isinstance(source, type) and issubclass(source, nn.Module):
         with _told(source):
             source = source()

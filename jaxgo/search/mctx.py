@@ -277,6 +277,8 @@ def _checked(
     if max_depth is not None and operator.index(max_depth) < 1:
         raise UsageError(f"max_depth is {max_depth}; it must be at least 1, or None for no limit")
     logits, value = jnp.asarray(root.prior_logits, jnp.float32), jnp.asarray(root.value, jnp.float32)
+    if logits.ndim == 2 and not logits.shape[0]:
+        raise UsageError("the root has no games; give at least one")
     if logits.ndim != 2 or value.shape != logits.shape[:1]:
         raise UsageError(
             f"the root has prior_logits of shape {logits.shape} and a value of shape {value.shape}; "

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from jaxgo.core import names
+from jaxgo.core.errors import UsageError, is_whole
 from jaxgo.system.files import read_json, write_whole
 
 FILE = "metrics.jsonl"
@@ -75,13 +76,15 @@ def read_rows(run: Path) -> list[Row]:
         lines = (run / FILE).read_text(errors="replace").splitlines()
     except FileNotFoundError:
         return []
+    except OSError as fault:
+        raise UsageError(f"{run / FILE} cannot be read ({fault.strerror}); move it away") from None
     rows = []
     for line in lines:
         try:
             row = read_json(line)
         except ValueError:
             continue
-        if isinstance(row, dict):
+        if isinstance(row, dict) and is_whole(row.get("iteration", 0)):
             rows.append(row)
     return rows
 

@@ -71,6 +71,7 @@ class RunDir:
         self._orbax: Any = None
         self._began = -1  # the step that was restored
         self._damaged: set[int] = set()  # steps that were found so
+        self.unsaved = False  # whether the newest checkpoint could not be written
         plain = self._config = _plain(config)
         self._lock: Lock | None = None
         self._meetings = 0
@@ -81,8 +82,8 @@ class RunDir:
 
     def _open(self, plain: dict[str, Any], free: tuple[str, ...], completed: Completed) -> None:
         """Takes the folder, on the one host that writes."""
-        self._check_place()
         try:
+            self._check_place()
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = Lock(self.path / LOCK)
         except OSError as fault:
@@ -177,6 +178,7 @@ class RunDir:
             self._checkpointer().wait_until_finished()
             if devices.is_first_host():
                 manifest.write(place, about)
+                self.unsaved = False
                 self._damaged.discard(step)
                 self._prune()
         except Exception as fault:
@@ -185,6 +187,7 @@ class RunDir:
     def _complain(self, step: int, place: Path, fault: Exception) -> None:
         words = (str(fault).strip().splitlines() or [type(fault).__name__])[0][:200]
         reason = "no space is left on the disk" if words.startswith("RESOURCE_EXHAUSTED") else words
+        self.unsaved = True
         self.say(f"checkpoint {step} could not be saved in {self.path} ({reason}); the older ones are kept")
         if devices.is_first_host() and not (place / MANIFEST).exists():
             shutil.rmtree(place, ignore_errors=True)  # what is left of it would keep a full disk full
@@ -349,7 +352,12 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
     """A config as it is read again from its file: tuples are lists."""
-    found: dict[str, Any] = json.loads(json.dumps(config))
+    try:
+        found = json.loads(json.dumps(config, allow_nan=False))
+    except (TypeError, ValueError) as fault:
+        raise UsageError(f"the config of a run is to be plain JSON, such as to_json(config) makes ({fault})") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"the config of a run is a dict, such as to_json(config) makes, and not {config!r}")
     return found
 
 

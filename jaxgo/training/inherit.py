@@ -30,6 +30,7 @@ class Start(NamedTuple):
     """Weights to begin with."""
 
     words: str  # that named them
+    place: str  # where they were found: of a run it names the step
     params: Any  # of the net that searches plan with, and of the heads that both runs have
 
 
@@ -55,7 +56,7 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
         raise UsageError(
             f"--init-from: the weights of {place} do not fit, as {reason}; for new ones say --init-from ''"
         )
-    return Start(words, params)
+    return Start(words, place, params)
 
 
 def keep(run: RunDir, start: Start, about: Mapping[str, Any]) -> None:
@@ -67,6 +68,7 @@ def keep(run: RunDir, start: Start, about: Mapping[str, Any]) -> None:
             f"{run.path} has begun with {then}, not with {start.words}; go on with --init-from '', or name "
             "another folder with --run"
         )
+    run.say(f"begins with the weights of {start.place}")
     run.save_weights(0, start.params, {**about, FROM: start.words})
 
 

@@ -71,6 +71,11 @@ def train(
     stop: Callable[[], bool] = lambda: False,
 ) -> TrainState:
     """Trains until the budget is spent or `stop` says so, going on from the run's last checkpoint; saves at the end."""
+    if not (isinstance(config, TrainConfig) and isinstance(run, RunDir)):
+        raise UsageError(
+            f"train takes a TrainConfig and a RunDir, and not {type(config).__name__} and {type(run).__name__}; see "
+            "examples/own_net.py"
+        )
     with Stall(config.watch, run.say) as stall:
 
         def heard(report: Report) -> None:

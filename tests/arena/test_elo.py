@@ -1,6 +1,7 @@
 """Ratings: closed forms, a published example, simulated pools whose truth is known, and what must be said aloud."""
 
 import dataclasses
+import inspect
 import math
 
 import jax
@@ -20,7 +21,7 @@ RESULTS = (0.0, 0.5, 1.0)
 
 
 def pair(a, b, first, second, number=0, game="connect4", options=()):
-    return PairResult(game, a, b, float(first), float(second), id=f"{a}{b}{number}", options=options)
+    return PairResult(game, a, b, float(first), float(second), id=f"{game}{options}{a}{b}{number}", options=options)
 
 
 def match(a, b, seat0, seat1):
@@ -58,6 +59,24 @@ def test_points_that_no_game_gives_are_refused(points):
         for judge in (elo.rate, lambda results: five(results, "a")):
             with pytest.raises(UsageError, match=r"of a against b is no number from 0 to 1; points of a game are"):
                 judge([one])
+
+
+def test_what_no_ratings_can_be_made_of_is_refused():
+    results = [pair("a", "b", 1, 0.5, 1), pair("a", "b", 1, 0, 2)]
+    judge, count = inspect.unwrap(elo.rate), inspect.unwrap(tally)  # without the types that the tests check
+    assert judge(results + results).pairs == 2, "a pair that is there twice counts once"
+    assert count(results[0]).pairs == 1
+    for wrong in (None, [(1, 2)], {"a": 1}):
+        with pytest.raises(UsageError, match=r"ratings are of PairResult, as records\.read gives them"):
+            count(wrong)
+    for anchor in (3, ("a", 1, 2)):
+        with pytest.raises(UsageError, match="the anchor is the name of an agent, or a name and its rating"):
+            judge(results, anchor=anchor)
+    for level in ("1500", None, math.inf, 1e308):
+        with pytest.raises(UsageError, match="the rating of the anchor must be a number"):
+            judge(results, anchor=("a", level))
+    with pytest.raises(UsageError, match="of a prior are above 0, and pairs at least 0"):
+        elo.Prior(pairs=-1.0)
 
 
 def test_options_are_the_same_however_they_are_typed():

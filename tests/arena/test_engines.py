@@ -101,6 +101,7 @@ def test_chatter_is_passed_over(openings):
     ("fault", "reason"),
     [
         ("crash", "its process ended with status 3 (out of cheese)"),
+        ("mute", "it closed its output"),
         ("hang", "no answer to genmove b in time"),
         ("garbage", "garbage instead of an answer to genmove b: ?[31m lorem ipsum \N{REPLACEMENT CHARACTER}"),
         ("flood", "a flood of output instead of an answer to genmove b"),

@@ -5,6 +5,7 @@ import json
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +85,23 @@ def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_writer(tmp_path):
     records.append(path, [pair(2)])
     assert path.read_bytes().startswith(whole)
     assert records.read(path) == [pair(0), FULL, pair(2)]
+
+
+def test_a_device_keeps_nothing_and_holds_nothing():
+    records.append("/dev/null", [pair(0)])
+    for device in ("/dev/null", "/dev/full"):  # the latter can be read without an end
+        assert records.read_begun(Path(device)) == []
+
+
+def test_a_last_line_that_is_whole_and_wrong_is_not_cut(tmp_path):
+    path = tmp_path / "matches.jsonl"
+    wrong = records.to_line(pair(0)).replace('"seed":3', '"seed":"x"')
+    path.write_text(wrong)
+    with pytest.raises(UsageError, match="line 1 is no result of a pair"):
+        records.read(path)
+    with pytest.raises(UsageError, match="ends in no result of a pair"):
+        records.append(path, [pair(1)])
+    assert path.read_text() == wrong
 
 
 @pytest.mark.parametrize("other", ["(;GM[1]SZ[9];B[ee])", '{"name": "a package"}', "9|4,4;3,3", "\xff"])

@@ -1,9 +1,11 @@
 """The sequential test: bounds, the likelihood against a slow solution, error rates in simulated tests."""
 
+import inspect
 import math
 
 import numpy as np
 import pytest
+from support import untyped
 
 from jaxgo.arena import sprt
 from jaxgo.arena.sprt import POINTS, Sprt, expected_score
@@ -94,3 +96,8 @@ def test_mistakes():
     for wrong in ({"elo0": 5, "elo1": 5}, {"elo1": math.nan}, {"alpha": 0.0}, {"beta": 0.7}, *far):
         with pytest.raises(UsageError):
             Sprt(**{k: float(v) for k, v in wrong.items()})
+    with pytest.raises(UsageError, match="elo0='0' is not a number"):
+        untyped(Sprt, elo0="0")
+    for counts in ([1, 2, 3], [1, 2, 3, 4, -5]):
+        with pytest.raises(UsageError, match="a test judges five counts"):
+            inspect.unwrap(Sprt.judge)(Sprt(), counts)

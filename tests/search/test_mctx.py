@@ -248,6 +248,7 @@ def test_nonsense_is_refused():
         ("num_simulations is 0", {"num_simulations": 0}),
         ("max_depth is 0", {"max_depth": 0}),
         ("max_num_considered_actions is 0", {"max_num_considered_actions": 0}),
+        ("the root has no games", {"root": jax.tree.map(lambda x: x[:0], root)}),
         ("prior_logits of shape", {"root": root.replace(prior_logits=jnp.zeros(3))}),
         ("a value of shape", {"root": root.replace(value=jnp.zeros((3, 1)))}),
         ("root.embedding", {"root": root.replace(embedding=jnp.zeros(2))}),

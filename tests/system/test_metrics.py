@@ -55,6 +55,18 @@ def test_a_resumed_run_takes_back_what_it_will_do_again(tmp_path):
     ]
 
 
+def test_rows_of_no_iteration_are_left_out(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"iteration": 1}\n{"iteration": null}\n{"iteration": "3"}\n{"iteration": [1]}\n{"iteration": 2}\n')
+    assert [row["iteration"] for row in read_rows(tmp_path)] == [1, 2]
+    Metrics(tmp_path, step=1).close()
+    assert path.read_text() == '{"iteration": 1}\n'
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(UsageError, match=r"metrics\.jsonl cannot be read .*; move it away"):
+        read_rows(tmp_path)
+
+
 def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     monkeypatch.setitem(sys.modules, "wandb", None)

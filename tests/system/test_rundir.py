@@ -1,7 +1,9 @@
 """Run folders: what is saved comes back, and no fault of a disk or a kill is believed."""
 
 import gc
+import inspect
 import json
+import math
 import os
 import shutil
 import signal
@@ -18,7 +20,7 @@ import optax
 import pytest
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system import bundle, devices, manifest, survey
+from jaxgo.system import bundle, devices, manifest, rundir, survey
 from jaxgo.system.rundir import RunDir, load_weights, read_config
 
 ROOT = Path(__file__).parents[2]
@@ -265,10 +267,22 @@ def test_a_full_disk_is_one_sentence_and_keeps_the_old(saved, tmp_path, monkeypa
             patch.setattr(run, "_checkpointer", lambda: (_ for _ in ()).throw(OSError(28, "No space left on device")))
             run.save(3, state(3))
         run.wait()
+        assert run.unsaved
         assert said == [
             f"checkpoint 3 could not be saved in {path} ([Errno 28] No space left on device); the older ones are kept"
         ]
         assert run.restore(state())[0] == 2
+        run.save(4, state(4))
+        run.wait()
+        assert not run.unsaved
+
+
+def test_a_config_that_is_no_json_and_a_name_that_is_too_long_are_refused(tmp_path):
+    for config in ({"rate": math.nan}, {"rate": math.inf}, {"net": object()}, None, [1]):
+        with pytest.raises(UsageError, match=r"the config of a run is .*to_json"):
+            inspect.unwrap(rundir._plain)(config)
+    with pytest.raises(UsageError, match="cannot be made or written"):
+        RunDir(tmp_path / ("x" * 300), CONFIG)
 
 
 @pytest.mark.parametrize("words", ["[Errno 28] No space left", "RESOURCE_EXHAUSTED: Error writing"])

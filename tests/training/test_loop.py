@@ -1,6 +1,7 @@
 """A run on two devices: one trace for each program, no host in the way, and the same numbers after it was resumed."""
 
 import dataclasses
+import inspect
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -245,6 +246,12 @@ def test_the_run_is_the_programs_and_nothing_else(run, states):
     assert state.played[1].tolist() == [0, 6 * 16 * 6], "moves"
 
 
+def test_what_is_no_config_and_no_folder_is_refused(path):
+    for wrong in ((CONFIG, str(path)), (None, None)):
+        with pytest.raises(UsageError, match="train takes a TrainConfig and a RunDir"):
+            inspect.unwrap(train)(*wrong)
+
+
 def test_a_finished_run_goes_no_further(run, path):
     reports: list[Report] = []
     with RunDir(path, to_json(CONFIG)) as folder:
@@ -329,7 +336,10 @@ def test_a_run_begins_with_the_weights_of_another(trainer, run, path, tmp_path):
     weights = run[1].learner.average
     with RunDir(path.with_name("heir"), to_json(CONFIG)) as folder:
         start = inherit.find(trainer, str(path), folder.path)
+        said: list[str] = []
+        folder.say = said.append
         inherit.keep(folder, start, about(CONFIG))
+        assert said == [f"begins with the weights of {path}/{max(weight_steps(path))}"], "a damaged step is not meant"
         assert inherit.find(trainer, str(path), folder.path) is None, "the weights are here by now"
         with pytest.raises(
             UsageError, match=r"has begun with .*smoke, not with other; go on with --init-from '', or name"

@@ -1,6 +1,7 @@
 """Labels: the sign law against results told by seat, tails, random moves, resignation, auxiliary targets, windows."""
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -225,6 +226,8 @@ def test_games_say_which_heads_they_teach():
         TargetsConfig(heads=("ownership",)).make_heads(make("tictactoe"))
     with pytest.raises(UsageError, match="has a head twice"):
         TargetsConfig(heads=("short", "reply", "short"))
+    with pytest.raises(UsageError, match=r"targets\.horizons=inf is not a finite number"):
+        TargetsConfig(horizons=(4.0, math.inf))
     with pytest.raises(UsageError, match=r"targets\.horizons is empty"):
         TargetsConfig(heads=("short",), horizons=())
     assert TargetsConfig(heads=("reply",), horizons=()).make_heads(go) == (Head("reply", "policy"),)

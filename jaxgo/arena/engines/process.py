@@ -104,23 +104,33 @@ class Process:
 
     def _ending(self) -> str:
         """How it ended, in words."""
-        self._linger()
+        lives = self._linger()
         if self._closed:
             return "its process was stopped"
         self.close()
+        if lives:
+            return "it closed its output"
         code = self._child.returncode
         how = f"killed by signal {-code}" if code < 0 else f"with status {code}"
         words = self._last_words.decode(errors="replace").strip().splitlines()
         return f"its process ended {how}" + (f" ({shown(words[-1])})" if words else "")
 
-    def _linger(self) -> None:
-        """A child that closed its streams is about to end: its own status is better than that of being killed."""
+    def _linger(self) -> bool:
+        """A child that closed its streams is about to end: its own status is better than that of being killed.
+
+        Whether it lives on all the same.
+        """
         if not hasattr(os, "waitid"):
-            return
+            return False
         last = time.monotonic() + PARTING
-        with contextlib.suppress(OSError):  # it was waited for already
-            while time.monotonic() < last and not os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+        try:
+            while not os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+                if time.monotonic() >= last:
+                    return True
                 time.sleep(0.01)
+        except OSError:  # it was waited for already
+            pass
+        return False
 
     # -- threads ---------------------------------------------------------------------------------------------------
     def _listen(self) -> None:

@@ -32,6 +32,9 @@ def misbehave(fault: str) -> None:
     if fault == "crash":
         print("out of cheese", file=sys.stderr, flush=True)
         os._exit(3)
+    if fault == "mute":
+        os.close(1)
+        time.sleep(600)
     if fault == "stuck":  # a child of its own hangs, too, and holds the pipe
         child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
         print(f"# child {child.pid}", file=sys.stderr, flush=True)
