@@ -1,6 +1,12 @@
-"""Stopping gently: the first Ctrl-C or SIGTERM asks, the second insists."""
+"""Stopping gently: the first Ctrl-C or SIGTERM asks, the second insists.
 
+Python hears of a signal between two of its own steps, and XLA may compile for minutes in one of them. So a thread
+hears, too, and ends the process where it insists and nobody answers.
+"""
+
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -8,6 +14,7 @@ from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOPPED = 128 + signal.SIGTERM  # the exit status of a program that was asked to stop on another host
+GRACE = 3.0  # seconds that Python has to hear of a second signal
 TRY_AGAIN = 75  # the exit status of a program that shall be started again as it was: EX_TEMPFAIL
 
 
@@ -19,6 +26,8 @@ class Stop:
         self._signal: int = signal.SIGINT
         self._told = told
         self._before: dict[signal.Signals, Any] = {}
+        self._left = threading.Event()  # nobody has to be insisted with any more
+        self._ear, self._wakeup = -1, -1  # where the system writes the numbers of signals, and where it did before
 
     def __call__(self) -> bool:
         """Whether to stop."""
@@ -31,6 +40,7 @@ class Stop:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         if self._asked.is_set():
+            self._left.set()
             self._restore()
             raise KeyboardInterrupt
         self._signal = number
@@ -41,10 +51,31 @@ class Stop:
     def __enter__(self) -> "Stop":
         if threading.current_thread() is threading.main_thread():  # only there can signals be caught
             self._before = {which: signal.signal(which, self._hear) for which in SIGNALS}
+            heard, self._ear = os.pipe()
+            os.set_blocking(self._ear, False)
+            self._wakeup = signal.set_wakeup_fd(self._ear, warn_on_full_buffer=False)
+            threading.Thread(target=self._insist, args=(heard,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._left.set()
         self._restore()
+        if self._ear >= 0:
+            signal.set_wakeup_fd(self._wakeup)
+            os.close(self._ear)  # the thread reads an end
+            self._ear = -1
+
+    def _insist(self, heard: int) -> None:
+        """Ends the process by the second signal, unless Python hears of it soon."""
+        seen = 0
+        with os.fdopen(heard, "rb", buffering=0) as stream:
+            while number := stream.read(1):
+                seen += number[0] in SIGNALS
+                if seen >= 2 and not self._left.wait(GRACE):
+                    print(
+                        "left at once; the same command goes on from the last checkpoint", file=sys.stderr, flush=True
+                    )
+                    os._exit(128 + number[0])
 
     def _restore(self) -> None:
         for which, handler in self._before.items():
