@@ -50,7 +50,7 @@ class Train:
             status = run(self.job)
         except KeyboardInterrupt:
             print("left at once; the same command goes on from the last checkpoint", file=sys.stderr)
-            status = INTERRUPTED
+            return aside.leave(INTERRUPTED, os._exit, at_once=True)
         return aside.leave(status, os._exit)
 
 

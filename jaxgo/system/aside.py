@@ -59,9 +59,12 @@ def work_is_left() -> bool:
     return any(thread.is_alive() for thread in _left)
 
 
-def leave(status: int, end: Callable[[int], Any]) -> int:
-    """The status to return with; where work is left the process ends here, as it would crash while it tidies up."""
-    if work_is_left():
+def leave(status: int, end: Callable[[int], Any], at_once: bool = False) -> int:
+    """The status to return with; where work is left the process ends here, as it would crash while it tidies up.
+
+    So it may where somebody leaves `at_once`, in the midst of a compilation perhaps.
+    """
+    if at_once or work_is_left():
         sys.stdout.flush()
         sys.stderr.flush()
         end(status)

@@ -26,7 +26,7 @@ class Stop:
         self._signal: int = signal.SIGINT
         self._told = told
         self._before: dict[signal.Signals, Any] = {}
-        self._left = threading.Event()  # nobody has to be insisted with any more
+        self._left = threading.Event()  # what raises in a callback of JAX is lost, so this is set at the end alone
         self._ear, self._wakeup = -1, -1  # where the system writes the numbers of signals, and where it did before
 
     def __call__(self) -> bool:
@@ -40,7 +40,6 @@ class Stop:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         if self._asked.is_set():
-            self._left.set()
             self._restore()
             raise KeyboardInterrupt
         self._signal = number
