@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -152,8 +153,12 @@ def shipped() -> list[str]:
 
 
 def name_of_run(run: Path) -> str:
-    """What a run folder is called where weights are named: that of a shipped name has ./ before it."""
-    return f"./{run}" if str(run) in shipped() else str(run)
+    """What a run folder is called where weights are named, however it was typed: as seen from here, or whole where it
+    lies elsewhere. That of a shipped name has ./ before it."""
+    name = os.path.relpath(run)
+    if name.startswith(os.pardir):
+        return os.path.abspath(run)
+    return f"./{name}" if name in shipped() else name
 
 
 def _find(named: str | Path, step: int | None) -> tuple[Path, int | None]:

@@ -27,7 +27,7 @@ from jaxgo.players import Player, load_player, named
 from jaxgo.search.base import Search
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
-from jaxgo.system.weights import load_weights, weight_steps
+from jaxgo.system.weights import load_weights, name_of_run, weight_steps
 from jaxgo.training.config import GateConfig, TrainConfig
 from jaxgo.training.trainer import Trainer
 
@@ -120,7 +120,7 @@ class Judge:
 
     def player(self, iteration: int, params: Params) -> Player:
         """The run's player at an iteration, under the name that loads it."""
-        search, place = rated_search(self.config), f"{Path(self.folder)}/{iteration}"
+        search, place = rated_search(self.config), f"{name_of_run(self.folder)}/{iteration}"
         return named(Player(search, self._trainer.model, jax.device_get(params), "", place, search))
 
     def _remembered(self, began: int) -> list[Player]:

@@ -115,10 +115,13 @@ def test_a_folder_called_like_shipped_weights_does_not_take_their_place(run, tmp
     assert "made" in load_weights("tictactoe-cpu")[0]
     for folder in ("./tictactoe-cpu", Path("tictactoe-cpu"), "./tictactoe-cpu/7", "tictactoe-cpu/7", str(run)):
         place, about, _ = find_weights(folder)
-        assert place == (f"{run}/7" if folder == str(run) else "./tictactoe-cpu/7")
+        assert place == "./tictactoe-cpu/7"
         assert about == ABOUT
     assert name_of_run(Path("tictactoe-cpu")) == "./tictactoe-cpu"
     assert name_of_run(Path("runs/tictactoe-cpu")) == "runs/tictactoe-cpu"
+    for spelled in ("./runs/a", "runs/../runs/a", Path.cwd() / "runs/a", f"../{Path.cwd().name}/runs/a"):
+        assert name_of_run(Path(spelled)) == "runs/a", "one player has one name"
+    assert name_of_run(Path("../elsewhere")) == str(Path.cwd().parent / "elsewhere")
     offers = pytest.importorskip("jaxgo.frontends.web.offers")
     found = offers.find([Path()])
     assert found.networks.keys() == {"tictactoe-cpu", "./tictactoe-cpu"}
