@@ -133,7 +133,7 @@ class Gtp(Engine):
             self._set_rules(self.game)
         # unasked it is not told: GNU Go leaves the level that it was given when it hears of time
         if told := self._told_seconds():
-            self._must(f"time_settings 0 {told:g} 1")
+            self._must(f"time_settings 0 {told} 1")
         start = np.asarray(self.game.cells(self.game.init(jax.random.key(0))))
         for cell in np.flatnonzero(start).tolist():  # stones of a handicap
             self._must(f"play {COLOURS[int(start[cell]) - 1]} {self._vertex(cell)}")
@@ -144,7 +144,7 @@ class Gtp(Engine):
         self._must(f"play {COLOURS[seat]} {self._vertex(action)}")
 
     def choose(self, seat: int) -> int:
-        seconds = max(self.limits.move or OWN_PACE, self._told_seconds())
+        seconds = max(self.limits.move or OWN_PACE, float(self._told_seconds()))
         good, text = self._ask(f"genmove {COLOURS[seat]}", seconds)
         if good and text.lower() == "pass" and {"undo", CLEAN_UP} <= (self._commands or frozenset()):
             # by the rules here dead stones count as long as they stand: who can, takes them off before a pass
@@ -179,10 +179,10 @@ class Gtp(Engine):
             raise Fault(f"it plays {plays}, not {wanted}")
         self._commands = commands
 
-    def _told_seconds(self) -> float:
+    def _told_seconds(self) -> int:
         """What it is told that a move may take: GTP has whole seconds, so at least 1; 0 where it is told nothing."""
         knows = "time_settings" in (self._commands or ())
-        return float(max(1, int(self.limits.move))) if self.limits.move and knows else 0.0
+        return max(1, int(self.limits.move)) if self.limits.move and knows else 0
 
     def _set_rules(self, game: Go) -> None:
         """KataGo can be told the rules; other engines have flags for them."""
