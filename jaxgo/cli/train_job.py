@@ -36,6 +36,7 @@ from jaxgo.ui.tables import ranking, remarks
 # what may differ when a run goes on: how long, how often, and against whom it measures itself
 FREE = ("budget", "judge", "watch", "save_every", "learner.patience")
 
+LEFT = "left at once; the same command goes on from the last checkpoint"
 MOST_CORES = 8  # that become devices of their own; every preset can be shared by 8
 
 
@@ -49,7 +50,7 @@ class Train:
         try:
             status = run(self.job)
         except KeyboardInterrupt:
-            print("left at once; the same command goes on from the last checkpoint", file=sys.stderr)
+            print(LEFT, file=sys.stderr)
             return aside.leave(INTERRUPTED, os._exit, at_once=True)
         return aside.leave(status, os._exit)
 
@@ -146,7 +147,8 @@ def run(job: Job, console: Console | None = None) -> int:
         _greet(console, job, folder.resumed)
         recorder = Recorder(place, _sinks(job, place) if first else [], screen.say)
         try:
-            with Stop(lambda: screen.say("stopping: saving first; Ctrl-C again to leave at once")) as stop, screen:
+            stopping = "stopping: saving first; Ctrl-C again to leave at once"
+            with Stop(lambda: screen.say(stopping), LEFT) as stop, screen:
                 screen.limit = measure_evaluations(config)
 
                 def watch(report: Report) -> None:

@@ -19,12 +19,15 @@ TRY_AGAIN = 75  # the exit status of a program that shall be started again as it
 
 
 class Stop:
-    """While this is open, the first signal only sets a flag, which a loop reads by calling it."""
+    """While this is open, the first signal only sets a flag, which a loop reads by calling it.
 
-    def __init__(self, told: Callable[[], None] | None = None) -> None:
+    `told` is called then; `parting` is what is said where the process is ended by the second.
+    """
+
+    def __init__(self, told: Callable[[], None] | None = None, parting: str = "left at once") -> None:
         self._asked = threading.Event()
         self._signal: int = signal.SIGINT
-        self._told = told
+        self._told, self._parting = told, parting
         self._before: dict[signal.Signals, Any] = {}
         self._left = threading.Event()  # what raises in a callback of JAX is lost, so this is set at the end alone
         self._ear, self._wakeup = -1, -1  # where the system writes the numbers of signals, and where it did before
@@ -71,9 +74,7 @@ class Stop:
             while number := stream.read(1):
                 seen += number[0] in SIGNALS
                 if seen >= 2 and not self._left.wait(GRACE):
-                    print(
-                        "left at once; the same command goes on from the last checkpoint", file=sys.stderr, flush=True
-                    )
+                    print(self._parting, file=sys.stderr, flush=True)
                     os._exit(128 + number[0])
 
     def _restore(self) -> None:
