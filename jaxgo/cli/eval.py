@@ -69,6 +69,8 @@ class Table:
 
     def _anchor(self, names: Collection[str]) -> tuple[str, float] | None:
         """Who is held fixed, and where."""
+        from jaxgo.arena.elo import MOST_LEVEL
+
         if not self.anchor or self.anchor in names:  # an option of the agent may be at its end, as in uct:400,c=1
             return (self.anchor, 0.0) if self.anchor else None
         name, _, level = self.anchor.rpartition("=")
@@ -76,8 +78,10 @@ class Table:
             elo = float(level)
         except ValueError:
             return self.anchor, 0.0
-        if not math.isfinite(elo):
-            raise UsageError(f"--anchor {self.anchor}: the rating must be a finite number")
+        if not abs(elo) <= MOST_LEVEL:
+            raise UsageError(
+                f"--anchor {self.anchor}: the rating must be a finite number, {MOST_LEVEL:g} either way at most"
+            )
         return name, elo
 
     def show(self, results: "Sequence[PairResult]", notes: Sequence[str] = (), games: Sequence[Path] = ()) -> None:

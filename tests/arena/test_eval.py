@@ -142,6 +142,7 @@ def test_results_have_a_home():
         ),
         (("tictactoe", "--anchor", "uct:50=abc"), "'abc' is no rating; write a number, as in uct:50=1500"),
         (("tictactoe", "--anchor", "uct:50=inf"), "must be a finite number"),
+        (("tictactoe", "--anchor", "uct:50=1e308"), "must be a finite number, 1e+06 either way at most"),
         (("tictactoe", "--plot", "ladder.pdf"), "saved as .svg or .png, not as 'ladder.pdf'"),
         (("tictactoe", "--plot", "/proc/no/x.svg"), "cannot write /proc/no/x.svg"),
         (("tictactoe", "--html", "/proc/x.html"), "cannot write /proc/x.html"),
