@@ -65,7 +65,7 @@ class Sprt:
 
     def __post_init__(self) -> None:
         check_settings("", self)
-        if not (math.isfinite(self.elo0) and math.isfinite(self.elo1) and self.elo0 < self.elo1):
+        if self.elo0 >= self.elo1:
             raise UsageError(f"elo0 must be below elo1, and they are {self.elo0:g} and {self.elo1:g}")
         if max(abs(self.elo0), abs(self.elo1)) > MOST:
             raise UsageError(f"elo0 and elo1 are from {-MOST:g} to {MOST:g}, not {self.elo0:g} and {self.elo1:g}")

@@ -150,6 +150,7 @@ def of_record(record: GameRecord) -> Board:
             raise UsageError(f"{record.place(number)}, {error}") from None
     gave_up = record.verdict.strip().upper().endswith(("+R", "+RESIGN")) or record.reason == RESIGNED
     if gave_up and record.returns and not board.over:
+        # of a puzzle [-1] is the only player, whom `resign` refuses
         board = board.resign(int(record.returns[0] > record.returns[-1]))
     return board
 

@@ -123,13 +123,11 @@ class Process:
         if not hasattr(os, "waitid"):
             return False
         last = time.monotonic() + PARTING
-        try:
+        with contextlib.suppress(OSError):  # it was waited for already
             while not os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
                 if time.monotonic() >= last:
                     return True
                 time.sleep(0.01)
-        except OSError:  # it was waited for already
-            pass
         return False
 
     # -- threads ---------------------------------------------------------------------------------------------------
