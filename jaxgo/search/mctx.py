@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
 from jaxgo.search import tree as trees
+from jaxgo.search.backup import backup
 from jaxgo.search.edges import read_children
 from jaxgo.search.mctx_tree import (
     ZERO_UNVISITED,
@@ -226,7 +227,7 @@ def _search(
         output, embedding = recurrent_fn(params, expand_key, descent.action, states)
         leaves = _expanded(output, embedding, states, (games, actions))
         tree = trees.fill(tree, descent.leaf, everyone, leaves)
-        tree = trees.backup(tree, descent, leaves.value)
+        tree = backup(tree, descent, leaves.value)
         return key, trees.advance(tree, descent, fresh)
 
     return loop_fn(0, nodes - 1, simulate, (key, tree))[1]

@@ -6,6 +6,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.evaluators.base import Params
 from jaxgo.search import tree as trees
+from jaxgo.search.backup import backup, prove
 from jaxgo.search.model import Model
 from jaxgo.search.tree import Choose, Descent, Tree
 
@@ -65,7 +66,7 @@ def one_by_one(
         fresh = go & (descent.leaf < 0)
         tree, descent = trees.reserve(tree, descent, go)
         even = jnp.zeros(fresh.shape, jnp.float32)
-        tree = trees.backup(trees.advance(tree, descent, fresh), descent, even, virtual_loss, narrow(model))
+        tree = backup(trees.advance(tree, descent, fresh), descent, even, virtual_loss, narrow(model))
         return tree, (descent, fresh)
 
     games = tree.visits.shape[0]
@@ -98,5 +99,5 @@ def _finish(
     leaf = jnp.where(active, descent.leaf, 0)
     # after `fill` every leaf knows its value: fresh ones their judge's, proven ones the exact one
     results = trees.results_of(tree, descent, leaf, narrow(model))
-    tree = trees.backup(tree, descent, results, narrow=narrow(model), apart=apart)
-    return trees.prove(tree, leaf, fresh, model.best, narrow(model)) if solver else tree, results
+    tree = backup(tree, descent, results, narrow=narrow(model), apart=apart)
+    return prove(tree, leaf, fresh, model.best, narrow(model)) if solver else tree, results
