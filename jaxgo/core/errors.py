@@ -55,9 +55,8 @@ def check_settings(where: str, settings: Any) -> None:
         valid, kind = KINDS.get(like, (object, ""))
         if not isinstance(value, valid) or (isinstance(value, bool) and like in (int, float)):
             raise UsageError(f"{where}{field.name}={value!r} is not {kind}")
-        for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, float) and not math.isfinite(number):
-                raise UsageError(f"{where}{field.name}={number} is not a finite number")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"{where}{field.name}={value} is not a finite number")
 
 
 def check_seed(seed: int) -> None:

@@ -1,6 +1,7 @@
 """Everything that a training run is made of, as one frozen value: the same config and seed are the same run."""
 
 import dataclasses
+import math
 import typing
 from pathlib import Path
 from typing import Any, cast
@@ -42,6 +43,9 @@ class TargetsConfig:
         for name in ("td_lambda", "bootstrap_weight", "fast_weight", "surprise"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise UsageError(f"targets.{name} is a share from 0 to 1, not {getattr(self, name)}")
+        for plies in self.horizons:
+            if not math.isfinite(plies):  # no JSON has it, so the run could not be resumed
+                raise UsageError(f"targets.horizons={plies} is not a finite number")
         if any(not plies >= 1.0 for plies in self.horizons):
             raise UsageError("targets.horizons are plies, at least 1 each")
         if len(set(self.heads)) < len(self.heads):
