@@ -13,6 +13,8 @@ from jaxtyping import Array, Bool, Float32, Int, Int32, Integer, UInt32
 
 from jaxgo.core.mix import mixed, stir
 
+NUMBERS = np.uint32((1 << 22) - 1)  # the bits that hold an action below a distance, which keeps its exponent
+
 
 def word(step: Integer[Array, ""], lane: Integer[Array, ""]) -> UInt32[Array, ""]:
     """A well-mixed word of a step number and a lane number (two rounds of multiply and shift)."""
@@ -51,7 +53,32 @@ def _of_actions(count: int, word: UInt32[Array, ""]) -> tuple[np.ndarray, np.uin
 
 def first_max(score: Float32[Array, "L A"]) -> Int32[Array, " L"]:
     """`argmax`, several times faster on CPU: the first of equals. All -inf gives 0."""
-    count = score.shape[-1]
-    rank = jnp.arange(count, 0, -1, dtype=jnp.float32)
-    best = jnp.where(score == score.max(axis=-1, keepdims=True), rank, 0.0).max(axis=-1)
-    return jnp.minimum(count - best, count - 1).astype(jnp.int32)
+    number = jnp.arange(score.shape[-1], dtype=jnp.int32)[None]
+    return number_of(below(score, score.max(axis=-1, keepdims=True), number).min(axis=-1))
+
+
+def below(score: Float32[Array, "*#L"], top: Float32[Array, "*#L"], number: Int[Array, "*#L"]) -> UInt32[Array, "*#L"]:
+    """How far scores are below the highest one, with an action's number in the low bits: the least of these is the
+    first of the best.
+
+    Whoever asks which score equals `top` may find none: a compiler may compute the scores once for the maximum and once
+    more for the comparison, and make one instruction of a product and a sum in only one of the two. The nearest is
+    there always.
+    """
+    distance = jnp.where(score == top, 0.0, jnp.maximum(top - score, 0.0))
+    bits = jax.lax.bitcast_convert_type(distance, jnp.uint32)
+    return (bits & ~NUMBERS) | (number.astype(jnp.uint32) & NUMBERS)
+
+
+def number_of(below: UInt32[Array, "*L"]) -> Int32[Array, "*L"]:
+    """The action in what `below` gives."""
+    return (below & NUMBERS).astype(jnp.int32)
+
+
+def best_of_equals(
+    score: Float32[Array, "B A"], among: Bool[Array, "B A"], luck: Float32[Array, "B A"]
+) -> Int32[Array, " B"]:
+    """The action of the highest score among some; of equals the luckiest, and not the first."""
+    score = jnp.where(among, jnp.maximum(score, jnp.finfo(jnp.float32).min), -jnp.inf)
+    equal = among & (score == score.max(axis=-1, keepdims=True))
+    return jnp.where(equal.any(axis=-1), first_max(jnp.where(equal, luck, -1.0)), first_max(score))

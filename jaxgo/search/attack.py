@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core import keys
+from jaxgo.core.choice import best_of_equals
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
@@ -81,7 +82,7 @@ class Attack(Search[AttackState]):
         won, first = state.prover.won, jnp.maximum(state.prover.line[:, 0, 0], 0)
         legal = state.prior > ILLEGAL
         likely = jax.nn.softmax(jnp.where(legal, state.prior, ILLEGAL), axis=-1)
-        best = forcing.best_of_equals(state.prior, legal, state.luck)
+        best = best_of_equals(state.prior, legal, state.luck)
         proof = jax.nn.one_hot(first, actions, dtype=jnp.float32)
         policy = jnp.where(won[:, None], proof, jnp.where(legal, likely, 0.0))
         action, chances = decide(key, jnp.where(won, first, best), policy, temperature)

@@ -16,11 +16,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
 from jaxgo.core import keys as lucks
+from jaxgo.core.choice import best_of_equals
 from jaxgo.core.errors import UsageError
 from jaxgo.core.lanes import column_of
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
-from jaxgo.search import forcing
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, decide, per_game
 from jaxgo.search.model import ILLEGAL, Model
 
@@ -132,7 +132,7 @@ class BreadthFirst(Search[BreadthState]):
         fresh = legal & ((visits > 0) | (state.head == 0)[:, None]) & (state.last == 0)
         onward = fresh.any(axis=-1, keepdims=True)
         score = jnp.where(onward, guess, -state.last.astype(jnp.float32))
-        action = forcing.best_of_equals(score, jnp.where(onward, fresh, legal), state.luck)
+        action = best_of_equals(score, jnp.where(onward, fresh, legal), state.luck)
         solved = _known(state)
         next_ = jnp.where(state.goal >= 0, state.first[rows[:, 0], state.goal], state.plan[:, 0])
         action = jnp.where(solved, next_, action)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int, Int32
 
-from jaxgo.core.choice import first_max
+from jaxgo.core.choice import below, first_max, number_of
 from jaxgo.search.model import CANDIDATE, ILLEGAL
 from jaxgo.search.tree import ROOT, Spot, Tree, games_of, mover_sign
 
@@ -79,10 +79,9 @@ class Children(NamedTuple):
         score = jnp.where(self.there, score, -jnp.inf)
         untried_score = jnp.where(self.untried >= 0, untried_score, -jnp.inf)
         top = jnp.maximum(score.max(axis=-1), untried_score)
-        nothing = jnp.iinfo(jnp.int32).max
-        known = jnp.where(score == top[:, None], self.action.astype(jnp.int32), nothing).min(axis=-1)
-        new = jnp.where(untried_score == top, self.untried, nothing)
-        return jnp.where(jnp.isneginf(top), 0, jnp.minimum(known, new))
+        known = below(score, top[:, None], self.action).min(axis=-1)
+        best = number_of(jnp.minimum(known, below(untried_score, top, self.untried)))
+        return jnp.where(jnp.isneginf(top), 0, best)
 
 
 def read_edges(spot: Spot) -> Edges:

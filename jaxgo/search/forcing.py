@@ -4,9 +4,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float32, Int32
+from jaxtyping import Array, Bool
 
-from jaxgo.core.choice import first_max
 from jaxgo.core.game import Game, Threats
 
 
@@ -45,12 +44,3 @@ def narrowed(game: Game[Any], states: Any, legal: Bool[Array, "B A"], doubles: b
     """The same for positions, of a game that knows threats; with `doubles` those are stopped, too."""
     stops = jax.vmap(game.stops)(states, legal) if doubles else None
     return among(jax.vmap(game.threats)(states), legal, stops)
-
-
-def best_of_equals(
-    score: Float32[Array, "B A"], among: Bool[Array, "B A"], luck: Float32[Array, "B A"]
-) -> Int32[Array, " B"]:
-    """The move of the highest score; of equals the luckiest, and not the first."""
-    score = jnp.where(among, jnp.maximum(score, jnp.finfo(jnp.float32).min), -jnp.inf)
-    equal = among & (score >= score.max(axis=-1, keepdims=True))
-    return first_max(jnp.where(equal, luck, -1.0))

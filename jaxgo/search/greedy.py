@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core import keys
+from jaxgo.core.choice import best_of_equals
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import tree as trees
@@ -60,5 +61,5 @@ class Greedy(Search[GreedyState]):
     def result(self, key: Array, state: GreedyState, temperature: Temperature = 0.0) -> SearchResult:
         legal = state.prior > ILLEGAL
         policy = jnp.where(legal, jax.nn.softmax(state.prior, axis=-1), 0.0)
-        best = legal & (state.prior >= state.prior.max(axis=-1, keepdims=True))
-        return conclude(state, key, legal, jnp.where(best, state.luck, -1.0), policy, temperature)
+        best = best_of_equals(state.prior, legal, state.luck)
+        return conclude(state, key, legal, jax.nn.one_hot(best, legal.shape[1]), policy, temperature)

@@ -116,6 +116,12 @@ def test_selfplay_is_the_same_with_a_memory_and_asks_less(search: Search):
         )
         jax.effects_barrier()
         asked.append(sum(ASKED))
-    jax.tree.map(np.testing.assert_array_equal, *plies)
+
+    def same(one: Any, other: Any) -> None:
+        # the same numbers of the same positions; two programs may round their sums in two ways
+        near = {"rtol": 1e-5, "atol": 1e-6} if jnp.issubdtype(one.dtype, jnp.floating) else {"rtol": 0, "atol": 0}
+        np.testing.assert_allclose(one, other, **near)
+
+    jax.tree.map(same, *plies)
     assert asked[1] < 0.9 * asked[0], "little came back"
     assert (plies[0][0].discount == 0).any(), "no game ended, so no memory met a new game"
