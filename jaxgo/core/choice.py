@@ -52,7 +52,7 @@ def _of_actions(count: int, word: UInt32[Array, ""]) -> tuple[np.ndarray, np.uin
 
 
 def first_max(score: Float32[Array, "L A"]) -> Int32[Array, " L"]:
-    """`argmax`, several times faster on CPU: the first of equals. All -inf gives 0."""
+    """`argmax`, faster on CPU where actions are many: the first of equals. All -inf gives 0."""
     number = jnp.arange(score.shape[-1], dtype=jnp.int32)[None]
     return number_of(below(score, score.max(axis=-1, keepdims=True), number).min(axis=-1))
 
