@@ -26,8 +26,13 @@ RAYS = [rays(cell) for cell in range(64)]
 
 def attackers(cells: str, cell: int, enemy: str) -> int:
     """How many ships of the enemy are the first ship on a line from this square."""
-    firsts = [next((cells[there] for there in line if cells[there] != "."), ".") for line in RAYS[cell]]
-    return firsts.count(enemy)
+    count = 0
+    for line in RAYS[cell]:
+        for there in line:
+            if cells[there] != ".":
+                count += cells[there] == enemy
+                break
+    return count
 
 
 def moved(cells: str, source: int, target: int, ship: str) -> str:

@@ -3,12 +3,21 @@
 Cells row by row from the top-left. Action = cell * 3 + move; 0 forward, 1 and 2 to the driver's left and right.
 """
 
+import functools
 from collections import Counter
 
 DRIVES = (
     ((-1, 0), (0, -1), (0, 1)),  # Blue faces up
     ((0, 1), (-1, 0), (1, 0)),  # Red faces right
 )
+
+
+@functools.cache
+def target_of(size: int, seat: int, action: int) -> int | None:
+    """Where the move goes; None off the board."""
+    row, column = divmod(action // 3, size)
+    row, column = row + DRIVES[seat][action % 3][0], column + DRIVES[seat][action % 3][1]
+    return row * size + column if 0 <= row < size and 0 <= column < size else None
 
 
 class Dodgem:
@@ -35,20 +44,13 @@ class Dodgem:
     def cells(self, state) -> str:
         return "".join("B" if i in state[0] else "R" if i in state[1] else "." for i in range(self.size**2))
 
-    def _target(self, seat: int, action: int) -> int | None:
-        """Where the move goes; None off the board."""
-        row, column = divmod(action // 3, self.size)
-        row, column = row + DRIVES[seat][action % 3][0], column + DRIVES[seat][action % 3][1]
-        return row * self.size + column if 0 <= row < self.size and 0 <= column < self.size else None
-
-    def _moves(self, state) -> list[int]:
+    def _moves(self, state):
+        """The moves of the mover's cars, one by one."""
         seat, taken = state[2], state[0] | state[1]
-        moves = []
         for action in (car * 3 + move for car in sorted(state[seat]) for move in range(3)):
-            target = self._target(seat, action)
+            target = target_of(self.size, seat, action)
             if (target is None and action % 3 == 0) or (target is not None and target not in taken):
-                moves.append(action)
-        return moves
+                yield action
 
     def result(self, state) -> int | None:
         blue, red, seat, plies, seen = state
@@ -61,16 +63,16 @@ class Dodgem:
             return 1
         if not red:
             return -1
-        if not self._moves(state):
+        if not any(True for _ in self._moves(state)):
             return mover if self.blocked_wins else -mover
         return 0 if self.max_plies and plies >= self.max_plies else None
 
     def legal(self, state) -> list[int]:
-        return [] if self.result(state) is not None else self._moves(state)
+        return [] if self.result(state) is not None else list(self._moves(state))
 
     def step(self, state, action: int):
         seat = state[2]
-        target = self._target(seat, action)
+        target = target_of(self.size, seat, action)
         mine = state[seat] - {action // 3} | ({target} if target is not None else set())
         blue, red = (mine, state[1]) if seat == 0 else (state[0], mine)
         plies = state[3] + 1 if self.max_plies else 0

@@ -6,11 +6,27 @@ fours or two threes are forbidden. A three is there if one more stone gives a st
 forbidden itself. Caro is Gomocup's rule 8 (caro5: rule 9): a five between two enemy stones does not win.
 """
 
+import functools
+
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
 def put(cells: str, cell: int, stone: str) -> str:
     return cells[:cell] + stone + cells[cell + 1 :]
+
+
+@functools.cache
+def along(size: int, cell: int, direction, steps: int) -> int | None:
+    """The cell so many steps away, None off the board."""
+    row, column = cell // size + steps * direction[0], cell % size + steps * direction[1]
+    return row * size + column if 0 <= row < size and 0 <= column < size else None
+
+
+@functools.cache
+def line(size: int, cell: int, direction, sign: int) -> list[int]:
+    """The cells from this one on, to the edge."""
+    places = [along(size, cell, direction, sign * steps) for steps in range(1, size)]
+    return [place for place in places if place is not None]
 
 
 class Gomoku:
@@ -33,13 +49,14 @@ class Gomoku:
         return state[0]
 
     def legal(self, state) -> list[int]:
-        cells, plies, result = state
-        if result is not None:
-            return []
-        free = [cell for cell, stone in enumerate(cells) if stone == "."]
-        if self.rules == "renju" and plies % 2 == 0:
-            free = [cell for cell in free if not self.forbidden(cells, cell)]
-        return free
+        return [] if state[2] is not None else list(self._free(state))
+
+    def _free(self, state):
+        """The points that the mover may take, one by one."""
+        cells, plies, _ = state
+        for cell, stone in enumerate(cells):
+            if stone == "." and not (self.rules == "renju" and plies % 2 == 0 and self.forbidden(cells, cell)):
+                yield cell
 
     def step(self, state, action: int):
         cells, plies, _ = state
@@ -48,7 +65,7 @@ class Gomoku:
         if self.wins(cells, action):
             return cells, plies + 1, 1 if stone == "X" else -1
         after = cells, plies + 1, None
-        return after if self.legal(after) else (cells, plies + 1, 0)
+        return after if any(True for _ in self._free(after)) else (cells, plies + 1, 0)
 
     def wins(self, cells: str, cell: int) -> bool:
         """Whether the stone on this cell is part of a winning line."""
@@ -69,19 +86,17 @@ class Gomoku:
 
     # -- lines ----------------------------------------------------------------------------------------------------
     def along(self, cell: int, direction, steps: int) -> int | None:
-        """The cell so many steps away, None off the board."""
-        row, column = cell // self.size + steps * direction[0], cell % self.size + steps * direction[1]
-        return row * self.size + column if 0 <= row < self.size and 0 <= column < self.size else None
+        return along(self.size, cell, direction, steps)
 
     def run(self, cells: str, cell: int, direction) -> list[int]:
         """The unbroken line of stones through this one, in order."""
-        found = [cell]
-        for sign in (-1, 1):
-            end = self.along(cell, direction, sign)
-            while end is not None and cells[end] == cells[cell]:
-                found = [end, *found] if sign < 0 else [*found, end]
-                end = self.along(end, direction, sign)
-        return found
+        before, beyond = [], []
+        for sign, found in ((-1, before), (1, beyond)):
+            for place in line(self.size, cell, direction, sign):
+                if cells[place] != cells[cell]:
+                    break
+                found.append(place)
+        return [*reversed(before), cell, *beyond]
 
     # -- renju ----------------------------------------------------------------------------------------------------
     def forbidden(self, cells: str, cell: int) -> str | None:
@@ -117,11 +132,10 @@ class Gomoku:
                 continue
             after = put(cells, second, "X")
             four = self.run(after, second, direction)
-            fives = [d for d in DIRECTIONS if len(self.run(after, second, d)) == 5]
             if (
                 cell in four
                 and self.straight(after, four, direction)
-                and not fives
+                and all(len(self.run(after, second, d)) != 5 for d in DIRECTIONS)
                 and not self.forbidden(cells, second)
             ):
                 return True
@@ -129,8 +143,10 @@ class Gomoku:
 
     def straight(self, cells: str, four: list[int], direction) -> bool:
         """Whether a run is a four that both ends complete."""
+        if len(four) != 4:
+            return False
         ends = self.along(four[0], direction, -1), self.along(four[-1], direction, 1)
-        return len(four) == 4 and all(
+        return all(
             end is not None and cells[end] == "." and len(self.run(put(cells, end, "X"), end, direction)) == 5
             for end in ends
         )

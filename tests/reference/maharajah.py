@@ -4,10 +4,13 @@ Squares 0..63 row by row from a8 to h1; letters P R N B Q K of the army, M a Mah
 is the king's move of two squares. The king, and the last Maharaja, are royal.
 """
 
+import functools
+
 KNIGHT = ((-2, -1), (-2, 1), (-1, -2), (-1, 2), (1, -2), (1, 2), (2, -1), (2, 1))
 STRAIGHT = ((-1, 0), (1, 0), (0, -1), (0, 1))
 OBLIQUE = ((-1, -1), (-1, 1), (1, -1), (1, 1))
-SLIDERS = {"R": STRAIGHT, "B": OBLIQUE, "Q": STRAIGHT + OBLIQUE}
+ALL = STRAIGHT + OBLIQUE
+SLIDERS = {"R": STRAIGHT, "B": OBLIQUE, "Q": ALL}
 STARTS = {
     "dagaz": "......../......../......../....M.../......../......../PPPPPPPP/RNBQKBNR",
     "classic": "RNBQKBNR/PPPPPPPP/......../......../......../......../......../....M...",
@@ -15,22 +18,45 @@ STARTS = {
 }
 
 
+@functools.cache
 def leaps(cell: int, steps) -> list[int]:
     row, column = divmod(cell, 8)
     return [(row + r) * 8 + column + c for r, c in steps if 0 <= row + r < 8 and 0 <= column + c < 8]
 
 
+@functools.cache
+def rays(cell: int, steps) -> list[list[int]]:
+    """The squares along each ray to the edge of the board."""
+    lines = []
+    for r, c in steps:
+        row, column, line = cell // 8 + r, cell % 8 + c, []
+        while 0 <= row < 8 and 0 <= column < 8:
+            line.append(row * 8 + column)
+            row, column = row + r, column + c
+        lines.append(line)
+    return lines
+
+
 def slides(cells: str, cell: int, steps) -> list[int]:
     """The squares along rays up to and with the first piece."""
     found = []
-    for r, c in steps:
-        row, column = cell // 8 + r, cell % 8 + c
-        while 0 <= row < 8 and 0 <= column < 8:
-            found.append(row * 8 + column)
-            if cells[found[-1]] != ".":
+    for line in rays(cell, steps):
+        for square in line:
+            found.append(square)
+            if cells[square] != ".":
                 break
-            row, column = row + r, column + c
     return found
+
+
+def seen(cells: str, cell: int, steps, men: str) -> bool:
+    """Whether the first piece along a ray is one of these."""
+    for line in rays(cell, steps):
+        for square in line:
+            if cells[square] != ".":
+                if cells[square] in men:
+                    return True
+                break
+    return False
 
 
 class Maharajah:
@@ -63,19 +89,19 @@ class Maharajah:
         return state[4]
 
     def _maharaja_targets(self, cells: str, cell: int) -> set[int]:
-        return set(slides(cells, cell, STRAIGHT + OBLIQUE)) | set(leaps(cell, KNIGHT))
+        return set(slides(cells, cell, ALL)) | set(leaps(cell, KNIGHT))
 
     def _maharaja_attacks(self, cells: str, target: int) -> bool:
-        return any(target in self._maharaja_targets(cells, m) for m in range(64) if cells[m] == "M")
+        return any(cells[c] == "M" for c in leaps(target, KNIGHT)) or seen(cells, target, ALL, "M")
 
     def _army_attacks(self, cells: str, target: int) -> bool:
         if any(cells[c] == "P" for c in leaps(target, ((-self.forward, -1), (-self.forward, 1)))):
             return True
         if any(cells[c] == "N" for c in leaps(target, KNIGHT)):
             return True
-        if any(cells[c] == "K" for c in leaps(target, STRAIGHT + OBLIQUE)):
+        if any(cells[c] == "K" for c in leaps(target, ALL)):
             return True
-        return any(cells[c] == man for man, steps in SLIDERS.items() for c in slides(cells, target, steps))
+        return seen(cells, target, STRAIGHT, "RQ") or seen(cells, target, OBLIQUE, "BQ")
 
     def _royal_attacked(self, cells: str, seat: int) -> bool:
         if seat == self.army:
@@ -109,7 +135,7 @@ class Maharajah:
             if man in SLIDERS:
                 targets = slides(cells, cell, SLIDERS[man])
             elif man in "NK":
-                targets = leaps(cell, KNIGHT if man == "N" else STRAIGHT + OBLIQUE)
+                targets = leaps(cell, KNIGHT if man == "N" else ALL)
             else:
                 targets = self._pawn_targets(cells, cell) if man == "P" else []
             moves += [(cell, t) for t in targets if cells[t] in ".M"]

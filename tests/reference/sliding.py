@@ -3,12 +3,14 @@
 One action moves one block by one cell: block number (in the order of the letters) * 4 + direction N E S W.
 """
 
+import functools
 from collections import deque
 from typing import NamedTuple
 
 STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 
 
+@functools.lru_cache(1024)
 def places(rows) -> dict[str, list[tuple[int, int]]]:
     """The cells of every block, the first in reading order first."""
     found: dict[str, list[tuple[int, int]]] = {}
@@ -24,7 +26,7 @@ class SlidingBlocks:
 
     def __init__(self, rows: str, goal: str, max_plies: int = 500):
         self.rows = tuple(rows.split("/"))
-        self.goal = places(goal.split("/"))
+        self.goal = places(tuple(goal.split("/")))
         self.max_plies = max_plies
         self.letters = sorted(places(self.rows))
 
