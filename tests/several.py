@@ -18,6 +18,7 @@ def start(words: list[str], hosts: int, devices: int) -> list[subprocess.Popen[s
         port = free.getsockname()[1]
     flags = f"--xla_force_host_platform_device_count={devices} {quick.FLAGS}"
     common = {**os.environ, "XLA_FLAGS": flags, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax")}
+    common["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"  # the same programs in many tests
     if hosts > 1:
         common |= {"JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{port}", "JAX_NUM_PROCESSES": str(hosts)}
     return [

@@ -26,7 +26,7 @@ RUN = shlex.split(
 )
 BOUND = LOST - 5  # seconds within which all end when a host is lost: before JAX would end them
 NOT_THE_CLOCK = ("loss", "samples", "step", "games", "moves", "gradient", "length", "entropy")
-pytestmark = pytest.mark.slow  # each host compiles everything for itself
+pytestmark = pytest.mark.slow  # each host traces and compiles for itself
 
 
 def start(run: Path, hosts: int, devices: int, *more: str) -> list[subprocess.Popen[str]]:
