@@ -66,7 +66,7 @@ def below(score: Float32[Array, "*#L"], top: Float32[Array, "*#L"], number: Int[
     there always.
     """
     distance = jnp.where(score == top, 0.0, jnp.maximum(top - score, 0.0))
-    bits = jax.lax.bitcast_convert_type(distance, jnp.uint32)
+    bits = jax.lax.bitcast_convert_type(distance.astype(jnp.float32), jnp.uint32)  # scores of 64 bits, too
     return (bits & ~NUMBERS) | (number.astype(jnp.uint32) & NUMBERS)
 
 
