@@ -187,25 +187,24 @@ def random_games(
 
 def perft(game: Game[Any], depth: int) -> list[int]:
     """Counts action sequences by breadth-first merging of equal positions (by the bytes of the whole position)."""
-    expand = jax.jit(
-        jax.vmap(
-            lambda p: (
-                play.legal(game, p),
-                jax.vmap(lambda a: play.play(game, p, a)[0])(jnp.arange(game.num_actions)),
-            )
-        )
-    )
+    legal = jax.jit(jax.vmap(functools.partial(play.legal, game)))
+    actions = jnp.arange(game.num_actions)
+    expand = jax.jit(jax.vmap(lambda p: jax.vmap(lambda a: play.play(game, p, a)[0])(actions)))
     width = max(1, 4096 // game.num_actions)
     level = {b"": (jax.device_get(start(game)(jax.random.key(0))), 1)}
     counts = []
-    for _ in range(depth):
+    for ply in range(depth):
         following: dict[bytes, tuple[Any, int]] = {}
-        entries = list(level.values())
+        entries, count = list(level.values()), 0
         for i in range(0, len(entries), width):
             chunk = entries[i : i + width]
             padded = [p for p, _ in chunk] + [chunk[-1][0]] * (width - len(chunk))
-            mask, after = jax.device_get(expand(jax.tree.map(lambda *x: np.stack(x), *padded)))
-            leaves, structure = jax.tree.flatten(after)
+            positions = jax.tree.map(lambda *x: np.stack(x), *padded)
+            mask = np.asarray(legal(positions))
+            count += sum(times * int(mask[lane].sum()) for lane, (_, times) in enumerate(chunk))
+            if ply == depth - 1:
+                continue  # the last actions are counted, and what they lead to is not needed
+            leaves, structure = jax.tree.flatten(jax.device_get(expand(positions)))
             for lane, (_, times) in enumerate(chunk):
                 for action in np.flatnonzero(mask[lane]):
                     rows = [leaf[lane, action] for leaf in leaves]
@@ -214,7 +213,7 @@ def perft(game: Game[Any], depth: int) -> list[int]:
                     position = old[0] if old else jax.tree.unflatten(structure, rows)
                     following[name] = (position, (old[1] if old else 0) + times)
         level = following
-        counts.append(sum(times for _, times in level.values()))
+        counts.append(count)
     return counts
 
 
