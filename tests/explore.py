@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import quick
 
 from jaxgo.core.game import Game
 
@@ -30,15 +31,18 @@ def explore(
     key: Callable[[Any], Any] | None = None,
     revisit: bool = True,
     past_ends: bool = False,
+    thorough: bool = False,
 ) -> list[Layer]:
     """Layers from the start to `depth`, or to where nothing new comes.
 
     Positions with the same `key` (the hash by default) are one. Without `revisit`, positions of earlier layers are
-    left out, as in breadth-first search. `past_ends` plays on from finished positions.
+    left out, as in breadth-first search. `past_ends` plays on from finished positions. `thorough`: by programs that
+    take longer to compile and less to run, for games of many positions.
     """
     name = key or game.hash
-    expand = jax.jit(jax.vmap(lambda s: _expand(game, name, s)))
-    judge = jax.jit(jax.vmap(lambda s: (game.over(s), game.returns(s))))
+    options = quick.THOROUGH if thorough else None
+    expand = jax.jit(jax.vmap(lambda s: _expand(game, name, s)), compiler_options=options)
+    judge = jax.jit(jax.vmap(lambda s: (game.over(s), game.returns(s))), compiler_options=options)
     root = game.init(jax.random.key(0))
     states, paths = jax.tree.map(lambda x: np.asarray(x)[None], root), np.ones(1, np.int64)
     seen = _word(np.asarray(name(root)))[None]
