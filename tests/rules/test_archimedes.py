@@ -127,7 +127,7 @@ def test_reference_agrees(rules):
 @pytest.mark.slow
 @both
 def test_reference_agrees_in_many_games(rules):
-    games = random_games(GAMES[rules], 256, seed=1)
+    games = random_games(GAMES[rules], 256, seed=1, thorough=True)
     assert check_agreement(GAMES[rules], Reference(rules), games) > 10_000
 
 

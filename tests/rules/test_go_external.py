@@ -34,7 +34,7 @@ def test_pgx_agrees(size, games, part):
     pgx = pytest.importorskip("pgx", reason="pgx is in the extra `benchmark`")
     env = pgx.make(f"go_{size}x{size}")  # komi 7.5
     ours = make(f"go{size}", ko="simple", komi=7.5)
-    record = random_games(ours, games, seed=part)
+    record = random_games(ours, games, seed=part, thorough=True)
     order = np.argsort(record.live.sum(axis=0))  # games of like length side by side: ten that have ended cost nothing
     actions, live, legal_bits, boards = (
         array[:, order] for array in (record.actions, record.live, record.legal_bits, record.cells)

@@ -158,7 +158,7 @@ def test_the_reference_agrees():
 
 @pytest.mark.slow
 def test_the_reference_agrees_in_many_games():
-    check_agreement(SMALL, Reference(9, "renju"), random_games(SMALL, 256))
+    check_agreement(SMALL, Reference(9, "renju"), random_games(SMALL, 256, thorough=True))
 
 
 def test_a_black_without_points_has_a_draw():
