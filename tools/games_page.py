@@ -1,12 +1,10 @@
 """Writes docs/games.md, docs/pictures/ and the README's table of games: `uv run tools/games_page.py`.
 
-Everything on the page comes from the code: the rules in brief are the docstrings of the file and of the class, the
-sizes are asked of the values, and the speeds are those of benchmarks/results/rules.jsonl, the kept output of
-benchmarks/rules.py.
+Everything on the page comes from the code: the rules in brief are the docstrings of the file and of the class, and
+the sizes are asked of the values.
 """
 
 import inspect
-import json
 import re
 from itertools import groupby
 from pathlib import Path
@@ -26,19 +24,16 @@ PAGE = ROOT / "docs" / "games.md"
 README = ROOT / "README.md"
 README_TABLE = re.compile(r"(?<=## The games\n\n)\|.*?\n(?=\n)", re.DOTALL)
 PICTURES = ROOT / "docs" / "pictures"
-RESULTS = ROOT / "benchmarks" / "results" / "rules.jsonl"
 PLIES = 40  # a picture shows a random game after so many plies, or after a third of a short one
 
 HEAD = """# The games
 
 Written by `uv run tools/games_page.py` from the registry; do not edit. Names go into `jaxgo.make(name, **options)` and
 `uv run jaxgo show name --option key=value`. "Bytes" is one state, as a search tree stores it; "symmetries" counts the
-identity. The words are those of each game's file: what is played, and how it is kept. {speed}
+identity. The words are those of each game's file: what is played, and how it is kept. `uv run --extra benchmark
+benchmarks/rules.py` measures how fast they are.
 """
-SPEED = """Speeds are random play with the exact legal mask at every step, by `benchmarks/rules.py` on {cores} cores
-of "{processor}" with JAX {jax}, Python {python}."""
-NO_SPEED = "Speeds: run `uv run --extra benchmark benchmarks/rules.py`."
-HEADINGS = ("name", "options", "board", "actions", "max plies", "bytes", "symmetries", "steps/s")
+HEADINGS = ("name", "options", "board", "actions", "max plies", "bytes", "symmetries")
 COLUMNS = f"| {' | '.join(HEADINGS)} |\n{'|---' * len(HEADINGS)}|"
 
 
@@ -53,22 +48,11 @@ def shown(names: list[str]) -> str:
     return max(small or names[:1], key=lambda name: GAMES[name].picture)
 
 
-def results() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
-
-
-def speeds() -> dict[str, float]:
-    """Steps a second by name, as the last benchmark found them."""
-    alone = {r["question"].removeprefix("games/"): r["steps_s"] for r in results() if "steps_s" in r}
-    duels = {r["question"]: r.get("jaxgo_exact_steps_s", r["jaxgo_steps_s"]) for r in results() if "jaxgo_steps_s" in r}
-    return {**alone, **duels}
-
-
-def row(name: str, game: Game[Any], steps: float | None) -> str:
+def row(name: str, game: Game[Any]) -> str:
     height, width = game.picture
     numbers = (game.num_actions, game.max_plies, state_bytes(game), len(game.symmetries().cells))
     cells = [f"`{name}`", describe_options(game).replace(" ", ", "), f"{height}x{width}", *(f"{n:,}" for n in numbers)]
-    return "| " + " | ".join([*cells, f"{steps:,.0f}" if steps else "-"]) + " |"
+    return "| " + " | ".join(cells) + " |"
 
 
 def words(name: str) -> str:
@@ -79,10 +63,10 @@ def words(name: str) -> str:
     return "\n\n".join(f"```text\n{p}\n```" if re.search(r"\S {2,}\S", p) else p for p in paragraphs)
 
 
-def section(names: list[str], measured: dict[str, float]) -> str:
+def section(names: list[str]) -> str:
     """One family: a picture, the rules in brief, and a row for each registered value."""
     family = type(GAMES[names[0]])
-    rows = "\n".join(row(name, GAMES[name], measured.get(name)) for name in names)
+    rows = "\n".join(row(name, GAMES[name]) for name in names)
     figure = f"![a position of {shown(names)}](pictures/{shown(names)}.svg)"
     source = f"[source](../{family.__module__.replace('.', '/')}.py)"
     notation = f"Moves are written as {family.notation}."
@@ -90,10 +74,7 @@ def section(names: list[str], measured: dict[str, float]) -> str:
 
 
 def page() -> str:
-    machine = next((result["machine"] for result in results()), None)
-    head = HEAD.format(speed=SPEED.format(**machine) if machine else NO_SPEED)
-    measured = speeds()
-    return "\n".join([head, *(section(names, measured) for names in families())])
+    return "\n".join([HEAD, *map(section, families())])
 
 
 def readme_table() -> str:
