@@ -187,12 +187,12 @@ def test_reference_agrees_on_options(options):
 def test_hash_from_scratch_tells_boards_apart():
     game = GAMES["dodgem8"]
     games = random_games(game, LANES)
-    keys, glyphs = {}, [piece.glyph for piece in game.pieces]
+    keys = {}
     rehash = jax.jit(game.hash)
     for t in range(0, len(games.actions), 5):
         for lane in range(0, LANES, 9):
             seat = int(games.to_play[t, lane])
-            board = text(glyphs, games.cells[t, lane])
+            board = text(game, games.cells[t, lane])
             key = tuple(games.keys[t, lane].tolist())
             assert keys.setdefault(key, (board, seat)) == (board, seat)
             np.testing.assert_array_equal(rehash(game.place(games.cells[t, lane], seat)), games.keys[t, lane])
