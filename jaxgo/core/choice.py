@@ -51,8 +51,13 @@ def _of_actions(count: int, word: UInt32[Array, ""]) -> tuple[np.ndarray, np.uin
     return number, low, word[None] ^ jnp.asarray(number * np.uint32(0x85EBCA6B))
 
 
-def first_max(score: Float32[Array, "L A"]) -> Int32[Array, " L"]:
-    """`argmax`, faster on CPU where actions are many: the first of equals. All -inf gives 0."""
+def first_max(score: Float32[Array, "L A"], among: Bool[Array, "L A"] | None = None) -> Int32[Array, " L"]:
+    """`argmax`, of some actions or of all, faster on CPU where actions are many: the first of equals.
+
+    An action of score -inf comes before those that are not `among` the choice. Where there is none, it is 0.
+    """
+    if among is not None:
+        score = jnp.where(among, jnp.maximum(score, jnp.finfo(jnp.float32).min), -jnp.inf)
     number = jnp.arange(score.shape[-1], dtype=jnp.int32)[None]
     return number_of(below(score, score.max(axis=-1, keepdims=True), number).min(axis=-1))
 
@@ -79,6 +84,6 @@ def best_of_equals(
     score: Float32[Array, "B A"], among: Bool[Array, "B A"], luck: Float32[Array, "B A"]
 ) -> Int32[Array, " B"]:
     """The action of the highest score among some; of equals the luckiest, and not the first."""
-    score = jnp.where(among, jnp.maximum(score, jnp.finfo(jnp.float32).min), -jnp.inf)
-    equal = among & (score == score.max(axis=-1, keepdims=True))
-    return jnp.where(equal.any(axis=-1), first_max(jnp.where(equal, luck, -1.0)), first_max(score))
+    best = first_max(score, among)
+    equal = among & (score == jnp.take_along_axis(score, best[:, None], axis=-1))
+    return jnp.where(equal.any(axis=-1), first_max(luck, equal), best)

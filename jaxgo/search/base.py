@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import history, keys
-from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError, check_settings, check_whole
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
@@ -284,15 +283,14 @@ def facts(state: TreeState, edges: Edges) -> tuple[Bool[Array, "B A"], Bool[Arra
 def conclude(
     state: TreeState,
     key: Array,
+    best: Int32[Array, " B"],
     among: Bool[Array, "B A"],
-    score: Float32[Array, "B A"],
     policy: Float32[Array, "B A"],
     temperature: Temperature,
 ) -> SearchResult:
-    """The result of a tree: of the moves `among` which to choose, the one of the highest score, or one drawn from
-    `policy` where temperature is above 0."""
+    """The result of a tree: the best move, or where temperature is above 0 one of those `among` which to choose, drawn
+    from `policy`."""
     edges = root_edges(state.tree)
-    best = first_max(jnp.where(among, jnp.maximum(score, jnp.finfo(jnp.float32).min), -jnp.inf))
     weights = jnp.where(among, policy, 0.0)
     weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))
     action, chances = decide(key, best, weights, temperature)

@@ -47,7 +47,7 @@ class Edges(NamedTuple):
             score = jnp.where(self.candidate, score, LAST / 2)
         if solver:
             score = jnp.where(self.lost, LAST, score)
-        return first_max(jnp.where(self.legal, score, -jnp.inf))
+        return first_max(score, self.legal)
 
 
 class Children(NamedTuple):

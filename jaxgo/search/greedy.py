@@ -62,4 +62,4 @@ class Greedy(Search[GreedyState]):
         legal = state.prior > ILLEGAL
         policy = jnp.where(legal, jax.nn.softmax(state.prior, axis=-1), 0.0)
         best = best_of_equals(state.prior, legal, state.luck)
-        return conclude(state, key, legal, jax.nn.one_hot(best, legal.shape[1]), policy, temperature)
+        return conclude(state, key, best, legal, policy, temperature)

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys
+from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
@@ -125,7 +126,7 @@ class Gumbel(Search[GumbelState], Narrowing):
         most = jnp.where(among, spent, -1).max(axis=-1, keepdims=True)
         score = self._score(edges, state.noise, among & (spent == most))
         policy = jax.nn.softmax(edges.logits + self._completed_q(edges), axis=-1)
-        return conclude(state, key, among, score, jnp.where(edges.legal, policy, 0.0), temperature)
+        return conclude(state, key, first_max(score, among), among, jnp.where(edges.legal, policy, 0.0), temperature)
 
     def follow(
         self,

@@ -133,7 +133,7 @@ class Puct(Bandit):
         policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
         # most visits, then the better value
         among = playable(state.tree, edges) if self.solver else edges.legal
-        return conclude(state, key, among, by_visits(weights, edges), policy, temperature)
+        return conclude(state, key, first_max(by_visits(weights, edges), among), among, policy, temperature)
 
     def _pruned(self, edges: Edges) -> Float32[Array, "B A"]:
         """Visits less the forced ones that PUCT itself would not have made, given the best move's final score."""

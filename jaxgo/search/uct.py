@@ -81,7 +81,7 @@ class Uct(Bandit):
         policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
         score = self.rank(edges, weights, state.prior)
         among = playable(state.tree, edges) if self.solver else edges.legal
-        return conclude(state, key, among, score, policy, temperature)
+        return conclude(state, key, first_max(score, among), among, policy, temperature)
 
     def rank(self, edges: Edges, weights: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
         """What the final choice takes most of."""

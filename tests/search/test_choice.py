@@ -19,6 +19,13 @@ def test_the_first_of_the_best_is_argmax(shape):
     assert int(first_max(jnp.full((1, 4), -jnp.inf))[0]) == 0
 
 
+def test_only_those_among_the_choice_are_taken():
+    score = jnp.float32([[3.0, -jnp.inf, -jnp.inf, 5.0]])
+    assert int(first_max(score, jnp.array([[True, True, False, False]]))[0]) == 0
+    assert int(first_max(score, jnp.array([[False, False, True, False]]))[0]) == 2
+    assert int(first_max(score, jnp.array([[False] * 4]))[0]) == 0
+
+
 CHOICES = {
     "first": first_max,
     "of equals": lambda score: best_of_equals(score, score < jnp.inf, jnp.zeros_like(score)),
