@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,28 +43,46 @@ class Statistics:
     openings: tuple[Opening, ...]  # the most frequent first
 
 
-def read(folder: Path) -> list[GameRecord]:
-    """All games of a folder and those below it, or that of one file; of one kind, or a UsageError."""
+def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRecord]:
+    """All games of a folder and those below it, or that of one file; of one kind, or a UsageError.
+
+    With `say`, files that hold no game are left out and a message, as long as others hold one.
+    """
     there = [folder] if folder.is_file() else sorted(folder.rglob("*"))
     paths = [path for path in there if path.suffix.lower() in ENDINGS and path.is_file()]
     if not paths:
         raise UsageError(f"there are no games below {folder}; files that end in {', '.join(ENDINGS)} are read")
-    found = [_plain(path) if path.suffix.lower() == ".txt" else formats.load(path) for path in paths]
-    others = [path for path, record in zip(paths, found, strict=True) if record.game != found[0].game]
-    if others:
-        raise UsageError(
-            f"{others[0]} is a game of another kind than {paths[0]}; keep each kind in a folder of its own"
-        )
-    return [_judged(record) for record in found]
+    found: dict[Path, GameRecord] = {}
+    faults: list[UsageError] = []
+    for path in paths:
+        try:
+            found[path] = _plain(path) if path.suffix.lower() == ".txt" else _judged(path, formats.load(path))
+        except UsageError as fault:
+            if say is None:
+                raise
+            faults.append(fault)
+    if not found:
+        raise faults[0]
+    first = next(iter(found))
+    for path, record in found.items():
+        if record.game != found[first].game:
+            raise UsageError(f"{path} is a game of another kind than {first}; keep each kind in a folder of its own")
+    if say and faults:
+        what = "a file that is no game is" if len(faults) == 1 else f"{len(faults):,} files that are no games are"
+        say(f"{what} left out, of {len(paths):,}: {faults[0]}")
+    return list(found.values())
 
 
-def _judged(record: GameRecord) -> GameRecord:
+def _judged(path: Path, record: GameRecord) -> GameRecord:
     """The game with its result, where its file tells none (PSQ and Zero+ never do) and it is over by the rules."""
     game = record.game
     if record.returns is not None or record.verdict:
         return record
-    start, before = position_text.read(game, record.start or position_text.START)
-    line = [*map(game.parse_action, before), *record.moves]
+    try:
+        start, before = position_text.read(game, record.start or position_text.START)
+        line = [*map(game.parse_action, before), *record.moves]
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
     found = follow(game, start, line)
     view = play.look(game, found.position)
     return dataclasses.replace(record, returns=view.returns) if view.over and int(found.made) == len(line) else record
@@ -80,7 +98,9 @@ def _plain(path: Path) -> GameRecord:
         result = float(told["result of seat 0"])
         game: Any = read_game(name, tuple(options))
         moves = tuple(game.parse_action(line.split(" ", 2)[2]) for line in lines.splitlines())
-    except (OSError, KeyError, IndexError, ValueError) as error:
+    except KeyError as error:
+        raise UsageError(f"{path} is no saved game: its head has no {error}") from None
+    except (OSError, IndexError, ValueError) as error:
         raise UsageError(f"{path} is no saved game: {error}") from None
     return GameRecord(game, name, moves, returns=(2 * result - 1, 1 - 2 * result))
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +33,8 @@ class Stats:
         bring(self.game)
         if self.plies < 0 or self.rows < 0:
             raise UsageError("--plies and --rows are numbers that cannot be below 0")
-        found = statistics.count(statistics.read(self.folder), self.plies)
+        games = statistics.read(self.folder, lambda message: print(f"jaxgo: {message}", file=sys.stderr))
+        found = statistics.count(games, self.plies)
         if self.json:
             print(json.dumps(dataclasses.asdict(found)))
         else:

@@ -116,6 +116,26 @@ def test_texts_of_matches_are_read_and_other_kinds_refused(tmp_path):
         statistics.read(tmp_path / "nowhere")
 
 
+def test_files_that_are_no_games_are_left_out_and_told(tmp_path, capsys):
+    foreign = {"0.json": "[]", "notes.txt": "a plan", "torn.sgf": "(;GM[4", "x.json": '{"jaxgo": 1'}
+    for name, text in foreign.items():
+        (tmp_path / name).write_text(text)
+    assert cli.main(["stats", str(tmp_path)]) == 2
+    assert "0.json: " in capsys.readouterr().err
+    told = {"jaxgo": 1, "game": "tictactoe", "moves": ["b2"], "returns": [0, 0]}
+    (tmp_path / "good.json").write_text(json.dumps(told))
+    (tmp_path / "start.json").write_text(json.dumps({"jaxgo": 1, "game": "tictactoe", "start": "start z9"}))
+    assert cli.main(["stats", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert "1 finished games, 0 unfinished" in said.out
+    assert "5 files that are no games are left out, of 6: " in said.err
+    assert "0.json: line 1" in said.err
+    with pytest.raises(UsageError, match=r"notes.txt is no saved game: its head has no 'game'"):
+        statistics.read(tmp_path / "notes.txt")
+    with pytest.raises(UsageError, match=r"start.json: "):
+        statistics.read(tmp_path / "start.json")
+
+
 @jax.numpy_rank_promotion("allow")  # as people write their games
 def test_a_game_of_ones_own_is_named_before_its_files_are_read(tmp_path, monkeypatch, capsys):
     own = "examples.own_game:Nim"
