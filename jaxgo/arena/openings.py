@@ -27,7 +27,7 @@ from jaxgo.core.replay import follow_all, padded, split_moves
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.rollout import Rollout
 from jaxgo.players import Player
-from jaxgo.search import Random
+from jaxgo.search import Chain, Random
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
 
@@ -138,9 +138,10 @@ def random_openings(
 
 def by_player(player: Player) -> Worth:
     """What a player's search says of positions."""
-    if isinstance(player.search, Random):
+    search = player.search
+    if isinstance(search.search if isinstance(search, Chain) else search, Random):
         raise UsageError(f"{player.name} has no word on positions; let a search or a network say what is balanced")
-    return functools.partial(_by_search, player.search, player.model, player.params)
+    return functools.partial(_by_search, search, player.model, player.params)
 
 
 def book(game: Game[Any], path: str | os.PathLike[str]) -> Openings:

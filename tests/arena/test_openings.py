@@ -90,9 +90,10 @@ def test_a_player_says_which_openings_are_balanced():
     assert 0 < len(drawn) < len(every)
 
 
-def test_who_plays_blindly_has_no_word_on_openings():
-    with pytest.raises(UsageError, match="random has no word on positions"):
-        random_openings(TICTACTOE, judge=load_player("random", TICTACTOE))
+@pytest.mark.parametrize("name", ["random", "careful"])
+def test_who_plays_blindly_has_no_word_on_openings(name: str):
+    with pytest.raises(UsageError, match=f"{name} has no word on positions"):
+        random_openings(TICTACTOE, judge=load_player(name, TICTACTOE))
 
 
 def test_plies_are_as_many_as_it_takes():
