@@ -165,12 +165,32 @@ class Gomocup(Opener):
         self._coming = coming
 
     def settle(self, seconds: float) -> None:
-        """Goes over to the rules that were asked for, if they are ready in time."""
+        """Goes over to the rules that were asked for, if they are ready in time and know of a game with these moves
+        that goes on; else the game keeps its rules, and the next one has the others."""
         coming = self._coming
         if coming is None or not coming.wait(seconds):
             return
+        try:
+            board = boards.like(self.table.board, self.game)
+        except UsageError:
+            return
+        if not board.over:
+            self._take_over(coming, board)
+
+    def restart(self, seconds: float) -> None:
+        """A fresh board, by the rules that were asked for if they are ready in time."""
+        coming = self._coming
+        if coming is not None and coming.wait(seconds):
+            self._take_over(coming)
+        else:
+            self.table.new_game()
+        self.clock.new_game()
+
+    def _take_over(self, coming: "_Preparation", board: Board | None = None) -> None:
+        """Goes on with the session of a preparation, at a board or at the start."""
         fresh = coming.session()
-        fresh.restore(boards.like(self.table.board, self.game), fresh.name)
+        if board is not None:
+            fresh.restore(board, fresh.name)
         self.table.close(timeout=0.0)
         self.session, self._coming = fresh, None
 
@@ -333,8 +353,7 @@ def _rectstart(brain: Gomocup, text: str) -> None:
 
 
 def _restart(brain: Gomocup, text: str) -> None:
-    brain.settle(60.0)
-    brain.start(brain.table.game if isinstance(brain.table.game, Gomoku) else brain.game)
+    brain.restart(60.0)
     brain.say("OK")
 
 
@@ -350,7 +369,7 @@ def _turn(brain: Gomocup, text: str) -> None:
     try:
         brain.move()
     except UsageError:
-        brain.table.restore(before, brain.table.name)
+        brain.restore(before)
         raise
 
 

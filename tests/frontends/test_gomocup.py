@@ -190,6 +190,22 @@ def test_rules_are_taken_over_when_they_are_ready(talk):
     assert talk.ask("INFO timeout_turn soon") == "ERROR timeout_turn is a number of milliseconds"
 
 
+def test_a_game_that_other_rules_would_have_ended_keeps_its_own(talk):
+    assert talk.ask("INFO rule 1", "RESTART") == "OK"
+    for column in (0, 1, 2, 4, 5, 3):  # six in a row, which is no win by exact five
+        assert talk.ask(f"PLAY {column},0", f"PLAY {column},{5 + column % 2}")
+    assert talk.ask("INFO rule 0") == ""
+    assert talk.brain._coming.wait(60.0)
+    assert re.fullmatch(MOVE, talk.ask("TURN 2,3")), "the manager waits for a move"
+    assert talk.brain.table.game.rules == "standard"
+    talk.brain.table.undo(4)
+    assert re.fullmatch(MOVE, talk.ask("TURN 3,0")), "and so at the sixth stone itself"
+    assert talk.brain.table.game.rules == "standard"
+    assert talk.ask("RESTART") == "OK"
+    assert talk.brain.table.game.rules == "freestyle"
+    assert stones(talk) == ()
+
+
 def test_rules_that_nobody_wants_any_more_leave_no_thread():
     before, fresh = set(threading.enumerate()), Talk()
     assert fresh.ask("START 5") == "OK"
