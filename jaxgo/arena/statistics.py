@@ -10,8 +10,10 @@ from typing import Any
 from jaxgo.arena.ratings import NINETY_FIVE
 from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
 from jaxgo.core.names import check_loaded
 from jaxgo.core.replay import follow
+from jaxgo.games.go.rules import Go
 from jaxgo.games.names import read_game
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
@@ -65,12 +67,18 @@ def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRec
         raise faults[0]
     first = next(iter(found))
     for path, record in found.items():
-        if record.game != found[first].game:
+        if _kind(record) != _kind(found[first]):
             raise UsageError(f"{path} is a game of another kind than {first}; keep each kind in a folder of its own")
     if say and faults:
         what = "a file that is no game is" if len(faults) == 1 else f"{len(faults):,} files that are no games are"
         say(f"{what} left out, of {len(paths):,}: {faults[0]}")
     return list(found.values())
+
+
+def _kind(record: GameRecord) -> Game[Any]:
+    """The game, for Go without its limit of moves: that of a long game in SGF is as long as the game needs."""
+    game = record.game
+    return dataclasses.replace(game, move_limit=0) if isinstance(game, Go) else game
 
 
 def _judged(path: Path, record: GameRecord) -> GameRecord:

@@ -324,6 +324,9 @@ def without_handicap(record: GameRecord) -> GameRecord:
 def printsgf(engine: GtpEngine, line: Line) -> str:
     names = _words(line, 0, 1)
     record = engine.session.record()
+    game, named = record.game, engine.named
+    if isinstance(game, Go) and isinstance(named, Go):  # without the limit that only the engine has set
+        record = dataclasses.replace(record, game=dataclasses.replace(game, move_limit=named.move_limit))
     if not names:
         return sgf.write(record).rstrip("\n")
     if not names[0].lower().endswith(".sgf"):

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game
+from jaxgo.core.game import MOST_LIMIT, Game
 from jaxgo.games import make
 from jaxgo.games.go import rule_names
 from jaxgo.games.go.board import handicap_points, most_handicap
@@ -29,6 +29,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 KINDS = {1: "Go", 4: "Gomoku"}
 GOMOKU_RULES = ("freestyle", "standard", "renju", "caro", "caro5")
 SEATS = {"B": 0, "W": 1}
+LIMIT = "ML"  # of moves in Go, a property of jaxgo's own
 CHARSET = re.compile(rb"CA\s*\[\s*([\w.:+-]{1,40})\s*\]")
 CHARSETS = re.compile(r"gb18030|big5\w*|(euc|shift)_\w+|cp\d+|iso8859[-_]\d+|koi8[-_]\w")  # of people's names
 WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}  # programs name the smaller ones, and write the larger one's signs
@@ -67,6 +68,7 @@ def _rules(game: Game[Any]) -> dict[str, list[str]]:
     if isinstance(game, Go):
         head["RU"] = [rule_names.written(game.ko, game.suicide)]
         head |= {"KM": [f"{game.komi:g}"]} | ({"HA": [str(game.handicap)]} if game.handicap else {})
+        head |= {LIMIT: [str(game.move_limit)]} if game.move_limit else {}
     elif isinstance(game, Gomoku):
         head["RU"] = [game.rules]
     return head
@@ -132,7 +134,7 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         # behind the last one that is asked for anything may stand
         node = None if upto is not None and told >= max(upto, 1) else next(nodes, None)
     verdict = root.first("RE")
-    game, start = _start(game, setup, first)
+    game, start = _start(_long_enough(game, len(moves)), setup, first)
     return GameRecord(
         game=game,
         name=name_of(game)[0],
@@ -202,7 +204,15 @@ def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
             raise UsageError(
                 f"line {root.line}: KM[{root.first('KM')[:20]}] is no komi; give a number from -1000 to 1000"
             )
-    return make_like(game, ko=ko, suicide=suicide, komi=komi, handicap=0)
+    limit = _number(root, LIMIT, str(game.move_limit), 0, MOST_LIMIT)
+    return make_like(game, ko=ko, suicide=suicide, komi=komi, handicap=0, move_limit=limit)
+
+
+def _long_enough(game: Game[Any], moves: int) -> Game[Any]:
+    """Go that takes so many moves: other programs know of no limit."""
+    if not isinstance(game, Go) or moves <= game.max_plies:
+        return game
+    return make_like(game, move_limit=min(2 * moves, MOST_LIMIT))
 
 
 def make_like(game: Game[Any], **options: Any) -> Game[Any]:
@@ -297,6 +307,6 @@ def usual_handicap(game: Go, stones: list[int]) -> int:
 
 def _number(node: Node, name: str, default: str, least: int, most: int) -> int:
     text = node.first(name).strip() or default
-    if not re.fullmatch(r"\d{1,4}", text) or not least <= int(text) <= most:
+    if not re.fullmatch(r"\d{1,5}", text) or not least <= int(text) <= most:
         raise UsageError(f"line {node.line}: {name}[{text[:20]}] is not a number from {least} to {most}")
     return int(text)

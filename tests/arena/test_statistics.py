@@ -136,6 +136,13 @@ def test_files_that_are_no_games_are_left_out_and_told(tmp_path, capsys):
         statistics.read(tmp_path / "start.json")
 
 
+def test_a_long_game_of_go_is_no_other_kind(tmp_path):
+    for name, pairs in (("short", 1), ("long", 40)):
+        moves = ";B[aa];W[bb]" * pairs
+        (tmp_path / f"{name}.sgf").write_text(f"(;GM[1]SZ[5]RE[B+R]{moves})")
+    assert [len(record.moves) for record in statistics.read(tmp_path)] == [80, 2]
+
+
 @jax.numpy_rank_promotion("allow")  # as people write their games
 def test_a_game_of_ones_own_is_named_before_its_files_are_read(tmp_path, monkeypatch, capsys):
     own = "examples.own_game:Nim"

@@ -217,7 +217,9 @@ def test_rules_and_komi_can_be_changed_in_a_game(go):
 def test_another_komi_keeps_the_past_behind_a_double_move(go):
     for line in ("play b c3", "play b d3", "komi 6"):
         assert go.ask(line) == "="
-    assert go.ask("printsgf").endswith(";B[cc];W[];B[dc])")
+    written = go.ask("printsgf")
+    assert written.endswith(";B[cc];W[];B[dc])")
+    assert "ML[" not in written, "the engine's own limit is not the game's"
     assert go.engine.session.text == "start C3 pass D3"
     for left in (["C3"], []):
         assert go.ask("undo") == "="

@@ -51,6 +51,18 @@ def test_all_rules_of_go_come_back_in_sgf(ko, suicide):
     assert sgf.read(text, make("go9", ko="simple", suicide=True)).game == game, "whatever was played before"
 
 
+def test_a_limit_of_moves_comes_back_in_sgf_and_games_of_others_have_none():
+    for limit in (20, 10_000):
+        game = make("go9", move_limit=limit)
+        assert sgf.read(sgf.write(GameRecord(game, "go9", (0, 1)))).game == game
+    assert "ML" not in sgf.write(GameRecord(GO, "go9", (0, 1)))
+    long = sgf.read("(;GM[1]SZ[5]" + ";B[aa];W[bb]" * 40 + ")")
+    assert len(long.moves) == 80 < long.game.max_plies, "more moves than jaxgo's own limit on that board"
+    assert sgf.read("(;GM[1]SZ[5]KM[7];B[aa])").game == make("go9", size=5)
+    with pytest.raises(UsageError, match=r"line 1: ML\[x\] is not a number from 0 to 10000"):
+        sgf.read("(;GM[1]SZ[9]ML[x])")
+
+
 def test_rules_of_others_are_read_as_in_gtp():
     assert (sgf.read("(;GM[1]SZ[9]RU[Chinese])").game.ko, GO.ko) == ("simple", "positional")
     assert sgf.read("(;GM[1]SZ[9]KM[7]RU[koSIMPLEscoreAREAtaxNONEsui1whbN])").game == make(
