@@ -95,6 +95,34 @@ def namesakes(results: Iterable[PairResult]) -> dict[tuple[str, str], str]:
     return {(name, code): f"{name} #{code[:6]}" for name, known in codes.items() for code in list(known)[:-1]}
 
 
+def by_one_name(results: Sequence[PairResult]) -> list[PairResult]:
+    """The results with one name for each player, the last that it played under.
+
+    Its run may have been moved, or was named from another folder: search, budget and hash say that it is the same
+    player. Where the two names met, somebody compares them on purpose, and they stay.
+    """
+    names: dict[tuple[str, str], str] = {}
+    met: set[tuple[str, str]] = set()
+    for pair in sorted(results, key=lambda pair: pair.time):
+        a, b = (_wherever(*who) for who in zip((pair.a, pair.b), pair.checkpoints, strict=True))
+        names |= {a: pair.a, b: pair.b}
+        met |= {a} & {b}
+
+    def called(name: str, code: str) -> str:
+        who = _wherever(name, code)
+        return names[who] if code and who not in met else name
+
+    return [
+        dataclasses.replace(pair, a=called(pair.a, pair.checkpoints[0]), b=called(pair.b, pair.checkpoints[1]))
+        for pair in results
+    ]
+
+
+def _wherever(name: str, code: str) -> tuple[str, str]:
+    """A player wherever its weights lie: what stands before them, its budget among it, and its hash."""
+    return name.partition("@")[0], code
+
+
 def _check_points(pair: PairResult) -> None:
     """A UsageError for points that no game gives, such as 2 for a win; files are checked where they are read."""
     both: tuple[Any, Any] = pair.first, pair.second

@@ -313,17 +313,18 @@ class RatingsCommand:
     table: tyro.conf.OmitArgPrefixes[Table] = Table()
 
     def run(self) -> int:
-        from jaxgo.arena import records
+        from jaxgo.arena import records, tally
 
         bring(self.game)
         if not self.files:
             raise UsageError("ratings of what? Name a file, such as runs/eval/connect4/matches.jsonl")
         results = records.merge(*(records.read(path) for path in self.files))
-        self.table.check(name for pair in results for name in (pair.a, pair.b))
+        rated = tally.by_one_name(results)
+        self.table.check(name for pair in rated for name in (pair.a, pair.b))
         if self.out:
             there = {pair.id for pair in records.read_begun(self.out)}
             records.append(self.out, [pair for pair in results if pair.id not in there])
-        self.table.show(results, games=[self.games] if self.games else [path.parent / GAMES for path in self.files])
+        self.table.show(rated, games=[self.games] if self.games else [path.parent / GAMES for path in self.files])
         return 0
 
 

@@ -13,7 +13,7 @@ from jaxgo.arena.openings import Openings, book
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.sprt import Sprt
-from jaxgo.arena.tally import five
+from jaxgo.arena.tally import by_one_name, five
 from jaxgo.arena.tournament import Tournament
 from jaxgo.games import make
 from jaxgo.players import load_player
@@ -123,6 +123,20 @@ def test_games_of_others_are_not_the_same():
     anew = dataclasses.replace(pair, id="6", number=5, checkpoints=("another", ""))  # a run begun anew in its folder
     assert records.once([pair, anew]) == [pair, anew]
     assert records.from_line(records.to_line(pair)) == pair
+
+
+def test_a_player_whose_run_was_moved_is_rated_once():
+    here, there, timed = "gumbel:8@runs/a/3", "gumbel:8@/elsewhere/a/3", "gumbel:1s@runs/a/3"
+    pair = PairResult("go9", here, "uct:8", 1.0, 0.0, "1", checkpoints=("x", "u"), lines=("v", "w"), time="1")
+    moved = dataclasses.replace(pair, a=there, id="2", time="2")
+    others = [dataclasses.replace(moved, a=timed, id="3"), dataclasses.replace(moved, checkpoints=("y", "u"), id="4")]
+    unknown = dataclasses.replace(moved, checkpoints=("", ""), id="5")
+    found = by_one_name([pair, moved, *others, unknown])
+    assert [one.a for one in found] == [there, there, timed, there, there]
+    assert found[2:] == [*others, unknown], "the budget, the weights, or that nobody knows them makes another one"
+    assert len(records.once(found[:2])) == 1, "the very same games"
+    against = dataclasses.replace(moved, b=here, checkpoints=("x", "x"))
+    assert by_one_name([pair, against]) == [pair, against], "who lets the two names meet wants both"
 
 
 class Simulated(Tournament):
