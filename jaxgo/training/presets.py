@@ -362,9 +362,22 @@ def preset(name: str) -> Preset:
         return _sized(name, MINUTES.get(name, 60.0))
     if not is_place(name):
         if "." in name:
-            raise UsageError(f"{name!r} is no preset; name a game of your own by module and object, as in {name}:Nim")
+            raise UsageError(
+                f"{name!r} is no preset; name a game of your own by module and object, as in {_as_place(name)}"
+            )
         raise unknown_name("preset", name, [*names(), "package.module:Object"])
     return OWN_GAME.preset(name) if jax.default_backend() == "cpu" else _sized(name)
+
+
+def _as_place(name: str) -> str:
+    """What was probably meant, where somebody typed the path of a file, or a point where the colon belongs."""
+    module, _, thing = name.partition(":")
+    module = module.removesuffix(".py").strip("./").replace("/", ".")
+    package, _, last = module.rpartition(".")
+    if not thing and package and last[:1].isupper():
+        module, thing = package, last
+    place = f"{module}:{thing or 'Nim'}"
+    return place if is_place(place) else "examples.own_game:Nim"
 
 
 def default_preset() -> str:

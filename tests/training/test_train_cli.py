@@ -227,7 +227,10 @@ def test_net_and_search_change_by_name():
     ("words", "sentence"),
     [
         ("chess", "unknown preset 'chess'; choose one of: tictactoe-cpu, connect4-cpu,"),
-        ("examples.own_game", "'examples.own_game' is no preset; name a game of your own by module and object, as in"),
+        ("examples.own_game", "name a game of your own by module and object, as in examples.own_game:Nim\n"),
+        ("examples/own_game.py", "by module and object, as in examples.own_game:Nim\n"),
+        ("./examples/own_game.py:Nim", "by module and object, as in examples.own_game:Nim\n"),
+        ("examples.own_game.Nim", "by module and object, as in examples.own_game:Nim\n"),
         ("go9 --learner.ema 1.5", "learner.ema is at least 0 and below 1, not 1.5"),
         ("go9 --search.simulatons 64", "unknown setting '--search.simulatons'; choose one of: --search."),
         ("go9 --serch.simulations 64", "did you mean --search.simulations?"),
