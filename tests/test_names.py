@@ -185,6 +185,18 @@ def wider(game: Any, width: int) -> nn.Module:
     return Linen(width=width)
 
 
+def formless(game: Any) -> None:
+    """Makes nothing."""
+
+
+class Empty(nn.Module):
+    """A net that finds all moves equal, and has nothing to learn."""
+
+    @nn.compact
+    def __call__(self, planes: Any) -> Any:
+        return jnp.zeros((len(planes), 9)), jnp.zeros(len(planes))
+
+
 def crossed(game: Any, rngs: nnx.Rngs) -> nn.Module:
     return Linen()
 
@@ -348,6 +360,8 @@ def test_a_module_that_is_there_already_keeps_its_weights():
         (Gameless, "the net Gameless cannot be made or asked"),
         (Plain, "the net Plain cannot be made or asked"),
         (crossed, "what takes `rngs` made Linen, not a module of flax.nnx"),
+        (formless, "^formless made NoneType, not a module of flax.linen"),
+        (Empty(), "the net has no parameters, so there is nothing that it could learn; give it a layer"),
     ],
 )
 def test_a_net_that_cannot_learn_is_refused_in_one_sentence(source, said):

@@ -110,7 +110,9 @@ def _is_plain(value: Any) -> bool:
 
 
 def _check_kept(params: Any) -> None:
-    """Refuses parameters that a file of weights could not hold, before anything is learnt."""
+    """Refuses parameters that a file of weights could not hold, and a net without any, before anything is learnt."""
+    if not jax.tree.leaves(params):
+        raise UsageError("the net has no parameters, so there is nothing that it could learn; give it a layer")
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
         if np.dtype(leaf.dtype).kind not in "iuf":
             name = jax.tree_util.keystr(path, simple=True, separator="/")
@@ -156,8 +158,8 @@ class _Linen:
 
     def init(self, key: Array, planes: Any) -> Any:
         variables = self.inner.init(key, planes)
-        if set(variables) != {"params"}:
-            raise _stateful(sorted(set(variables) - {"params"}))
+        if kept := sorted(set(variables) - {"params"}):
+            raise _stateful(kept)
         return variables
 
     def raw(self, params: Any, planes: Any) -> Any:
@@ -236,7 +238,8 @@ def _adapted(source: Any, game: Game[Any], heads: tuple[str, ...]) -> Any:
     with _told(source):
         made = source(game)
     if not isinstance(made, nn.Module):
-        raise UsageError(f"{source} made {type(made).__name__}, not a module of flax.linen; one of nnx takes `rngs`")
+        kind = type(made).__name__
+        raise UsageError(f"{_called(source)} made {kind}, not a module of flax.linen; one of nnx takes `rngs`")
     return _Linen(made, heads)
 
 
