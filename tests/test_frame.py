@@ -123,6 +123,7 @@ def test_show_takes_options_and_tells_the_result(capsys):
         (["analyse", "tictactoe", "--position", "XXX/OO./... 1"], "the game is over in this position; begin where"),
         (["doctor", "--batch", "0"], "--batch must be at least 1"),
         (["doctor", "--game", "chess"], "unknown game 'chess'"),
+        (["doctor", "--game", "tictactoe", "--batch", "99999999999"], "do not fit into the device's memory; name at"),
         (["solve", "tictactoe", "--out", "/proc/x"], "cannot write /proc/x"),
         (["solve", "slide8", "--seed", "99999999999999999999"], "the seed is a whole number from 0 to"),
         (["analyse", "tictactoe", "--seed", "-1"], "the seed is a whole number from 0 to"),

@@ -25,10 +25,12 @@ class Doctor:
     def run(self) -> int:
         if self.batch < 1 or not 0 < self.seconds <= 3600:
             raise UsageError("--batch must be at least 1 and --seconds between 0 and 3600")
-        from jaxgo.cli.speed import measure_play
+        from jaxgo.cli.speed import measure_play, most_games
         from jaxgo.games.names import read_game
 
         game = read_game(self.game)
+        if 0 < (most := most_games(game)) < self.batch:
+            raise UsageError(f"--batch {self.batch:,} games do not fit into the device's memory; name at most {most:,}")
         for name, value in [*machine().items(), *devices().items()]:
             print(f"{name:<17} {value}")
         compiling, speed = measure_play(game, self.batch, self.seconds)

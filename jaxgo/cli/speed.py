@@ -10,8 +10,16 @@ from jaxtyping import Array, Int32
 from jaxgo.core import choice, play
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
+from jaxgo.system import devices
 
 TICKS = 32  # moves of every game between two looks at the clock
+
+
+def most_games(game: Game[Any]) -> int:
+    """As many as the device has room for twice, since a program reads one batch and writes another; 0: nobody knows."""
+    start = jax.eval_shape(lambda key: play.start(game, key), jax.random.key(0))
+    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(start))
+    return devices.memory(devices.make_mesh(jax.devices()[:1])) // (2 * size)
 
 
 def measure_play(game: Game[Any], batch: int, seconds: float) -> tuple[float, float]:
@@ -28,7 +36,7 @@ def measure_play(game: Game[Any], batch: int, seconds: float) -> tuple[float, fl
         move = jax.vmap(tick, in_axes=(0, None, 0))
         return jax.lax.fori_loop(0, TICKS, lambda t, p: move(p, first + t, jnp.arange(batch)), positions)
 
-    positions = jax.tree.map(lambda x: jnp.stack([x] * batch), start)
+    positions = jax.tree.map(lambda x: jnp.repeat(x[None], batch, axis=0), start)
     began = time.perf_counter()
     program = jax.jit(run, donate_argnums=1).lower(jnp.int32(0), positions).compile()
     compiling = time.perf_counter() - began
