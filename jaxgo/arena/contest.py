@@ -10,7 +10,7 @@ from jaxgo.arena.engines.specs import External, is_engine, read_engine
 from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError, check_seed
-from jaxgo.core.game import Game
+from jaxgo.core.game import Game, check_seats
 from jaxgo.players import Player, load_player, must_differ
 
 
@@ -32,6 +32,7 @@ class Contest:
     hot_plies: int = 0
 
     def __post_init__(self) -> None:
+        check_seats(self.game)  # before openings are drawn
         if len(self.players) < 2:
             raise UsageError("a tournament needs at least two agents")
         if not (0 <= self.temperature < math.inf and self.hot_plies >= 0):

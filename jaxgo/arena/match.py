@@ -14,6 +14,7 @@ from jaxgo.arena import program
 from jaxgo.arena.program import Queues
 from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import check_seats
 from jaxgo.core.keys import check as check_key
 from jaxgo.core.play import Position
 from jaxgo.players import Player
@@ -105,8 +106,7 @@ class Pool:
         game = agents[0].model.game
         if any(agent.model.game != game for agent in agents):
             raise UsageError("the agents of a match must play the same game")
-        if game.players != 2:
-            raise UsageError(f"a match needs two seats; {type(game).__name__} is a puzzle for one")
+        check_seats(game)
         trial.check(game)
         if capacity < 1:
             raise UsageError("a match needs at least one opening")

@@ -344,6 +344,12 @@ def check(game: Any, told: str = "") -> None:
         )
 
 
+def check_seats(game: "Game[Any]") -> None:
+    """A UsageError where a match is asked of a puzzle."""
+    if game.players != 2:
+        raise UsageError(f"a match needs two seats; {type(game).__name__} is a puzzle for one")
+
+
 def state_bytes(game: "Game[S]") -> int:
     """Size of one state, as a tree node stores it."""
     shapes = jax.eval_shape(game.init, jax.ShapeDtypeStruct((2,), jnp.uint32))

@@ -137,6 +137,12 @@ def test_games_are_saved_as_they_were_played(whole):
     assert len(list((folder / "games").iterdir())) == 84
 
 
+def test_a_puzzle_is_refused_before_openings_are_drawn():
+    game = make("pegs")
+    with pytest.raises(UsageError, match="a puzzle for one"):
+        Contest("pegs", game, (seat("random", game), seat("greedy", game)))
+
+
 def test_games_of_gomoku_are_sgf(tmp_path):
     game = make("gomoku9", size=5)
     path = tmp_path / "book"

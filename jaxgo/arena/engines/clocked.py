@@ -15,7 +15,7 @@ from jaxtyping import Array
 from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import Engine, Limits
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game
+from jaxgo.core.game import Game, check_seats
 from jaxgo.core.play import NOTHING, Position
 from jaxgo.players import Player, load_player
 from jaxgo.search.think import Limit, Thinker
@@ -59,8 +59,7 @@ class Clocked(Engine):
 
     @staticmethod
     def check(game: Game[Any]) -> None:
-        if game.players != 2:
-            raise UsageError(f"a match needs two seats; {type(game).__name__} is a puzzle for one")
+        check_seats(game)
 
     def draw_by(self, key: Array) -> None:
         self._luck = key
