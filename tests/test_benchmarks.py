@@ -1,6 +1,8 @@
 """The benchmark counts what it says: both libraries are given the same games, and every tick is a move."""
 
 import json
+import re
+from pathlib import Path
 
 import harness
 import hlo
@@ -84,3 +86,14 @@ def test_kernels_of_a_program_and_the_bytes_they_move_are_read_from_its_text():
     whole = hlo.Module(HLO).whole
     assert (whole.kernels, whole.copies, whole.predicates) == (3 * 3 + 1, 1, 0)
     assert whole.moved == 3 * 2 * (8 * 4 * 4 + 2 * 2) + 2 * 8 * 4 * 4
+
+
+def test_the_questions_that_the_page_explains_are_asked():
+    folder = Path(__file__).parents[1] / "benchmarks"
+    sections = re.findall(
+        r"^## How `(\w+)\.py` counts$(.*?)(?=^## |\Z)", (folder / "README.md").read_text(), re.M | re.S
+    )
+    told = [(name, question) for name, text in sections for question in re.findall(r"^- `([a-z]+)[`/]", text, re.M)]
+    assert ("training", "smoke") in told
+    unknown = [(name, question) for name, question in told if question not in (folder / f"{name}.py").read_text()]
+    assert not unknown, "the page explains what no program asks"
