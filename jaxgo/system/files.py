@@ -133,6 +133,13 @@ class Lock:
         self._file.write(f"process {os.getpid()} on {socket.gethostname()}")
         self._file.flush()
 
+    def is_at(self, path: Path) -> bool:
+        """Whether the file that is held is the one that is there now."""
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), os.stat(path))
+        except FileNotFoundError:
+            return False
+
     def free(self) -> None:
         self._file.close()
 

@@ -53,7 +53,8 @@ class Metrics:
 
         What a full disk has cut is ended by the next row's first byte, so that it costs no more than itself.
         """
-        if self._file < 0:
+        gone = not self.path.exists() and self.path.parent.is_dir()  # the folder was removed, and is made anew
+        if self._file < 0 or gone:
             self.take_back(self._step)
         plain = _plain({"iteration": iteration, **row})
         line = b"\n" * self._cut + _line(plain).encode()

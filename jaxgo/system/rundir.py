@@ -127,6 +127,22 @@ class RunDir:
                 "resume it with its own settings, or name another folder"
             )
 
+    def _keep_place(self) -> None:
+        """Makes the folder anew where it is gone, and takes it again; a UsageError where another run has its place."""
+        if self._lock is None or not self._lock.is_at(self.path / LOCK):
+            if (self.path / LOCK).exists():
+                raise UsageError(
+                    f"{self.path} was removed or moved away under this run, and another has its place, so this one "
+                    "ends; resume it where its folder is now"
+                )
+            self.path.mkdir(parents=True, exist_ok=True)
+            gone, self._lock = self._lock, Lock(self.path / LOCK)
+            if gone is not None:
+                gone.free()
+        if not (self.path / CONFIG).exists():  # or nobody could resume what is saved there
+            self.say(f"{self.path} was removed or moved away under the run; it is made anew, without what was in it")
+            self._write_config()
+
     def close(self) -> None:
         """Waits for what is being written and lets go of the folder."""
         self.wait()
@@ -156,15 +172,15 @@ class RunDir:
         small = [index for index, leaf in leaves.items() if bundle.is_small(leaf)]
         try:
             if devices.is_first_host():
-                if not (self.path / CONFIG).exists():  # or nobody could resume what is saved there
-                    self.say(f"{self.path} was removed under the run; it is made anew, and what was in it is lost")
-                    self._write_config()
+                self._keep_place()
                 shutil.rmtree(place, ignore_errors=True)  # what a killed run left of this very step
             self.meet(f"save {step}")
             arrays = {_number(index): leaf for index, leaf in leaves.items() if index not in small}
             if small:
                 arrays[BUNDLE] = bundle.join([leaves[index] for index in small])
             self._checkpointer().save((place / manifest.FILES).absolute(), arrays)
+        except UsageError:  # it has lost its place
+            raise
         except (OSError, ValueError, RuntimeError) as fault:
             self._complain(step, place, fault)
             return
@@ -319,6 +335,7 @@ class RunDir:
         if not devices.is_first_host():
             return None
         try:
+            self._keep_place()
             weights.save_weights(path, jax.device_get(params), {"step": step, **about})
         except OSError as fault:
             self.say(f"the weights of step {step} could not be saved in {self.path} ({fault.strerror})")

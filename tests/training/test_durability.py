@@ -40,11 +40,44 @@ def test_a_folder_that_is_gone_is_told_and_made_anew(tmp_path):
         shutil.rmtree(tmp_path / "run")
         run.save(2, {"x": jnp.int32(2)})
         run.wait()
-    assert said == [f"{tmp_path / 'run'} was removed under the run; it is made anew, and what was in it is lost"]
+        with pytest.raises(UsageError, match="is in use by process"):  # it is held, as the one before it was
+            RunDir(tmp_path / "run", CONFIG)
+    gone = "was removed or moved away under the run; it is made anew, without what was in it"
+    assert said == [f"{tmp_path / 'run'} {gone}"]
     assert read_config(tmp_path / "run") == CONFIG
     with RunDir(tmp_path / "run", CONFIG) as run:
         step, found = run.restore({"x": jnp.int32(0)})
         assert (step, int(found["x"])) == (2, 2)
+
+
+def test_a_run_whose_folder_was_moved_leaves_another_in_its_place_alone(tmp_path):
+    place, said = tmp_path / "run", list[str]()
+    with RunDir(place, CONFIG, say=said.append) as moved:
+        moved.save(1, {"x": jnp.int32(1)})
+        moved.wait()
+        place.rename(tmp_path / "elsewhere")
+        with RunDir(place, CONFIG) as other:
+            for _ in range(2):  # while the other is at work, and once it has ended
+                with pytest.raises(UsageError, match="moved away under this run, and another has its place"):
+                    moved.save(2, {"x": jnp.int32(2)})
+                with pytest.raises(UsageError, match="another has its place"):
+                    moved.save_weights(2, {"x": jnp.int32(2)}, {})
+                other.close()
+    assert not said
+    assert not (place / "checkpoints").exists()
+    assert not (place / "players").exists()
+
+
+def test_rows_go_on_in_a_folder_that_is_made_anew(tmp_path):
+    recorder = train_job.Recorder(tmp_path / "run", [], lambda _: None)
+    (tmp_path / "run").mkdir()
+    recorder(Report("play", 1, 1.0, {"games": 1}))
+    shutil.rmtree(tmp_path / "run")
+    recorder(Report("play", 2, 1.0, {"games": 1}))  # there is no place for it
+    (tmp_path / "run").mkdir()
+    recorder(Report("play", 3, 1.0, {"games": 1}))
+    recorder.close()
+    assert [row["iteration"] for row in read_rows(tmp_path / "run")] == [3]
 
 
 def test_rows_that_a_full_disk_takes_are_told_once_and_cost_nothing_else(tmp_path, monkeypatch):
