@@ -401,7 +401,7 @@ def test_what_is_no_net_is_refused():
         nets.as_net(Mlp)
     with pytest.raises(UsageError, match="is no net: give a Net, a Flax module, or a function of the game"):
         nets.find(f"{HERE}:GAME")
-    with pytest.raises(UsageError, match="unknown net 'transformer'; choose one of: mlp, resnet"):
+    with pytest.raises(UsageError, match=r"unknown net 'transformer'; choose one of: mlp, resnet, package\.module"):
         nets.find("transformer")
 
 

@@ -66,6 +66,7 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
     ("spec", "said"),
     [
         ("minimax:4", "unknown search 'minimax'; choose one of: random, greedy, flat, uct, puct, gumbel"),
+        ("mysearch.Best:4", ", wgomoku, package.module:Object"),
         ("uct:many", "simulations=many is not a whole number"),
         ("uct:0", "at least 1"),
         ("random:5", "random does not simulate; leave ':5' out"),
@@ -83,6 +84,7 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
         ("uct:40,c=1,c=2", "gives c twice"),
         ("uct:40,simulations=10", "gives simulations twice, behind the colon, too"),
         ("uct:40,evaluator=oracle", "unknown evaluator 'oracle'; choose one of: uniform, heuristic, rollout"),
+        ("uct:40,evaluator=mine.Judge", ", likely, package.module:Object"),
         ("puct:40,rollouts=4", "unknown option of puct with heuristic 'rollouts'"),
         ("uct:40,unfinished=lost", "unknown unfinished 'lost'; choose one of: heuristic, even"),
         ("alphabeta:3s,depth=20", "'alphabeta:3s,depth=20' plays by the clock, in jaxgo eval alone"),

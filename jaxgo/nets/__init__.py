@@ -34,7 +34,7 @@ def from_json(data: dict[str, Any]) -> Net:
     kind = fields.pop("kind", None)
     if kind not in NETS:
         if not is_place(str(kind)):
-            raise unknown_name("net", kind, NETS)
+            raise unknown_name("net", kind, [*NETS, "package.module:Object"])
         return from_place(str(kind), {name: tuples(value) for name, value in fields.items()})
     valid = {field.name for field in dataclasses.fields(NETS[kind])}
     if unknown := fields.keys() - valid:
