@@ -191,6 +191,16 @@ def test_a_link_holds_the_position(page, address):
     expect(moves(page)).to_have_count(1)
 
 
+def test_a_game_outlives_the_step_back_to_the_address_without_it(page):
+    begin(page, "tictactoe")
+    page.evaluate("location.hash = 'game=tictactoe&moves=4.0'")
+    expect(moves(page)).to_have_count(2)
+    page.go_back()
+    expect(page).to_have_url(re.compile("/$"))
+    page.reload()
+    expect(moves(page)).to_have_count(2)
+
+
 def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser):
     app = server.create(Shared(Offers({}, ("random",))), "tictactoe")
     with served(app) as address:

@@ -149,15 +149,17 @@ function link() {
   return `${location.origin}/#${words}`;
 }
 
+// Sets up what the address tells; whether it tells something.
 function follow() {
   const words = new URLSearchParams(location.hash.slice(1));
   const game = words.get("game");
-  if (!game) return;
+  if (!game) return false;
   const own = Object.fromEntries([...words].filter(([name]) => name.startsWith("o.")).map(([name, value]) => [name.slice(2), value]));
   const actions = (words.get("moves") ?? "").split(".").filter(Boolean).map(Number);
   const text = words.get("start") ?? "";
   if (actions.length || text) send({ do: "setup", game, options: own, text, actions });
   else send({ do: "new", game, options: own });
+  return true;
 }
 
 // -- a page that is read again, or connected again ------------------------------------------------------------
@@ -338,5 +340,5 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
-window.addEventListener("hashchange", follow);
+window.addEventListener("hashchange", () => follow() || (position && remember())); // the game stays, at another address
 connect();
