@@ -198,7 +198,7 @@ def test_names_are_those_of_mctx_or_say_why_not():
     assert {"RootFnOutput", "RecurrentFnOutput", "PolicyOutput", "Tree", "GumbelMuZeroExtraData"} <= {*dropin.__all__}
 
 
-def test_more_axes_by_vmap_and_outputs_that_can_be_replaced():
+def test_more_axes_by_vmap_and_by_devices_and_outputs_that_can_be_replaced():
     model = functools.partial(model_of, dropin, False)
 
     def run(key, root):
@@ -207,10 +207,14 @@ def test_more_axes_by_vmap_and_outputs_that_can_be_replaced():
 
     keys = jax.random.split(jax.random.key(0), 2)
     roots = [root_of(dropin, 3, seed).replace(value=jnp.full(3, 0.1 * seed)) for seed in (1, 2)]
-    both = jax.jit(jax.vmap(run))(keys, jax.tree.map(lambda *x: jnp.stack(x), *roots))
-    single = jax.jit(run)
-    for lane in range(2):
-        np.testing.assert_array_equal(both[lane], single(keys[lane], roots[lane]))
+    stacked = keys, jax.tree.map(lambda *x: jnp.stack(x), *roots)
+    both, single = jax.jit(jax.vmap(run)), jax.jit(run)
+    mesh, each = jax.make_mesh((2,), ("data",), (jax.sharding.AxisType.Auto,)), jax.P("data")
+    spread = jax.jit(jax.shard_map(jax.vmap(run), mesh=mesh, in_specs=each, out_specs=each, check_vma=False))
+    for lane, (by_vmap, by_devices) in enumerate(zip(both(*stacked), spread(*stacked), strict=True)):
+        counts = single(keys[lane], roots[lane])
+        np.testing.assert_array_equal(by_vmap, counts)
+        np.testing.assert_array_equal(by_devices, counts)
 
 
 def test_the_loop_may_be_ones_own():
