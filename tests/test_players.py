@@ -87,7 +87,7 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
         ("uct:40,evaluator=mine.Judge", ", likely, package.module:Object"),
         ("puct:40,rollouts=4", "unknown option of puct with heuristic 'rollouts'"),
         ("uct:40,unfinished=lost", "unknown unfinished 'lost'; choose one of: heuristic, even"),
-        ("alphabeta:3s,depth=20", "'alphabeta:3s,depth=20' plays by the clock, in jaxgo eval alone"),
+        ("alphabeta:3s,depth=20", "'alphabeta:3s,depth=20' plays by the clock, which only agents of jaxgo eval do"),
         ("gtp:foo", "'gtp:foo' is a program of its own; only jaxgo eval can play against it"),
         (' gomocup:"foo, -x"', "is a program of its own; only jaxgo eval can play against it"),
         ("gumbel:64@runs/nowhere", "'runs/nowhere' is no run folder, no file and no shipped weights"),

@@ -97,7 +97,8 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
     words = parse(text)
     if re.fullmatch(r"[0-9.]+s", words.budget):
         raise UsageError(
-            f"{text.strip()!r} plays by the clock, in jaxgo eval alone; leave :{words.budget} out and say --seconds"
+            f"{text.strip()!r} plays by the clock, which only agents of jaxgo eval do; leave :{words.budget} out, "
+            "and say --seconds if this command has it, or name simulations"
         )
     if not words.weights:
         base, usual = _base(words.head, None)
