@@ -120,10 +120,10 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     while node is not None:
         for seat, action in _moves(node, game):
             first = seat if first is None else first
-            played = [*_passes(node, game, seat, (first + len(moves)) % 2), action]
-            if upto is None or told < upto:
-                moves += played
-                lines += [node.line] * len(played)
+            for played in (*_passes(node, game, seat, (first + len(moves)) % 2), action):
+                if (upto is None or told < upto) and not _ends_again(game, moves, played):
+                    moves.append(played)
+                    lines.append(node.line)
             told += 1
         if node.values.keys() & {"AB", "AW", "AE"}:
             if told:
@@ -238,6 +238,11 @@ def _passes(node: Node, game: Game[Any], seat: int, due: int) -> list[int]:
     if not isinstance(game, Go):
         raise UsageError(f"line {node.line}: {'BW'[seat]} moves twice in a row, which cannot be played here")
     return [game.points]
+
+
+def _ends_again(game: Game[Any], moves: list[int], action: int) -> bool:
+    """Whether it is a pass behind the two that ended a game of Go, as rules that give stones for passes ask for."""
+    return isinstance(game, Go) and [*moves[-2:], action] == [game.points] * 3
 
 
 def _cell(node: Node, name: str, value: str, game: Game[Any], passes: bool = False) -> int:

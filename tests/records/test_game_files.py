@@ -285,6 +285,17 @@ def test_who_moves_twice_in_go_lets_the_other_one_pass():
         boards.of_record(sgf.read("(;GM[1]SZ[9]\n;B[]\n;B[ia])"))
 
 
+@pytest.mark.parametrize("more", ["", ";B[]", ";B[tt];W[tt]", ";W[]"])
+def test_passes_behind_the_end_are_left_out(more):
+    """By the rules of the AGA White passes last, so that many of their games have three passes."""
+    record = sgf.read(f"(;GM[1]SZ[9];B[ee];W[cc];B[];W[]{more}C[the end])")
+    assert record.moves == (40, 20, 81, 81)
+    assert record.comments == {4: "the end"}
+    assert boards.of_record(record).over
+    with pytest.raises(UsageError, match=r"move 5, 'J9' is not legal; .* the game is over"):
+        boards.of_record(sgf.read(f"(;GM[1]SZ[9];B[ee];W[cc];B[];W[]{more};B[ia])"))
+
+
 def test_an_illegal_move_is_refused_by_its_line():
     with pytest.raises(UsageError, match="line 3: move 2, 'E5' is not legal"):
         boards.of_record(sgf.read("(;GM[1]SZ[9]\n;B[ee]\n;W[ee])"))
