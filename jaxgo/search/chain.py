@@ -131,7 +131,7 @@ class Chain(Search[ChainState]):
         """A rule draws its move whatever the temperature."""
         found = self.search.result(key, state.last, temperature)
         ruled = state.by < len(self.links) - 1
-        drawn = first_max(jnp.where(state.among, state.luck, -1.0))
+        drawn = first_max(state.luck, state.among)
         among = state.among.astype(jnp.float32)
         even = among / jnp.maximum(among.sum(axis=-1, keepdims=True), 1.0)
         return found._replace(

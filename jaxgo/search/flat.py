@@ -136,7 +136,7 @@ class Flat(Search[FlatState]):
         among = jnp.where(known[:, None], state.legal & (mean >= most), among)  # results may be any share of a win
         # equals are told apart by luck, and not by the order of the moves
         top = jnp.where(among, score, -jnp.inf).max(axis=-1, keepdims=True)
-        best = first_max(jnp.where(among & (score >= top - 1e-6), state.luck, -jnp.inf))
+        best = first_max(state.luck, among & (score >= top - 1e-6))
         tried_any = state.visits.sum(axis=-1, keepdims=True) > 0
         weights = jnp.where(among, jnp.where(tried_any, state.visits, state.belief), 0.0)
         weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))
