@@ -14,7 +14,7 @@ from jaxgo.arena import program
 from jaxgo.arena.program import Queues
 from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import check_seats
+from jaxgo.core.game import check_seats, tree_bytes
 from jaxgo.core.keys import check as check_key
 from jaxgo.core.play import Position
 from jaxgo.players import Player
@@ -195,8 +195,7 @@ def _room(agents: Sequence[Player], mesh: Mesh) -> int:
 
     largest = 1
     for agent in {(agent.search, agent.model): agent for agent in agents}.values():  # others take no more
-        shapes = jax.tree.leaves(jax.eval_shape(functools.partial(begin, agent)))
-        largest = max(largest, sum(leaf.size * leaf.dtype.itemsize for leaf in shapes))
+        largest = max(largest, tree_bytes(jax.eval_shape(functools.partial(begin, agent))))
     most = MOST_SLOTS.get(mesh.devices.flat[0].platform, MOST_SLOTS_ELSEWHERE)
     room = (devices.memory(mesh) or LITTLE) // mesh.devices.size // ROWS_SHARE
     return max(1, min(most, room // largest))

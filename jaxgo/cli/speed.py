@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int32
 
 from jaxgo.core import choice, play
-from jaxgo.core.game import Game
+from jaxgo.core.game import Game, tree_bytes
 from jaxgo.core.play import Position
 from jaxgo.system import devices
 
@@ -18,8 +18,7 @@ TICKS = 32  # moves of every game between two looks at the clock
 def most_games(game: Game[Any]) -> int:
     """As many as the device has room for twice, since a program reads one batch and writes another; 0: nobody knows."""
     start = jax.eval_shape(lambda key: play.start(game, key), jax.random.key(0))
-    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(start))
-    return devices.memory(devices.make_mesh(jax.devices()[:1])) // (2 * size)
+    return devices.memory(devices.make_mesh(jax.devices()[:1])) // (2 * tree_bytes(start))
 
 
 def measure_play(game: Game[Any], batch: int, seconds: float) -> tuple[float, float]:

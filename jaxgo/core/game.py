@@ -353,4 +353,9 @@ def check_seats(game: "Game[Any]") -> None:
 def state_bytes(game: "Game[S]") -> int:
     """Size of one state, as a tree node stores it."""
     shapes = jax.eval_shape(game.init, jax.ShapeDtypeStruct((2,), jnp.uint32))
-    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
+    return tree_bytes(shapes)
+
+
+def tree_bytes(tree: Any) -> int:
+    """Size of arrays, or of what `jax.eval_shape` says of them."""
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax.extend.core import Literal
 
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import state_bytes
+from jaxgo.core.game import state_bytes, tree_bytes
 from jaxgo.evaluators.network import Network
 from jaxgo.nets import ResNet
 from jaxgo.nets.base import planes_shape
@@ -81,7 +81,7 @@ def takes(config: TrainConfig) -> int:
 def network(trainer: Trainer) -> tuple[int, int]:
     """Bytes of the weights with all that lies beside them, and of what a step of the learner keeps for its way back."""
     params = jax.eval_shape(trainer.model.init, jax.random.key(0))
-    return BESIDE * _size(params), step_bytes(
+    return BESIDE * tree_bytes(params), step_bytes(
         trainer.learner, params, blank_batch(trainer), devices.platform(trainer.mesh)
     )
 
@@ -97,9 +97,9 @@ def step_bytes(learner: Learner, params: Any, batch: Batch, platform: str) -> in
 
     if platform == "cpu":
         kept = jax.eval_shape(lambda p, b: jax.vjp(functools.partial(loss, batch=b), p)[1], params, batch)
-        return _size((batch.planes, kept)) - _size(params)
+        return tree_bytes((batch.planes, kept)) - tree_bytes(params)
     program = jax.make_jaxpr(loss)(params, batch).jaxpr
-    return _size(batch.planes) + _kept(program, program.invars[len(jax.tree.leaves(params)) :])
+    return tree_bytes(batch.planes) + _kept(program, program.invars[len(jax.tree.leaves(params)) :])
 
 
 def _kept(program: Any, batched: Sequence[Any]) -> int:
@@ -139,10 +139,6 @@ def blank_batch(trainer: Trainer) -> Batch:
     heads = {head.name: array(*head.shape(game)) for head in trainer.heads}
     policy, legal, one = array(game.num_actions), array(game.num_actions, dtype=jnp.bool_), array()
     return Batch(array(*planes), legal, policy, one, one, one, heads, dict.fromkeys(heads, one))
-
-
-def _size(tree: Any) -> int:
-    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
 
 
 def check(trainer: Trainer) -> None:
