@@ -61,6 +61,7 @@ class Net(abc.ABC):
     """The sizes of a network: its own config. `NETS` holds one of each kind."""
 
     kind: ClassVar[str]  # its name in `NETS`
+    grows: ClassVar[tuple[str, ...]] = ()  # settings that may be larger than in the weights it begins with
 
     @abc.abstractmethod
     def module(self, game: Game[Any], heads: tuple[Head, ...] = ()) -> Any:

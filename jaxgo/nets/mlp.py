@@ -45,6 +45,7 @@ class Mlp(Net):
     blocks: int = 2  # residual, of two dense layers each
 
     kind: ClassVar[str] = "mlp"
+    grows: ClassVar[tuple[str, ...]] = ("blocks",)
 
     def __post_init__(self) -> None:
         check_settings("Mlp: ", self)

@@ -107,6 +107,7 @@ class ResNet(Net):
     precision: Precision = "float32"  # of the trunk; the heads always compute in float32
 
     kind: ClassVar[str] = "resnet"
+    grows: ClassVar[tuple[str, ...]] = ("blocks",)
 
     def __post_init__(self) -> None:
         check_settings("ResNet: ", self)

@@ -2,13 +2,14 @@
 
 Weights are copied where the nets are made of the same arrays. Those of a `resnet` on a game whose moves are its cells
 (Go, Gomoku) do not know the size of the board; those of an `mlp`, or of a policy that is a dense layer, do. Heads of
-the learner that the other run had not begin as they always do.
+the learner that the other run had not begin as they always do. So do the last blocks of a net that has more of them:
+a block begins as the identity, so the deeper net plays as the other one does until it learns.
 
 The folder keeps them as the players of step 0, with the words that named them. So a run that is killed before its first
 checkpoint begins with the same weights again, whatever has become of the other run.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,10 +45,15 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
         return None
     place, about, params = find_weights(words)
     config = trainer.config
-    wanted = jax.eval_shape(config.network.module(trainer.game).init, jax.random.key(0), _planes(trainer))
-    fault = _differs(wanted["params"], params.get("params", {}))
-    if fault:
-        nets = _changed(about.get("net", {}), to_json(config.network))
+    there, here = about.get("net", {}), to_json(config.network)
+    alike = there.get("kind") == here["kind"]
+    nets = _changed(there, here, config.network.grows)
+    module = config.network.module(trainer.game)
+    new = jax.device_get(module.init(jax.random.key(config.seed), jnp.zeros((1, *planes_shape(trainer.game)))))
+    if alike and not nets:  # a deeper one, perhaps
+        params = _filled(params, new)
+    fault = _differs(new["params"], params.get("params", {}))
+    if fault or (alike and nets):  # the same arrays may be read in another way
         reason = nets or f"{fault}; " + (
             "its size belongs to the board, so these weights cannot move to another"
             if about.get("game") != config.game_name or about.get("options") != dict(config.options)
@@ -94,10 +100,6 @@ def begin(trainer: Trainer, state: TrainState, run: RunDir) -> TrainState:
     return state._replace(learner=laid, best=best)
 
 
-def _planes(trainer: Trainer) -> Any:
-    return jax.ShapeDtypeStruct((1, *planes_shape(trainer.game)), jnp.float32)
-
-
 def _merged(ours: Any, theirs: Any) -> Any:
     """Their arrays where they are ours by name and shape."""
     if not isinstance(ours, Mapping):
@@ -105,6 +107,13 @@ def _merged(ours: Any, theirs: Any) -> Any:
         return np.asarray(theirs, ours.dtype) if fits else ours
     inner = theirs if isinstance(theirs, Mapping) else {}
     return {name: _merged(value, inner.get(name)) for name, value in ours.items()}
+
+
+def _filled(theirs: Any, ours: Any) -> Any:
+    """Their arrays, and ours where they have none."""
+    if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):
+        return theirs
+    return {**ours, **{name: _filled(value, ours.get(name)) for name, value in theirs.items()}}
 
 
 def _differs(wanted: Any, given: Any, name: str = "") -> str:
@@ -119,9 +128,11 @@ def _differs(wanted: Any, given: Any, name: str = "") -> str:
     return next((fault for fault in faults if fault), "")
 
 
-def _changed(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """The first setting of the nets that makes their arrays differ."""
+def _changed(there: Mapping[str, Any], here: Mapping[str, Any], grows: Collection[str]) -> str:
+    """The first setting of the nets that makes them different functions of their arrays."""
     for name in [*here, *there]:
+        if name in grows and there.get(name, here[name]) <= here[name]:
+            continue
         if name != "precision" and there.get(name) != here.get(name):
             return f"net.{name} is {there.get(name)} there and {here.get(name)} here"
     return ""

@@ -13,7 +13,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.nets import Mlp, ResNet, to_json
 from jaxgo.nets.base import planes_shape
 from jaxgo.system import devices
-from jaxgo.system.weights import save_weights
+from jaxgo.system.weights import find_weights, save_weights
 from jaxgo.training import inherit
 from jaxgo.training.config import TargetsConfig, TrainConfig
 from jaxgo.training.trainer import Trainer
@@ -58,7 +58,9 @@ def test_a_small_board_teaches_a_large_one(tmp_path):
     [
         (("go7", NET), ("go9", dataclasses.replace(NET, channels=8)), "as net.channels is 4 there and 8 here"),
         (("go7", NET), ("go9", Mlp()), "as net.kind is resnet there and mlp here"),
-        (("go7", NET), ("go9", dataclasses.replace(NET, blocks=3)), "as net.blocks is 2 there and 3 here"),
+        (("go7", NET), ("go9", dataclasses.replace(NET, blocks=1)), "as net.blocks is 2 there and 1 here"),
+        # no array tells that these weights heard from the whole board
+        (("go7", NET), ("go7", dataclasses.replace(NET, pool_every=0)), "as net.pool_every is 2 there and 0 here"),
         (
             ("go5", Mlp(width=4)),
             ("go7", Mlp(width=4)),
@@ -79,3 +81,20 @@ def test_what_does_not_fit_is_refused_by_its_name(there, here, said, tmp_path):
 def test_only_what_computes_may_differ(tmp_path):
     half = dataclasses.replace(NET, precision="bfloat16")
     assert inherit.find(trainer("go7", half), str(kept(tmp_path, trainer("go7", NET))), tmp_path) is not None
+
+
+@pytest.mark.parametrize("net", [NET, Mlp(width=4, blocks=1)], ids=["resnet", "mlp"])
+def test_a_deeper_net_begins_as_the_net_it_was(net, tmp_path):
+    """It says the same until it learns, as a player of step 0 too, and what it has new can learn."""
+    small, large = trainer("go5", net, "score"), trainer("go5", dataclasses.replace(net, blocks=3), "score", "reply")
+    path = kept(tmp_path, small)
+    start = inherit.find(large, str(path), tmp_path)
+    assert start is not None
+    assert "score" in start.params["params"], "a head that both runs have is kept"
+    planes = jax.random.normal(jax.random.key(0), (3, *planes_shape(small.game)))
+    play = [run.config.network.module(run.game) for run in (small, large)]
+    given, taken = (jax.tree.map(jnp.asarray, params) for params in (find_weights(path)[2], start.params))
+    was, now = play[0].apply(given, planes), play[1].apply(taken, planes)
+    jax.tree.map(np.testing.assert_array_equal, was, now)
+    slope = jax.grad(lambda params: play[1].apply(params, planes)[1].sum())(taken)
+    assert jnp.abs(slope["params"]["out2"]["kernel"]).max() > 0
