@@ -36,6 +36,8 @@ class Export:
             game_name, kind = about["game"], about["net"]["kind"]
         except (KeyError, TypeError):
             raise UsageError(f"the weights of {self.weights} do not say which game and network they are of") from None
+        if self.game and self.game != game_name:
+            raise UsageError(f"the weights of {self.weights} are of {game_name}, not of {self.game}; leave out --game")
         check_writable(self.to)
         if kind_of_file == ".onnx":
             from jaxgo.nets.onnx_graph import to_onnx

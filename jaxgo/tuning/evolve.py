@@ -21,6 +21,7 @@ from jaxgo.system.files import read_json, write_whole
 from jaxgo.tuning.space import Space, Vector
 
 TRIES = 1000  # to draw a candidate that the search would take
+MOST_CANDIDATES = 1000  # each is an agent of the one program that plays a generation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +41,10 @@ class Plan:
             raise UsageError("tuning needs generations, pairs and rounds of at least 1")
         if self.population < 4 or self.population % 2:
             raise UsageError(f"a population of {self.population} cannot be paired; take an even number of at least 4")
+        if self.population > MOST_CANDIDATES:
+            raise UsageError(
+                f"a population of {self.population} is too large for one program; take at most {MOST_CANDIDATES}"
+            )
         if not 0.0 < self.sigma < 10.0 or not 0 <= self.seed < MOST_SEED:  # the ladder takes the one after
             raise UsageError(f"tuning needs a sigma above 0 and below 10, and a seed from 0 to {MOST_SEED - 1}")
 

@@ -128,6 +128,8 @@ def test_weights_of_a_game_of_ones_own_go_out_where_it_is_named(tmp_path, monkey
     assert main(words) == 2
     assert f"are of the game {own}, a place in code that no file of data may start" in capsys.readouterr().err
     assert main([*words, "--game", own]) == 0
+    assert main([*words, "--game", "go9"]) == 2
+    assert f"are of {own}, not of go9; leave out --game" in capsys.readouterr().err
 
 
 def test_other_programs_read_the_note(tmp_path):

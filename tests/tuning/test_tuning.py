@@ -127,6 +127,8 @@ def test_what_cannot_be_tuned_is_refused(agent, names, words):
 def test_plans_and_games_are_refused_before_anything_is_compiled(tmp_path, capsys):
     with pytest.raises(UsageError, match="cannot be paired"):
         Plan(population=5)
+    with pytest.raises(UsageError, match="take at most 1000"):
+        Plan(population=1_000_000)
     with pytest.raises(UsageError, match="at least 1"):
         Plan(pairs=0)
     with pytest.raises(UsageError, match="sigma above 0"):
