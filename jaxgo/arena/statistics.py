@@ -10,10 +10,9 @@ from typing import Any
 from jaxgo.arena.ratings import NINETY_FIVE
 from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game
+from jaxgo.core.game import without_ply_limit
 from jaxgo.core.names import check_loaded
 from jaxgo.core.replay import follow
-from jaxgo.games.go.rules import Go
 from jaxgo.games.names import read_game
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
@@ -66,19 +65,15 @@ def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRec
     if not found:
         raise faults[0]
     first = next(iter(found))
+    # a limit of plies makes no other game: that of a long one in SGF is as large as it needs
+    kind = without_ply_limit(found[first].game)
     for path, record in found.items():
-        if _kind(record) != _kind(found[first]):
+        if without_ply_limit(record.game) != kind:
             raise UsageError(f"{path} is a game of another kind than {first}; keep each kind in a folder of its own")
     if say and faults:
         what = "a file that is no game is" if len(faults) == 1 else f"{len(faults):,} files that are no games are"
         say(f"{what} left out, of {len(paths):,}: {faults[0]}")
     return list(found.values())
-
-
-def _kind(record: GameRecord) -> Game[Any]:
-    """The game, for Go without its limit of moves: that of a long game in SGF is as long as the game needs."""
-    game = record.game
-    return dataclasses.replace(game, move_limit=0) if isinstance(game, Go) else game
 
 
 def _judged(path: Path, record: GameRecord) -> GameRecord:

@@ -304,6 +304,20 @@ class Game(abc.ABC, Generic[S]):
             raise UsageError(f"no action is called {text!r} here; names look like: {some}") from None
 
 
+def has_ply_limit(game: "Game[Any]") -> bool:
+    """Whether an option ends a game by its plies; elsewhere the end comes by itself."""
+    return game.ply_limit in {field.name for field in dataclasses.fields(game)}  # type: ignore[arg-type]
+
+
+def without_ply_limit(game: "Game[Any]") -> "Game[Any]":
+    """The same rules with a limit that no usual game meets: equal for games that differ in the limit alone."""
+    if not has_ply_limit(game):
+        return game
+    plies = max(MOST_LIMIT, getattr(game, game.ply_limit))
+    changed: Game[Any] = dataclasses.replace(game, **{game.ply_limit: plies})  # type: ignore[type-var]
+    return changed
+
+
 def check_ply_limit(game: "Game[Any]", name: str, usual: str = "") -> None:
     """A UsageError where the option that limits plies makes no sense; 0 stands for the `usual` limit, if told."""
     limit = getattr(game, game.ply_limit)

@@ -9,6 +9,7 @@ from typing import Any
 from jaxgo.core.errors import UsageError
 
 MAIN = "__main__"
+PLACE = "package.module:Object"  # beside the names that are registered, in a list of what may be said
 AS_GAME = "name it yourself, as the game that is played or by --game"
 
 

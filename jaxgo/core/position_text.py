@@ -6,7 +6,6 @@ are, which tower must go, what a rule on repetition looks back at, how far a lim
 from the start: `start e5 d4`.
 """
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game
+from jaxgo.core.game import Game, has_ply_limit
 from jaxgo.core.play import Position
 
 START = "start"
@@ -61,8 +60,7 @@ def write(game: Game[Any], position: Position, moves: Sequence[str], start: str 
 
 def _alike(game: Game[Any], drawn: Position, position: Position) -> bool:
     """Whether the same may come of a position that was drawn, with nothing behind it, as of this one."""
-    limited = game.ply_limit in {field.name for field in dataclasses.fields(game)}  # type: ignore[arg-type]
-    if limited and int(drawn.state.ply) != int(position.state.ply):
+    if has_ply_limit(game) and int(drawn.state.ply) != int(position.state.ply):
         return False
     if int(drawn.history.size) != int(position.history.size):
         return False

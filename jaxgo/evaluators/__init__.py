@@ -31,7 +31,7 @@ def find(name: str) -> Evaluator:
     if name in EVALUATORS:
         return EVALUATORS[name]
     if not names.is_place(name):
-        raise unknown_name("evaluator", name, [*EVALUATORS, "package.module:Object"])
+        raise unknown_name("evaluator", name, [*EVALUATORS, names.PLACE])
     found = names.instance(name, "evaluator", Evaluator)
     if not isinstance(found, Evaluator):
         raise UsageError(f"evaluator {name!r} is no evaluator: let it inherit jaxgo.evaluators.Evaluator")

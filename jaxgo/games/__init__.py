@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game, check
-from jaxgo.core.names import instance, is_place
+from jaxgo.core.names import PLACE, instance, is_place
 from jaxgo.core.words import tuples
 from jaxgo.games.archimedes import Archimedes
 from jaxgo.games.connect3d import Connect3D
@@ -74,7 +74,7 @@ def find(name: str) -> Game[Any]:
     if name in GAMES:
         return GAMES[name]
     if not is_place(name):
-        raise unknown_name("game", name, [*GAMES, "package.module:Object"])
+        raise unknown_name("game", name, [*GAMES, PLACE])
     found = instance(name, "game", Game, "options")
     check(found, f"game {name!r}")
     return cast("Game[Any]", found)

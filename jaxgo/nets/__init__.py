@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.names import is_place, place_of
+from jaxgo.core.names import PLACE, is_place, place_of
 from jaxgo.core.words import tuples
 from jaxgo.nets.base import Head, Net
 from jaxgo.nets.mlp import Mlp
@@ -34,7 +34,7 @@ def from_json(data: dict[str, Any]) -> Net:
     kind = fields.pop("kind", None)
     if kind not in NETS:
         if not is_place(str(kind)):
-            raise unknown_name("net", kind, [*NETS, "package.module:Object"])
+            raise unknown_name("net", kind, [*NETS, PLACE])
         return from_place(str(kind), {name: tuples(value) for name, value in fields.items()})
     valid = {field.name for field in dataclasses.fields(NETS[kind])}
     if unknown := fields.keys() - valid:

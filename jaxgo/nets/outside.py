@@ -34,7 +34,7 @@ class Outside(Net):
 
     source: Source
 
-    kind: ClassVar[str] = "package.module:Object"
+    kind: ClassVar[str] = names.PLACE
 
     def module(self, game: Game[Any], heads: tuple[Head, ...] = ()) -> Any:
         return _adapted(self.source, game, tuple(head.name for head in heads))

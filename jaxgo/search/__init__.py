@@ -40,7 +40,7 @@ def find(name: str) -> Search:
     if name in PRESETS:
         return PRESETS[name].search
     if not names.is_place(name):
-        raise unknown_name("search", name, [*SEARCHES, *PRESETS, "package.module:Object"])
+        raise unknown_name("search", name, [*SEARCHES, *PRESETS, names.PLACE])
     return at_place(name)
 
 

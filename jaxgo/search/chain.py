@@ -174,7 +174,7 @@ def _search(text: str) -> Search:
     known: dict[str, Search] = {**REGISTRY, **{name: preset.search for name, preset in PRESETS.items()}}
     name, colon, simulations = split_budget(text, {*known, "chain"})
     if name not in known and not names.is_place(name):
-        raise unknown_name("search at the end of a chain", name, [*known, "package.module:Object"])
+        raise unknown_name("search at the end of a chain", name, [*known, names.PLACE])
     search: Any = known[name] if name in known else at_place(name)
     if isinstance(search, Chain):
         raise UsageError(f"{text!r} at the end of a chain is a chain itself; end with its search, such as uct:400")

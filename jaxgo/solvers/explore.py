@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int32, UInt32
 
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import MOST_LIMIT, Game
+from jaxgo.core.game import Game
 from jaxgo.evaluators.solved import as_numbers
 from jaxgo.solvers.visited import Visited
 
@@ -76,15 +76,6 @@ class _Slice(NamedTuple):
     lane: np.ndarray
     action: np.ndarray
     facts: _Facts
-
-
-def without_limit(game: Game[Any]) -> Game[Any]:
-    """The same rules without their ply limit, where that is an option; elsewhere the end comes by itself."""
-    fields = {field.name for field in dataclasses.fields(game)}  # type: ignore[arg-type]
-    if game.ply_limit not in fields:
-        return game
-    plies = max(MOST_LIMIT, getattr(game, game.ply_limit))
-    return dataclasses.replace(game, **{game.ply_limit: plies})  # type: ignore[type-var]
 
 
 class Explorer:

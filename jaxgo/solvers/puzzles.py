@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import Game
-from jaxgo.solvers.explore import Explorer, Made, Room, without_limit
+from jaxgo.core.game import Game, without_ply_limit
+from jaxgo.solvers.explore import Explorer, Made, Room
 
 Method = Literal["astar", "breadth"]
 METHODS: tuple[Method, ...] = ("astar", "breadth")
@@ -73,7 +73,7 @@ def solve_puzzle(
             raise UsageError("this puzzle cannot be solved backward; only one whose rules say how, from its start, can")
         found = solve_puzzle(turned, None, method, room=room)
         return found._replace(moves=None if found.moves is None else found.moves[::-1])
-    game = without_limit(game)
+    game = without_ply_limit(game)
     root = game.init(jax.random.key(0)) if state is None else state
     trail, guided = _Trail(), method == "astar"
     walk = Explorer(game, jax.tree.map(lambda x: jnp.asarray(x)[None], root), room or Room(), guided)

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game
+from jaxgo.core.game import Game, without_ply_limit
 from jaxgo.evaluators.solved import Table
-from jaxgo.solvers.explore import Explorer, Made, Room, without_limit
+from jaxgo.solvers.explore import Explorer, Made, Room
 
 WINS = (-1.0, 0.0, 1.0)
 
@@ -29,7 +29,7 @@ def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> 
             f"what {type(game).__name__} says of repetition ({game.repetition}) makes values depend on the way; choose "
             "rules that do not: ko=simple in Go, repetition=none or draw elsewhere"
         )
-    game = without_limit(game)
+    game = without_ply_limit(game)
     if roots is None:
         roots = jax.tree.map(lambda x: jnp.asarray(x)[None], game.init(jax.random.key(0)))
     walk = Explorer(game, roots, room or Room())

@@ -15,7 +15,7 @@ import jax
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.core.names import is_place
+from jaxgo.core.names import PLACE, is_place
 from jaxgo.games import GAMES, find
 from jaxgo.nets import Mlp, Net, ResNet
 from jaxgo.search import Gumbel
@@ -365,7 +365,7 @@ def preset(name: str) -> Preset:
             raise UsageError(
                 f"{name!r} is no preset; name a game of your own by module and object, as in {_as_place(name)}"
             )
-        raise unknown_name("preset", name, [*names(), "package.module:Object"])
+        raise unknown_name("preset", name, [*names(), PLACE])
     return OWN_GAME.preset(name) if jax.default_backend() == "cpu" else _sized(name)
 
 

@@ -15,10 +15,11 @@ from support import Host, codes
 
 from jaxgo import players
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import without_ply_limit
 from jaxgo.evaluators import solved
 from jaxgo.games import make
 from jaxgo.games.dodgem import Dodgem
-from jaxgo.solvers.explore import Room, without_limit
+from jaxgo.solvers.explore import Room
 from jaxgo.solvers.retrograde import solve_game, work_back
 
 SMALL = Room(batch=2048)
@@ -176,8 +177,8 @@ def test_a_move_that_keeps_the_turn_keeps_the_sign(monkeypatch):
 @pytest.mark.parametrize(("name", "option", "kept"), [("go5", "move_limit", "ko"), ("dodgem3", "max_plies", "size")])
 def test_the_limit_of_plies_is_lifted_whatever_its_option_is_called(name, option, kept):
     short, long = (make(name, **{option: plies}) for plies in (6, 300))
-    assert getattr(without_limit(short), option) == 10_000
-    assert without_limit(short) == without_limit(long)
+    assert getattr(without_ply_limit(short), option) == 10_000
+    assert without_ply_limit(short) == without_ply_limit(long)
     assert solved.describe(short) == solved.describe(long)
     assert f"{kept}=" in solved.describe(short)
 
