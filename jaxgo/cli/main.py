@@ -15,6 +15,7 @@ import jaxgo
 from jaxgo.cli.command import INTERRUPTED, Command, Read
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.system import aside
+from jaxgo.system.stop import at_once
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 COMMANDS = {  # the file, and what it is for
@@ -109,10 +110,11 @@ def _open_streams() -> None:
 
 def _run(words: Sequence[str]) -> int:
     try:
-        command = parse(words)
-        from jaxgo.system import devices  # not before: it brings JAX, and a wrong word needs none
+        with at_once():
+            command = parse(words)
+            from jaxgo.system import devices  # not before: it brings JAX, and a wrong word needs none
 
-        devices.keep_programs()
+            devices.keep_programs()
         return command.run()
     except (AssertionError, RuntimeError):  # as JAX says that there is no such device
         from jaxgo.system import devices

@@ -21,7 +21,7 @@ from jaxgo.system import aside, devices
 from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
 from jaxgo.system.rundir import CONFIG, RunDir, shared_store
-from jaxgo.system.stop import STOPPED, Stop
+from jaxgo.system.stop import STOPPED, Stop, at_once
 from jaxgo.system.weights import name_of_run
 from jaxgo.training import inherit, judge, machine, sizes
 from jaxgo.training.config import TrainConfig, completed, of_run, to_json
@@ -48,7 +48,8 @@ class Train:
 
     def run(self) -> int:
         try:
-            status = run(self.job)
+            with at_once():
+                status = run(self.job)
         except KeyboardInterrupt:
             print(LEFT, file=sys.stderr)
             return aside.leave(INTERRUPTED, os._exit, at_once=True)

@@ -4,11 +4,12 @@ Python hears of a signal between two of its own steps, and XLA may compile for m
 hears, too, and ends the process where it insists and nobody answers.
 """
 
+import contextlib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -16,6 +17,31 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOPPED = 128 + signal.SIGTERM  # the exit status of a program that was asked to stop on another host
 GRACE = 3.0  # seconds that Python has to hear of a second signal
 TRY_AGAIN = 75  # the exit status of a program that shall be started again as it was: EX_TEMPFAIL
+
+
+@contextlib.contextmanager
+def at_once() -> Iterator[None]:
+    """While this is open, and no `Stop` in it, Ctrl-C ends the process then and there. An exception would do so with a
+    traceback of the import that it met, or not at all: what is raised in a callback of JAX is lost."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        with contextlib.suppress(OSError, RuntimeError):  # the stream may be in the midst of a line
+            print("jaxgo: stopped", file=sys.stderr, flush=True)
+        os._exit(128 + number)
+
+    # who was started with signals off, or has a handler, keeps it; other threads hear none
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or not _in_main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 class Stop:
@@ -51,7 +77,7 @@ class Stop:
             self._told()
 
     def __enter__(self) -> "Stop":
-        if threading.current_thread() is threading.main_thread():  # only there can signals be caught
+        if _in_main_thread():  # only there can signals be caught
             self._before = {which: signal.signal(which, self._hear) for which in SIGNALS}
             heard, self._ear = os.pipe()
             os.set_blocking(self._ear, False)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from jaxgo.system.stop import GRACE, Stop
+from jaxgo.system.stop import GRACE, Stop, at_once
 
 
 @pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
@@ -41,3 +41,37 @@ def test_the_second_insists_where_python_does_not_hear():
         assert child.wait(30) == 128 + signal.SIGTERM
         assert child.stderr is not None
         assert b"left at once" in child.stderr.read()
+
+
+def test_ctrl_c_ends_a_program_that_begins_even_where_an_exception_would_be_lost():
+    """As in an import that goes on without what failed, or in a callback of JAX."""
+    program = (
+        "import signal, time\nfrom jaxgo.system.stop import at_once\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "with at_once():\n    print('in', flush=True)\n    try:\n        time.sleep(60)\n"
+        "    except BaseException:\n        time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"in\n"
+        child.send_signal(signal.SIGINT)
+        assert child.wait(30) == 130
+        assert child.stderr is not None
+        assert child.stderr.read() == b"jaxgo: stopped\n"
+
+
+@pytest.mark.parametrize("own", [signal.SIG_IGN, lambda number, frame: None], ids=["ignored", "handled"])
+def test_who_listens_already_is_left_alone(own):
+    before = signal.signal(signal.SIGINT, own)
+    try:
+        with at_once():
+            assert signal.getsignal(signal.SIGINT) is own
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with at_once():
+            assert signal.getsignal(signal.SIGINT) not in (own, signal.default_int_handler)
+            with Stop() as stop:
+                os.kill(os.getpid(), signal.SIGINT)
+                assert stop()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
