@@ -30,6 +30,8 @@ KINDS = {1: "Go", 4: "Gomoku"}
 GOMOKU_RULES = ("freestyle", "standard", "renju", "caro", "caro5")
 SEATS = {"B": 0, "W": 1}
 LIMIT = "ML"  # of moves in Go, a property of jaxgo's own
+PROGRAM = "jaxgo"
+FOX = 200  # a komi of so much is written as the Fox server does: in hundredths
 CHARSET = re.compile(rb"CA\s*\[\s*([\w.:+-]{1,40})\s*\]")
 CHARSETS = re.compile(r"gb18030|big5\w*|(euc|shift)_\w+|cp\d+|iso8859[-_]\d+|koi8[-_]\w")  # of people's names
 WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}  # programs name the smaller ones, and write the larger one's signs
@@ -64,7 +66,7 @@ def _rules(game: Game[Any]) -> dict[str, list[str]]:
     """The properties that say what is played."""
     height, width = game.shape
     size = str(height) if height == width else f"{width}:{height}"
-    head = {"FF": ["4"], "GM": ["1" if isinstance(game, Go) else "4"], "CA": ["UTF-8"], "AP": ["jaxgo"], "SZ": [size]}
+    head = {"FF": ["4"], "GM": ["1" if isinstance(game, Go) else "4"], "CA": ["UTF-8"], "AP": [PROGRAM], "SZ": [size]}
     if isinstance(game, Go):
         head["RU"] = [rule_names.written(game.ko, game.suicide)]
         head |= {"KM": [f"{game.komi:g}"]} | ({"HA": [str(game.handicap)]} if game.handicap else {})
@@ -194,18 +196,26 @@ def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
     if not isinstance(game, Go):
         return game
     ko, suicide = rule_names.read_written(rules) or (game.ko, game.suicide)
-    komi = game.komi
-    if root.first("KM").strip():  # programs leave empty what they do not know
-        try:
-            komi = float(root.first("KM"))
-        except ValueError:
-            raise UsageError(f"line {root.line}: KM[{root.first('KM')[:20]}] is no number") from None
-        if not abs(komi) <= 1000:
-            raise UsageError(
-                f"line {root.line}: KM[{root.first('KM')[:20]}] is no komi; give a number from -1000 to 1000"
-            )
+    komi = _komi(root, game.komi)
     limit = _number(root, LIMIT, str(game.move_limit), 0, MOST_LIMIT)
     return make_like(game, ko=ko, suicide=suicide, komi=komi, handicap=0, move_limit=limit)
+
+
+def _komi(root: Node, usual: float) -> float:
+    """The komi of a file; programs leave empty what they do not know."""
+    text = root.first("KM").strip()
+    if not text:
+        return usual
+    try:
+        komi = float(text)
+    except ValueError:
+        raise UsageError(f"line {root.line}: KM[{text[:20]}] is no number") from None
+    if not abs(komi) <= 1000:
+        raise UsageError(f"line {root.line}: KM[{text[:20]}] is no komi; give a number from -1000 to 1000")
+    if komi >= FOX and root.first("AP") != PROGRAM:
+        komi /= 100
+        return 2 * komi if komi < 4 else komi  # by area it counts stones, half as many as points
+    return komi
 
 
 def _long_enough(game: Game[Any], moves: int) -> Game[Any]:

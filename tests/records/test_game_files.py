@@ -362,6 +362,16 @@ def test_what_programs_leave_empty_or_write_before_a_game_is_passed_over():
         sgf.read("(;GM[1]SZ[9]KM[x])")
 
 
+@pytest.mark.parametrize(("written", "komi"), [("375", 7.5), ("325", 6.5), ("650", 6.5), ("750", 7.5), ("0", 0.0)])
+def test_komi_is_read_as_the_fox_server_writes_it(written, komi):
+    assert sgf.read(f"(;GM[1]SZ[19]KM[{written}]HA[0]RU[Chinese]AP[GNU Go:3.8])").game.komi == komi
+
+
+def test_a_komi_of_jaxgos_own_is_what_it_says():
+    record = GameRecord(make("go19", komi=375.0), "go19", (0,))
+    assert sgf.read(sgf.write(record)).game == record.game
+
+
 def test_the_start_of_a_game_has_the_stones_that_a_later_node_puts_there():
     record = sgf.read("(;GM[1]SZ[9];AB[aa]PL[W];W[cc];B[dd])", upto=0)
     assert (record.start, record.moves) == ("X......../" + "........./" * 7 + "......... 1", ())
