@@ -50,7 +50,7 @@ def test_points_are_drawn_in_the_colour_of_their_owner():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["tictactoe", "--heat", "ownership"], "such as go9"),
+        (["tictactoe", "--heat", "ownership"], "such as go9 and connect4"),
         (["tictactoe", "--heat", "warmth"], "unknown heat map"),
         (["tictactoe", "--heat", "visits", "--agent", "nobody"], "nobody"),
         (["tictactoe", "--heat", "visits", "--moves", "a1,a2,b1,b2,c1"], "the game is over"),

@@ -14,8 +14,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
+from jaxgo.core.bitwise import union
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, Game, Piece, Threats, returns_of_winner
+from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, Threats, returns_of_winner
 from jaxgo.games.boards import stacks
 from jaxgo.games.boards.stacks import Stacks
 
@@ -160,6 +161,22 @@ class ConnectFour(Game[ConnectFourState]):
     def cells(self, state: ConnectFourState) -> Int8[Array, " cells"]:
         own, other = self.columns.unpack(state.stones[0]), self.columns.unpack(state.stones[1])
         return stacks.codes(own, other, state.to_play).T[::-1].reshape(-1)
+
+    def aux_targets(self) -> tuple[AuxTarget, ...]:
+        return AuxTarget("ownership", "cells"), AuxTarget("line", "cells")
+
+    def aux_values(self, state: ConnectFourState) -> dict[str, Float32[Array, "*target"]]:
+        """Whose disc each cell has at the end, and which of the discs stand in a line that won."""
+        own, other = state.stones[0], state.stones[1]
+        masks = lines(self.width, self.height, self.k)
+        won = jnp.where(stacks.holds_all(other, masks)[:, None], jnp.asarray(masks), jnp.uint32(0))
+        sign = jnp.where(state.to_play == 0, 1.0, -1.0)
+
+        def told(own: UInt32[Array, " words"], other: UInt32[Array, " words"]) -> Float32[Array, " cells"]:
+            lead = self.columns.unpack(own).astype(jnp.float32) - self.columns.unpack(other).astype(jnp.float32)
+            return sign * lead.T[::-1].reshape(-1)
+
+        return {"ownership": told(own, other), "line": told(jnp.zeros_like(own), union(won))}
 
     def hash(self, state: ConnectFourState) -> UInt32[Array, "2"]:
         return zobrist.of_words(jnp.append(state.stones.reshape(-1), state.to_play.astype(jnp.uint32)))

@@ -85,11 +85,12 @@ CONNECT4 = Preset(
         # on a CPU dense layers judge and learn many times as fast as convolutions of the same strength
         net=Mlp(width=184, blocks=3),
         search=Gumbel(simulations=32, max_considered=7, min_value_range=1.0),
-        # games that begin anywhere teach positions that good players never see; matches do not show it, but
-        # benchmarks/oracle.py does
-        selfplay=SelfplayConfig(games=256, steps=8, opening=0.8, opening_plies=24),
+        # games that begin anywhere teach positions that good players never see, and how a game ends teaches more than
+        # who wins it; matches do not show it, but benchmarks/oracle.py does
+        selfplay=SelfplayConfig(games=256, steps=8, opening=0.9, opening_plies=12),
+        targets=TargetsConfig(heads=_heads("connect4")),
         replay=ReplayConfig(capacity=2**18, start=2**13),
-        learner=LearnerConfig(batch=512, reuse=8.0),
+        learner=LearnerConfig(batch=512, reuse=8.0, head_weight=1.0),
         judge=JudgeConfig(every=120.0, pairs=16, simulations=64, final_pairs=64),
     ),
     hardware=CPU,

@@ -23,7 +23,7 @@ def check(kind: str, game: Game[Any]) -> str:
     if kind not in get_args(Kind):
         raise unknown_name("heat map", kind, get_args(Kind))
     if kind == OWNERSHIP and not knows(game, OWNERSHIP):
-        raise UsageError("ownership is for games whose points belong to somebody at the end, such as go9")
+        raise UsageError("ownership is for games whose ends tell whose each cell is, such as go9 and connect4")
     return kind
 
 

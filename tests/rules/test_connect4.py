@@ -215,3 +215,26 @@ def test_wrong_options_are_told(options, monkeypatch):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(UsageError, match=str(next(iter(options.values())))):
         make("connect4", **options)
+
+
+@pytest.mark.parametrize("game", [GAME, ConnectFour(4, 4, 3), ConnectFour(9, 4, 5)], ids=["7x6", "4x4", "9x4"])
+def test_what_an_end_teaches(game):
+    """Whose disc each cell has, and which discs stand in a line of the winner's, found cell by cell."""
+    states = jax.tree.map(jnp.asarray, random_games(game, 64, seed=5).final.state)
+    taught = jax.vmap(game.aux_values)(states)
+    boards = np.asarray(jax.vmap(game.cells)(states)).reshape(-1, *game.shape)
+    won = 0
+    for board, owned, line in zip(boards, np.asarray(taught["ownership"]), np.asarray(taught["line"]), strict=True):
+        stones = np.where(board == 1, 1, np.where(board == 2, -1, 0))
+        np.testing.assert_array_equal(owned.reshape(game.shape), stones)
+        expected = np.zeros(game.shape)
+        for y, x in np.ndindex(game.shape):
+            for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                cells = [(y + i * dy, x + i * dx) for i in range(game.k)]
+                if all(0 <= a < game.height and 0 <= b < game.width for a, b in cells):
+                    found = {int(stones[cell]) for cell in cells}
+                    if len(found) == 1 and found != {0}:
+                        expected[tuple(zip(*cells, strict=True))] = found.pop()
+        np.testing.assert_array_equal(line.reshape(game.shape), expected)
+        won += bool(expected.any())
+    assert won > 8
