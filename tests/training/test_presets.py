@@ -142,6 +142,7 @@ def test_weights_that_presets_begin_with_fit(tmp_path):
         "go9-late-cpu": "go9-cpu",
         "go9-later-cpu": "go9-late-cpu",
         "go9-last-cpu": "go9-later-cpu",
+        "go9-deep-cpu": "go9-last-cpu",
         "go13-cpu": "go9-late-cpu",
     }
     for name, words in begun.items():
