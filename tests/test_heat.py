@@ -47,6 +47,13 @@ def test_points_are_drawn_in_the_colour_of_their_owner():
     assert squares == [("zero", 20.0), ("one", 10.0)]
 
 
+def test_cells_that_are_no_moves_have_an_owner_too(capsys):
+    assert main(["show", "connect4", "--moves", "4,4,3", "--heat", "ownership"]) == 0
+    said = capsys.readouterr().out
+    assert "seat 0's above 0: " in said
+    assert {"c1 100 %", "d1 100 %", "d2 -100 %"} <= set(said.rpartition("above 0: ")[2].strip().split(", "))
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgo.core.board import square_name
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.evaluators.endings import OWNERSHIP, Endings, knows
@@ -49,7 +50,9 @@ def of_points(game: Game[Any], states: Any, playouts: int = PLAYOUTS) -> tuple[n
     """Whose each cell is in the end: 1 seat 0's, -1 seat 1's, by the mean of random playouts from one position."""
     play = jax.jit(lambda states: Endings(playouts)(game, jax.random.key(0), states))
     heat = np.asarray(play(jax.tree.map(jnp.asarray, states))[OWNERSHIP][0][0])
-    return heat, _told(list(zip(board_shape.names(game), heat.tolist(), strict=True)))
+    # where moves are no cells, as in Connect Four, cells are called as in chess
+    called = board_shape.names(game) or [square_name(cell, *game.shape) for cell in range(len(heat))]
+    return heat, _told(list(zip(called, heat.tolist(), strict=True)))
 
 
 def _told(found: Sequence[tuple[str, Any]]) -> str:
