@@ -64,6 +64,8 @@ def test_memory_is_what_xla_takes_of_programs_for_an_h100():
     ):
         config = sizes.fitted(preset(name).config, 1, MEMORIES[-1])
         assert config.selfplay.games == games
+        if name == "connect4":  # as it was compiled, before it had further heads
+            config = dataclasses.replace(config, targets=dataclasses.replace(config.targets, heads=("short",)))
         assert 0.9 < machine.takes(config) / GIB / gib < 1.1, name
 
 
