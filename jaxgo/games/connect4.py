@@ -167,16 +167,11 @@ class ConnectFour(Game[ConnectFourState]):
 
     def aux_values(self, state: ConnectFourState) -> dict[str, Float32[Array, "*target"]]:
         """Whose disc each cell has at the end, and which of the discs stand in a line that won."""
-        own, other = state.stones[0], state.stones[1]
-        masks = lines(self.width, self.height, self.k)
-        won = jnp.where(stacks.holds_all(other, masks)[:, None], jnp.asarray(masks), jnp.uint32(0))
-        sign = jnp.where(state.to_play == 0, 1.0, -1.0)
-
-        def told(own: UInt32[Array, " words"], other: UInt32[Array, " words"]) -> Float32[Array, " cells"]:
-            lead = self.columns.unpack(own).astype(jnp.float32) - self.columns.unpack(other).astype(jnp.float32)
-            return sign * lead.T[::-1].reshape(-1)
-
-        return {"ownership": told(own, other), "line": told(jnp.zeros_like(own), union(won))}
+        codes, masks = self.cells(state), lines(self.width, self.height, self.k)
+        owner = (codes == 1).astype(jnp.float32) - (codes == 2).astype(jnp.float32)
+        full = stacks.holds_all(state.stones[1], masks)  # who moved last
+        won = union(jnp.where(full[:, None], jnp.asarray(masks), jnp.uint32(0)))
+        return {"ownership": owner, "line": jnp.where(self.columns.unpack(won).T[::-1].reshape(-1), owner, 0.0)}
 
     def hash(self, state: ConnectFourState) -> UInt32[Array, "2"]:
         return zobrist.of_words(jnp.append(state.stones.reshape(-1), state.to_play.astype(jnp.uint32)))

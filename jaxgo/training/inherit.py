@@ -49,10 +49,11 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
     alike = there.get("kind") == here["kind"]
     nets = _changed(there, here, config.network.grows)
     module = config.network.module(trainer.game)
-    new = jax.device_get(module.init(jax.random.key(config.seed), jnp.zeros((1, *planes_shape(trainer.game)))))
-    if alike and not nets:  # a deeper one, perhaps
-        params = _filled(params, new)
-    fault = _differs(new["params"], params.get("params", {}))
+    key, planes = jax.random.key(config.seed), jnp.zeros((1, *planes_shape(trainer.game)))
+    if alike and not nets and there != here:  # a deeper one
+        params = _filled(params, jax.device_get(module.init(key, planes)))
+    wanted = jax.eval_shape(module.init, key, planes)
+    fault = _differs(wanted["params"], params.get("params", {}))
     if fault or (alike and nets):  # the same arrays may be read in another way
         reason = nets or f"{fault}; " + (
             "its size belongs to the board, so these weights cannot move to another"

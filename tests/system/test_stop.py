@@ -1,5 +1,6 @@
 """Stopping gently."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -8,6 +9,15 @@ import sys
 import pytest
 
 from jaxgo.system.stop import GRACE, Stop, at_once
+
+
+@contextlib.contextmanager
+def started(program):
+    """A process that has said `in`: it is where signals are to reach it."""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"in\n"
+        yield child
 
 
 @pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
@@ -31,9 +41,7 @@ def test_the_second_insists_where_python_does_not_hear():
         "import hashlib\nfrom jaxgo.system.stop import Stop\nwith Stop():\n    print('in', flush=True)\n"
         "    hashlib.pbkdf2_hmac('sha256', b'a', b'b', 2**31 - 1)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"in\n"
+    with started(program) as child:
         child.send_signal(signal.SIGTERM)
         with pytest.raises(subprocess.TimeoutExpired):
             child.wait(GRACE + 1)
@@ -51,9 +59,7 @@ def test_ctrl_c_ends_a_program_that_begins_even_where_an_exception_would_be_lost
         "with at_once():\n    print('in', flush=True)\n    try:\n        time.sleep(60)\n"
         "    except BaseException:\n        time.sleep(60)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"in\n"
+    with started(program) as child:
         child.send_signal(signal.SIGINT)
         assert child.wait(30) == 130
         assert child.stderr is not None
