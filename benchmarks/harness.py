@@ -29,6 +29,7 @@ class Options(Protocol):
 
 Asked = TypeVar("Asked", bound=Options)
 Program = Callable[[], float]  # does some work, returns how much of it per second
+WIDER = 64  # times as many games on an accelerator: what keeps two cores busy would leave it idle
 
 
 def rate(work: float, run: Callable[[], Any], seconds: float) -> Program:
@@ -51,6 +52,11 @@ def interleaved(programs: Mapping[str, Program], repetitions: int) -> dict[str, 
         for name, program in programs.items():
             rates[name].append(program())
     return {name: statistics.median(values) for name, values in rates.items()}
+
+
+def wider(games: int) -> int:
+    """So many games at once on a processor; as many as keep it busy on an accelerator."""
+    return games if jax.default_backend() == "cpu" else WIDER * games
 
 
 def machine() -> dict[str, Any]:

@@ -124,22 +124,24 @@ def player(start: Any, tick: Tick, batch: int, ticks: int, seconds: float, toget
 
 
 def duel(ours: str, theirs: str, batch: int, options: Rules) -> None:
-    """Steps a second of one game in both libraries; pgx also with few games at a time, which suits a processor more."""
-    game, ticks = GAMES[ours], TICKS.get(theirs, 16)
+    """Steps a second of one game in both libraries; on a processor also pgx with few games at a time."""
+    game, ticks, batch = GAMES[ours], TICKS.get(theirs, 16), harness.wider(batch)
     entries = {"jaxgo": node_tick(game), "pgx": pgx_tick(theirs)}
     if game.repetition != "none":
         entries["jaxgo_exact"] = game_tick(game)
     programs = {k: player(*entry, batch, ticks, options.seconds) for k, entry in entries.items()}
-    programs["pgx_few"] = player(*entries["pgx"], batch, ticks, options.seconds, FEW)
+    if jax.default_backend() == "cpu":
+        programs["pgx_few"] = player(*entries["pgx"], batch, ticks, options.seconds, FEW)
     rates = harness.interleaved(programs, options.repetitions)
     ratios = {f"ratio_{k}": rates[k] / rates["pgx"] for k in rates if k != "pgx"}
-    ratios["ratio_to_pgx_few"] = rates["jaxgo"] / rates["pgx_few"]
+    if "pgx_few" in rates:
+        ratios["ratio_to_pgx_few"] = rates["jaxgo"] / rates["pgx_few"]
     harness.report(ours, batch=batch, **ratios, **{f"{k}_steps_s": v for k, v in rates.items()}, pgx=pgx.__version__)
 
 
 def alone(name: str, options: Rules) -> None:
     """Steps a second of one game, repetition rules included."""
-    game, batch = GAMES[name], BATCHES.get(name, BATCH)
+    game, batch = GAMES[name], harness.wider(BATCHES.get(name, BATCH))
     program = player(*game_tick(game), batch, 16, options.seconds)
     steps = harness.interleaved({name: program}, options.repetitions)[name]
     harness.report(f"games/{name}", batch=batch, steps_s=steps, below_floor=steps < FLOOR)

@@ -84,7 +84,8 @@ def with_mctx(policy: Callable[..., Any], model: Model, root: Position, simulati
 
 def ask_duel(name: str, options: Searches) -> None:
     search, policy = {"gumbel": (Gumbel(), mctx.gumbel_muzero_policy), "puct": (Puct(), mctx.muzero_policy)}[name]
-    for games, actions, simulations in SHAPES:
+    for few, actions, simulations in SHAPES:
+        games = harness.wider(few)
         model, root = toy(games, actions)
         work = float(games * simulations)
         programs = {

@@ -28,7 +28,8 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.evaluators.network import Network
 from jaxgo.games import GAMES
-from jaxgo.nets import ResNet
+from jaxgo.nets import Net, ResNet
+from jaxgo.nets import to_json as net_to_json
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
@@ -39,7 +40,7 @@ from jaxgo.training.loop import Loop
 from jaxgo.training.presets import preset
 from jaxgo.training.trainer import Trainer
 
-NET = ResNet(channels=32, blocks=2)
+SMALL = ResNet(channels=32, blocks=2)  # for a processor
 # ours, theirs, simulations, games at once
 SHAPES = {
     "connect4/32": ("connect4", "connect_four", 32, 256),
@@ -62,9 +63,14 @@ class Training:
     """The median counts."""
 
 
+def net_of(game: str) -> Net:
+    """What both sides play with; on accelerators that of the preset."""
+    return SMALL if jax.default_backend() == "cpu" else preset(game).config.network
+
+
 def apply_of(game: str, planes: Any) -> tuple[Any, Any]:
     """The network of the benchmark as a function of planes, and its weights."""
-    module = NET.module(GAMES[game])
+    module = net_of(game).module(GAMES[game])
     return module.apply, module.init(jax.random.key(0), planes)
 
 
@@ -88,7 +94,7 @@ def going_on(local: Any, params: Any, states: Any, mesh: Mesh) -> Callable[[], A
 
 def our_selfplay(game: str, simulations: int, games: int) -> Callable[[], Any]:
     """Self-play of jaxgo, all searches full."""
-    model = Model(GAMES[game], Network(NET.module(GAMES[game])))
+    model = Model(GAMES[game], Network(net_of(game).module(GAMES[game])))
     selfplay = Selfplay(Gumbel(simulations=simulations), model, SelfplayConfig(games=games, steps=PLIES))
 
     def local(params: Any, state: Any, key: Any) -> Any:
@@ -126,7 +132,8 @@ def network_alone(game: str, games: int) -> Callable[[], Any]:
 
 def bar_selfplay(options: Training, name: str, peer: bool) -> None:
     """Self-play against what the network alone would allow, and against pgx + mctx, taking turns."""
-    game, env, simulations, games = SHAPES[name]
+    game, env, simulations, few = SHAPES[name]
+    games = harness.wider(few)
     moves = float(games * PLIES)
     programs = {
         # an evaluation of the root and of every simulation
@@ -134,11 +141,14 @@ def bar_selfplay(options: Training, name: str, peer: bool) -> None:
         "ours": (moves, our_selfplay(game, simulations, games)),
     }
     if peer:
-        # as we play, and as JAX gives a processor to programs that do not ask for its cores one by one
-        for kind, mesh in (("theirs", devices.make_mesh()), ("default", devices.make_mesh(jax.devices()[:1]))):
+        meshes = {"theirs": devices.make_mesh()}
+        if jax.device_count() > 1:  # as JAX gives a processor to programs that do not ask for its cores one by one
+            meshes["default"] = devices.make_mesh(jax.devices()[:1])
+        for kind, mesh in meshes.items():
             programs[kind] = (moves, their_selfplay(game, env, simulations, games, mesh))
     for _, run in programs.values():
-        jax.block_until_ready(run())
+        for _ in range(2):  # what comes out lies otherwise on the devices than what went in first: compiled twice
+            jax.block_until_ready(run())
     rates = harness.interleaved(
         {name: harness.rate(work, run, options.seconds) for name, (work, run) in programs.items()}, options.repetitions
     )
@@ -146,8 +156,9 @@ def bar_selfplay(options: Training, name: str, peer: bool) -> None:
     if peer:
         answer |= {"pgx_mctx_moves_s": rates["theirs"], "pgx_mctx_of_limit": rates["theirs"] / rates["limit"]}
         answer["ratio"] = rates["ours"] / rates["theirs"]
+    if "default" in rates:
         answer |= {"pgx_mctx_on_one_device": rates["default"], "ratio_default": rates["ours"] / rates["default"]}
-    harness.report(f"selfplay/{name}", games=games, simulations=simulations, net="resnet 2x32", **answer)
+    harness.report(f"selfplay/{name}", games=games, simulations=simulations, net=net_to_json(net_of(game)), **answer)
 
 
 def bar_overhead(options: Training) -> None:
