@@ -75,7 +75,7 @@ def test_values_of_positions(record):
     host = Host(GAME).play(*record["moves"])
     reference = Reference()
     state = reference.after(record["moves"])
-    golden = {int(column): value for column, value in record["value_per_column"].items()}
+    golden = {int(column): worth for column, worth in record["value_per_column"].items()}
     assert host.legal() == reference.legal(state) == sorted(golden)
     assert int(host.state.to_play) == record["to_move"]
     known: dict = {}
