@@ -7,7 +7,9 @@ turn of a loop takes, and a run on a processor how often loops turn. No time of 
 With `--target v5e:2x2`, and `--extra tpu` for `--extra cuda`, `play` is compiled for a TPU of such a topology instead.
 
 Questions: `ply` (one ply of self-play with a full search), `peer` (the same on pgx + mctx with the same net), `learn`
-(one step of the learner on several devices), `play` (how long the program of self-play takes to compile).
+(one step of the learner on several devices), `play` (how long the program of self-play takes to compile), `judged`
+(how many positions the network judges for each that a search asks about; run on the processor, `--plies 300` for games
+that are at all plies).
 """
 
 import dataclasses
@@ -28,6 +30,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from jaxgo.core.names import package
 from jaxgo.evaluators import Heuristic
+from jaxgo.evaluators.network import chunk_of, judge_some
 from jaxgo.nets.base import planes_shape
 from jaxgo.players import load_player
 from jaxgo.search.model import Model
@@ -61,7 +64,7 @@ GIB = 2**30
 class Options:
     """Which programs."""
 
-    only: str = "ply"  # questions, parted by commas: ply, play, peer, learn; empty: all
+    only: str = "ply"  # questions, parted by commas: ply, play, peer, learn, judged; empty: all
     games: tuple[str, ...] = ("connect4", "go9")  # presets
     count: int = 0  # games side by side; 0: the preset's
     search: str = ""  # of `ply`, such as puct:48,parallel_leaves=8; empty: the preset's
@@ -122,10 +125,12 @@ def full(config: TrainConfig, count: int) -> TrainConfig:
     return dataclasses.replace(config, selfplay=selfplay)
 
 
-def turns(config: TrainConfig, count: int, plies: int) -> dict[hlo.Site, list[int]]:
+def turns(
+    config: TrainConfig, count: int, plies: int, told: Callable[[int], None] | None = None
+) -> dict[hlo.Site, list[int]]:
     """How often the loops of a ply turn, on positions of random games, with the game's own judgement for a net."""
     game = config.make_game()
-    model = Model(game, Heuristic(), platform="gpu")
+    model = Model(game, StandIn(times=max(1, config.selfplay.games // count), told=told), platform="gpu")
     player = Selfplay(config.search, model, SelfplayConfig(games=count, steps=1, opening=0.0))
     begun = jax.jit(lambda key: shuffled(model, player.begin(key, count), plies))(jax.random.key(0))
     with hlo.counting() as seen:
@@ -133,6 +138,43 @@ def turns(config: TrainConfig, count: int, plies: int) -> dict[hlo.Site, list[in
         jax.block_until_ready(ply(model.init(jax.random.key(0)), begun, jax.random.key(1)))
         jax.effects_barrier()
     return dict(seen)
+
+
+def judged(options: Options) -> None:
+    """Positions that are judged in a ply with a full search, for each that pgx + mctx would judge."""
+    for name in options.games:
+        config = full(preset(name).config, options.count)
+        calls: list[int] = []
+        turns(config, options.counted, options.plies, calls.append)
+        asked = options.counted * (config.search.budget + 1)
+        harness.report(
+            "judged",
+            game=name,
+            games=config.selfplay.games,
+            counted=options.counted,
+            plies=options.plies,
+            simulations=config.search.budget,
+            judged=sum(calls) / asked,
+            calls=len(calls),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class StandIn(Heuristic):
+    """Judges by the game's own heuristic, as many at a time as a network on a GPU does, of `times` as many games."""
+
+    times: int = 1
+    told: Callable[[int], None] | None = None  # is told how many positions each call judges
+
+    def __call__(self, game: Any, params: Any, key: Any, states: Any) -> Any:
+        if self.told is not None:
+            lanes = jax.tree.leaves(states)[0].shape[0]
+            jax.debug.callback(lambda: self.told(lanes))
+        return super().__call__(game, params, key, states)
+
+    def evaluate_wanted(self, game: Any, params: Any, key: Any, states: Any, wanted: Any) -> Any:
+        chunk = max(1, chunk_of(game, wanted.shape[0] * self.times, "gpu") // self.times)
+        return judge_some(lambda some: self(game, params, key, some), states, wanted, chunk, whole=False)
 
 
 def shuffled(model: Model, state: Any, plies: int) -> Any:
@@ -336,4 +378,4 @@ def learn(options: Options) -> None:
 
 if __name__ == "__main__":
     jax.config.update("jax_platforms", "cpu")
-    harness.ask(Options, {"ply": ply, "play": play, "peer": peer, "learn": learn})
+    harness.ask(Options, {"ply": ply, "play": play, "peer": peer, "learn": learn, "judged": judged})

@@ -23,7 +23,6 @@ import jax.numpy as jnp
 import numpy as np
 from accelerator import GIB, laid
 
-from jaxgo.evaluators import Heuristic
 from jaxgo.nets.base import planes_shape
 from jaxgo.search import tree
 from jaxgo.search.model import Model
@@ -199,7 +198,8 @@ def turns(config: TrainConfig, options: Options) -> dict[bool, dict[hlo.Site, li
     There are fewer games than in the program that is reckoned with, which walk as its many do.
     """
     game, mapped = config.make_game(), tree.MAPPED * options.counted // config.selfplay.games
-    model = Model(game, Heuristic(), platform="gpu")
+    stand_in = accelerator.StandIn(times=config.selfplay.games // options.counted)
+    model = Model(game, stand_in, platform="gpu")
     selfplay = dataclasses.replace(config.selfplay, games=options.counted, steps=1, opening=0.0)
     player = Selfplay(config.search, model, selfplay)
     begun = jax.jit(lambda key: accelerator.shuffled(model, player.begin(key, options.counted), options.plies))(

@@ -1,12 +1,13 @@
 """A neural network as judge.
 
 A search asks about fewer positions than it has lanes: some lanes rest, others came to the end of a game or to a
-position that was judged before. On a processor the cost of a network is that of the positions it judges, so where few
-enough are wanted they are brought together and judged in chunks. An accelerator takes as long for a part of a batch as
-for the whole.
+position that was judged before. The cost of a network is that of the positions it judges, so those that are wanted are
+brought together and judged in chunks. A chunk keeps its device busy: it is small on a processor, and thousands of
+positions on an accelerator, where a smaller one would take as long.
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
@@ -19,8 +20,9 @@ from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
 from jaxgo.nets.base import cast_once, on_platform
 
-LEAST = 700  # cells in a chunk: smaller ones cost more each
-PARTS = 16  # of a batch, at most
+LEAST = 700  # cells in a chunk on a processor: smaller ones cost more each
+PARTS = 16  # of a batch on a processor, at most
+LEAST_ELSE = 2**17  # cells in a chunk on an accelerator: what fills it
 
 
 @runtime_checkable
@@ -41,9 +43,9 @@ class Network(Evaluator):
 
     module: Module
     symmetric: bool = False  # judge every symmetric image of a position and take the mean: as many times the work
-    in_chunks: bool = False  # where few of a batch are wanted
+    platform: str = ""  # cpu, gpu or tpu, whose program judges what is wanted of a batch; empty: all of it is judged
 
-    untold: ClassVar[tuple[str, ...]] = ("in_chunks",)
+    untold: ClassVar[tuple[str, ...]] = ("platform",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,7 +53,7 @@ class Network(Evaluator):
             raise UsageError(f"{self.module!r} is no network: give a Flax module, such as Mlp().module(game)")
 
     def on(self, platform: str) -> "Network":
-        return dataclasses.replace(self, module=on_platform(self.module, platform), in_chunks=platform == "cpu")
+        return dataclasses.replace(self, module=on_platform(self.module, platform), platform=platform)
 
     def init(self, game: Game[Any], key: Array) -> Params:
         state = jax.eval_shape(game.init, key)
@@ -75,7 +77,7 @@ class Network(Evaluator):
 
     def ready(self, params: Params) -> Params:
         """Weights as the net computes with them: a loop would cast them again in every turn."""
-        return params if self.in_chunks else cast_once(self.module, params)
+        return params if self.platform == "cpu" else cast_once(self.module, params)
 
     def worth_caching(self, params: Params) -> bool:
         """If it convolves: dense layers are so cheap that a look into a memory hardly costs less."""
@@ -84,28 +86,46 @@ class Network(Evaluator):
     def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
-        lanes = wanted.shape[0]
-        chunk = max(-(-LEAST // (game.shape[0] * game.shape[1])), -(-lanes // PARTS))
-        if lanes <= chunk or not self.in_chunks:
-            return self(game, params, key, states)
-        lane = jnp.arange(lanes, dtype=jnp.int32)
-        place = jnp.where(wanted, jnp.cumsum(wanted, dtype=jnp.int32) - 1, lanes)
-        order = jnp.zeros(lanes, jnp.int32).at[place].set(lane, mode="drop")
-        count = wanted.sum(dtype=jnp.int32)
+        chunk = chunk_of(game, wanted.shape[0], self.platform) if self.platform else wanted.shape[0]
+        # a processor compiles quickly, and judges a whole batch sooner than in chunks
+        return judge_some(lambda some: self(game, params, key, some), states, wanted, chunk, self.platform == "cpu")
 
-        def judge(carry: tuple[Array, Evaluation]) -> tuple[Array, Evaluation]:
-            done, judged = carry
-            turn = done + jnp.arange(chunk, dtype=jnp.int32)
-            chosen = order[jnp.minimum(turn, lanes - 1)]
-            part = self(game, params, key, jax.tree.map(lambda x: x[chosen], states))
-            at = jnp.where(turn < count, chosen, lanes)
-            return done + chunk, jax.tree.map(lambda all_, new: all_.at[at].set(new, mode="drop"), judged, part)
 
-        blank = Evaluation(jnp.zeros((lanes, game.num_actions), jnp.float32), jnp.zeros(lanes, jnp.float32))
+def chunk_of(game: Game[Any], lanes: int, platform: str) -> int:
+    """How many of so many positions are judged at a time."""
+    cells = game.shape[0] * game.shape[1]
+    if platform == "cpu":
+        return min(lanes, max(-(-LEAST // cells), -(-lanes // PARTS)))
+    return min(lanes, -(-LEAST_ELSE // cells))
 
-        def piecewise(_: None) -> Evaluation:
-            return jax.lax.while_loop(lambda carry: carry[0] < count, judge, (jnp.int32(0), blank))[1]
 
-        # nothing is won by chunks that make up the whole batch
-        few = -(-count // chunk) * chunk < lanes
-        return jax.lax.cond(few, piecewise, lambda _: self(game, params, key, states), None)
+def judge_some(
+    judge: Callable[[States], Evaluation], states: States, wanted: Bool[Array, " B"], chunk: int, whole: bool
+) -> Evaluation:
+    """Judges the wanted ones of a batch, so many at a time; with `whole` all at once where chunks would save nothing,
+    which is another copy of the judge in the program."""
+    lanes = wanted.shape[0]
+    if lanes <= chunk:
+        return judge(states)
+    lane = jnp.arange(lanes, dtype=jnp.int32)
+    place = jnp.where(wanted, jnp.cumsum(wanted, dtype=jnp.int32) - 1, lanes)
+    order = jnp.zeros(lanes, jnp.int32).at[place].set(lane, mode="drop")
+    count = wanted.sum(dtype=jnp.int32)
+    shape = jax.eval_shape(judge, states)
+
+    def turn(carry: tuple[Array, Evaluation]) -> tuple[Array, Evaluation]:
+        done, judged = carry
+        these = done + jnp.arange(chunk, dtype=jnp.int32)
+        chosen = order[jnp.minimum(these, lanes - 1)]
+        part = judge(jax.tree.map(lambda x: x[chosen], states))
+        at = jnp.where(these < count, chosen, lanes)
+        return done + chunk, jax.tree.map(lambda all_, new: all_.at[at].set(new, mode="drop"), judged, part)
+
+    def piecewise(_: None) -> Evaluation:
+        blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shape)
+        return jax.lax.while_loop(lambda carry: carry[0] < count, turn, (jnp.int32(0), blank))[1]
+
+    if not whole:
+        return piecewise(None)
+    few = -(-count // chunk) * chunk < lanes
+    return jax.lax.cond(few, piecewise, lambda _: judge(states), None)

@@ -240,7 +240,7 @@ def _described(head: str, player: Player) -> Spec | None:
             budget = budget if budget != usually else ""
     options = _differences(base, search, {name: name for name in _fields(base)})
     if player.weights:
-        usual = Network(evaluator.module, in_chunks=evaluator.in_chunks) if isinstance(evaluator, Network) else None
+        usual = Network(evaluator.module, platform=evaluator.platform) if isinstance(evaluator, Network) else None
     if usual is None:
         return None
     if type(usual) is not type(evaluator):

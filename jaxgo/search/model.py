@@ -156,46 +156,15 @@ class Model:
         states: States,
         legal: Bool[Array, "B A"],
         wanted: Bool[Array, " B"] | None = None,
-        abreast: int = 1,
     ) -> Evaluation:
-        """Judges live positions, or the `wanted` ones of them, with logits masked to `legal`.
-
-        So many lanes `abreast` are those of one game; of these the first ones are wanted before the others.
-        """
+        """Judges live positions, or the `wanted` ones of them, with logits masked to `legal`."""
         judge = self.evaluator.on(self.platform)
         if wanted is None:
             found = judge(self.game, params, key, states)
-        elif abreast <= 2:
-            found = judge.evaluate_wanted(self.game, params, key, states, wanted)
         else:
-            found = self._evaluate_first(params, key, states, wanted, abreast)
+            found = judge.evaluate_wanted(self.game, params, key, states, wanted)
         logits, value = as_evaluation(type(judge).__name__, found, legal.shape[0], self.game.num_actions)
         return Evaluation(masked(logits, legal), value)
-
-    def _evaluate_first(
-        self, params: Params, key: Array, states: States, wanted: Bool[Array, " B"], abreast: int
-    ) -> Evaluation:
-        """Judges as few lanes of each game as there is a width for, from the first to the last one that is wanted."""
-        judge, widths = self.evaluator.on(self.platform), halvings(abreast)
-        games = wanted.shape[0] // abreast  # said, and not left to be worked out: a column of a state may have no room
-
-        def judged(width: int, states: States, wanted: Bool[Array, " B"]) -> Evaluation:
-            def first(x: Array) -> Array:
-                parted = x.reshape(games, abreast, *x.shape[1:])
-                return parted[:, :width].reshape(games * width, *x.shape[1:])
-
-            def back(x: Array) -> Float32[Array, "B ..."]:
-                parted = x.astype(jnp.float32).reshape(games, width, *x.shape[1:])
-                room = [(0, 0), (0, abreast - width), *[(0, 0)] * (x.ndim - 1)]
-                return jnp.pad(parted, room).reshape(games * abreast, *x.shape[1:])
-
-            some = judge.evaluate_wanted(self.game, params, key, jax.tree.map(first, states), first(wanted))
-            return Evaluation(*map(back, some))
-
-        place = jnp.arange(wanted.shape[0], dtype=jnp.int32) % abreast
-        last = jnp.where(wanted, place + 1, 0).max()
-        halved = sum((last <= width).astype(jnp.int32) for width in widths[1:])
-        return jax.lax.switch(halved, [functools.partial(judged, width) for width in widths], states, wanted)
 
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
         """What is known of the positions that games stand at, with their exact legal actions."""
@@ -221,9 +190,8 @@ class Model:
         states: States,
         action: Int32[Array, " B"],
         wanted: Bool[Array, " B"],
-        abreast: int = 1,
     ) -> Leaves:
-        """Moves nodes of a tree and judges where they came to, as far as that is `wanted`; as `evaluate` does it."""
+        """Moves nodes of a tree and judges where they came to, as far as that is `wanted`."""
         moved = jax.vmap(functools.partial(play.advance, self.game))(states, action).state
         legal = jax.vmap(self.game.legal)(moved)
         over = jax.vmap(self.game.over)(moved)
@@ -232,7 +200,7 @@ class Model:
             won, _ = self.narrowing.wins(self.game, self.platform, moved, legal, live)
             over, live = over | won, live & ~won
             result = jnp.where(won, _for_first(moved.to_play), result)
-        return self._leaves(params, key, moved, legal, over, result, live, abreast)
+        return self._leaves(params, key, moved, legal, over, result, live)
 
     def judge_moves(
         self, params: Params, states: States, actions: Int32[Array, "B K"]
@@ -252,11 +220,10 @@ class Model:
         over: Bool[Array, " B"],
         result: Float32[Array, " B"],
         wanted: Bool[Array, " B"] | None = None,
-        abreast: int = 1,
     ) -> Leaves:
         moves = legal.any(axis=-1)  # of the rules: a live position has one
         legal = self.narrowing.count(self.game, states, legal)
-        logits, value = self.evaluate(params, key, states, legal, wanted, abreast)
+        logits, value = self.evaluate(params, key, states, legal, wanted)
         finite = jnp.isfinite(value) & ~jnp.isnan(logits).any(-1)
         # a broken number must not spread through the tree before it is reported
         value = jnp.where(finite, value, 0.0)

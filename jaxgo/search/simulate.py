@@ -38,8 +38,7 @@ def side_by_side(
     descent = trees.descend(tree, choose, active, first, depth_limit(model, tree), narrow(model))
     fresh = active & (descent.leaf < 0)
     tree, descent = trees.reserve(tree, descent, active)
-    abreast = 1 if narrow(model) else active.shape[0] // tree.visits.shape[0]
-    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver, abreast, apart=True)
+    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver, apart=True)
     return trees.advance(tree, descent, fresh), results
 
 
@@ -87,11 +86,10 @@ def _finish(
     active: Bool[Array, " L"],
     fresh: Bool[Array, " L"],
     solver: bool,
-    abreast: int = 1,
     apart: bool = False,
 ) -> tuple[Tree, Float32[Array, " L"]]:
     action = jnp.maximum(descent.action, 0)
-    leaves = model.expand(params, key, trees.parents_of(tree, descent, narrow(model)), action, fresh, abreast)
+    leaves = model.expand(params, key, trees.parents_of(tree, descent, narrow(model)), action, fresh)
     words = None if tree.key is None else model.keys(leaves.states)
     if words is not None:
         leaves = trees.recall(tree, leaves, words)

@@ -311,10 +311,12 @@ def test_an_evaluator_of_other_shapes_is_refused():
         jax.eval_shape(lambda key: model.root((), key, model.start(key, 3)), jax.random.key(0))
 
 
-def test_a_network_judges_some_as_it_judges_all():
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+def test_a_network_judges_some_as_it_judges_all(platform, monkeypatch):
     """In chunks of those that are wanted: none, one chunk, a part of the next, all."""
+    monkeypatch.setattr("jaxgo.evaluators.network.LEAST_ELSE", 700)  # as small as on a processor
     game, lanes = make("tictactoe"), 200
-    network = Network(TinyNet(9)).on("cpu")
+    network = Network(TinyNet(9)).on(platform)
     params = network.init(game, jax.random.key(0))
     moved, _ = jax.jit(Model(game, network).play)(
         Model(game, network).start(jax.random.key(1), lanes), jnp.arange(lanes, dtype=jnp.int32) % 9
