@@ -32,6 +32,7 @@ from jaxgo.training.config import (
 
 CPU = "2 CPU cores, 4 GB"
 ACCELERATORS = "GPUs or TPUs, 16 GB each"
+GPU = "one GPU, 16 GB"  # with sizes for a few minutes, which do not grow with the devices
 GIB = 2**30
 LONG = 30.0  # minutes of a run that looks at itself on its way
 
@@ -104,6 +105,25 @@ CONNECT4_LONG = dataclasses.replace(
     CONNECT4,
     minutes=46.0,
     reached="keeps the value of 96.4 % of positions from ply 2 on at 64 simulations, 97.2 % at 400",
+)
+
+
+# few games at once and small batches: weights of minutes must change often
+GO9_GPU = Preset(
+    TrainConfig(
+        game="go9",
+        net=ResNet(channels=64, blocks=6, precision="bfloat16"),
+        search=Gumbel(simulations=32),
+        selfplay=SelfplayConfig(games=2048, steps=16),
+        targets=TargetsConfig(heads=_heads("go9")),
+        replay=ReplayConfig(capacity=2**20, start=2**16),
+        learner=LearnerConfig(batch=1024, ema=0.998, head_weight=0.5, decay_steps=13_000),
+        judge=JudgeConfig(every=0.0, simulations=64, final=("random", "@go9-deep-cpu"), final_pairs=128),
+    ),
+    hardware=GPU,
+    memory=16,
+    minutes=6.0,
+    reached="55 % of 40 games against go9-deep-cpu at 64 simulations, after 117 iterations on a shared H100",
 )
 
 
@@ -362,7 +382,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
     }
 )
 NAMED: Mapping[str, Preset] = MappingProxyType(
-    {"tictactoe-cpu": TICTACTOE, "connect4-cpu": CONNECT4, "connect4-long-cpu": CONNECT4_LONG}
+    {"tictactoe-cpu": TICTACTOE, "connect4-cpu": CONNECT4, "connect4-long-cpu": CONNECT4_LONG, "go9-gpu": GO9_GPU}
     | {f"{name}-cpu": size.preset(name) for name, size in ON_CPU.items()}
 )
 MINUTES = {"connect3d": 120.0, "gomoku15": 480.0, "go9": 240.0, "go19": 4320.0}  # the others: an hour
