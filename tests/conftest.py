@@ -44,6 +44,13 @@ def _strict_dtypes(request: pytest.FixtureRequest):
         yield
 
 
+@pytest.fixture(scope="session")
+def two_devices():
+    """For tests of what devices share: with a single accelerator, say, there is nothing to share."""
+    if jax.device_count() < 2:
+        pytest.skip("there is one device")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _few_programs():
     """Drops the compiled programs of earlier tests before they fill the memory map."""

@@ -13,6 +13,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.system import devices
 
 
+@pytest.mark.usefixtures("two_devices")
 def test_the_mesh_has_every_device_and_shares_evenly():
     mesh = devices.make_mesh()
     assert mesh.axis_names == (devices.AXIS,)
@@ -36,6 +37,7 @@ def test_a_user_without_a_home_keeps_no_programs(monkeypatch):
         jax.config.update("jax_compilation_cache_dir", before)
 
 
+@pytest.mark.usefixtures("two_devices")
 @pytest.mark.parametrize(("count", "near"), [(7, 8), (1, 2), (0, 2)])
 def test_an_uneven_share_is_refused_with_a_number_that_can_be(count, near):
     with pytest.raises(UsageError, match=f"games={count} cannot be shared by 2 devices; a number that can is {near}$"):

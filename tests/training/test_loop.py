@@ -147,6 +147,7 @@ def test_a_state_goes_through_the_run_folder_and_on_as_if_nothing_had_been(train
         same((state, told), states[6])
 
 
+@pytest.mark.usefixtures("two_devices")
 def test_a_run_of_two_devices_goes_on_on_one_and_back(trainer, states, path, tmp_path):
     """All samples and games are there, in other places; a network does not notice."""
     shutil.copytree(path.with_name("resumed"), tmp_path / "moved")
@@ -193,6 +194,7 @@ def test_every_program_is_traced_once_and_runs_without_the_host(trainer, states,
     assert traces["last"] == traces["first"] > 0
 
 
+@pytest.mark.usefixtures("two_devices")
 def test_games_and_samples_lie_on_both_devices_and_differ(states, trainer):
     state = trainer.begin()
     for part in (state.selfplay, state.replay.ring):
@@ -365,6 +367,7 @@ def test_a_learner_that_stays_broken_ends_the_run(trainer, path):
             loop._check({"broken": 0.0}, {"broken": 3.0})
 
 
+@pytest.mark.usefixtures("two_devices")  # whose loop hears of an iteration at once
 def test_broken_numbers_go_back_once_and_end_the_run_the_second_time(trainer, states, path):
     """A checkpoint whose numbers are broken is passed over, and gone: the next sitting must not begin with it."""
     reports, said = [], []
@@ -455,6 +458,7 @@ def test_a_collapse_is_said_and_ends_the_run_where_it_shall(trainer, states, pat
     assert len(said) == 1
 
 
+@pytest.mark.usefixtures("two_devices")
 @pytest.mark.parametrize(
     ("part", "change", "said"),
     [

@@ -24,8 +24,8 @@ def of(config: TrainConfig) -> tuple[int, ...]:
     return tuple(sizes.read(to_json(config)).values())
 
 
-def test_presets_of_a_processor_have_no_sizes_to_choose():
-    assert {name for name in presets.names() if name.endswith("-cpu")} == set(presets.NAMED)
+def test_presets_with_a_name_of_their_own_have_no_sizes_to_choose():
+    assert {name for name in presets.names() if name.endswith(("-cpu", "-gpu"))} == set(presets.NAMED)
     assert not any(preset(name).by_device for name in presets.NAMED)
     assert len(BY_DEVICE) == len(presets.names()) - len(presets.NAMED)
 
