@@ -123,7 +123,7 @@ GO9_GPU = Preset(
     hardware=GPU,
     memory=16,
     minutes=6.0,
-    reached="55 % of 40 games against go9-deep-cpu at 64 simulations, after 117 iterations on a shared H100",
+    reached="75.5 % of 100 games against GNU Go at level 10 with 64 simulations, after 117 iterations on a busy H100",
 )
 
 
