@@ -88,7 +88,8 @@ class Network(Evaluator):
     ) -> Evaluation:
         chunk = chunk_of(game, wanted.shape[0], self.platform) if self.platform else wanted.shape[0]
         # a processor compiles quickly, and judges a whole batch sooner than in chunks
-        return judge_some(lambda some: self(game, params, key, some), states, wanted, chunk, self.platform == "cpu")
+        whole = self.platform == "cpu"
+        return judge_some(lambda some: self(game, params, key, some), game, states, wanted, chunk, whole)
 
 
 def chunk_of(game: Game[Any], lanes: int, platform: str) -> int:
@@ -100,7 +101,12 @@ def chunk_of(game: Game[Any], lanes: int, platform: str) -> int:
 
 
 def judge_some(
-    judge: Callable[[States], Evaluation], states: States, wanted: Bool[Array, " B"], chunk: int, whole: bool
+    judge: Callable[[States], Evaluation],
+    game: Game[Any],
+    states: States,
+    wanted: Bool[Array, " B"],
+    chunk: int,
+    whole: bool,
 ) -> Evaluation:
     """Judges the wanted ones of a batch, so many at a time; with `whole` all at once where chunks would save nothing,
     which is another copy of the judge in the program."""
@@ -111,7 +117,6 @@ def judge_some(
     place = jnp.where(wanted, jnp.cumsum(wanted, dtype=jnp.int32) - 1, lanes)
     order = jnp.zeros(lanes, jnp.int32).at[place].set(lane, mode="drop")
     count = wanted.sum(dtype=jnp.int32)
-    shape = jax.eval_shape(judge, states)
 
     def turn(carry: tuple[Array, Evaluation]) -> tuple[Array, Evaluation]:
         done, judged = carry
@@ -122,7 +127,7 @@ def judge_some(
         return done + chunk, jax.tree.map(lambda all_, new: all_.at[at].set(new, mode="drop"), judged, part)
 
     def piecewise(_: None) -> Evaluation:
-        blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shape)
+        blank = Evaluation(jnp.zeros((lanes, game.num_actions), jnp.float32), jnp.zeros(lanes, jnp.float32))
         return jax.lax.while_loop(lambda carry: carry[0] < count, turn, (jnp.int32(0), blank))[1]
 
     if not whole:

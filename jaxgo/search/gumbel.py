@@ -35,7 +35,7 @@ from jaxgo.search.base import (
     room,
 )
 from jaxgo.search.edges import Edges, proven_below_root, read_edges, root_edges
-from jaxgo.search.model import Model, halvings
+from jaxgo.search.model import Model
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
 
@@ -111,7 +111,7 @@ class Gumbel(Search[GumbelState], Narrowing):
         check_room(self, state.tree, budget)
         model = model.seen_by(self)
         left = per_game(budget, state.done.shape[0], jnp.int32)
-        widths = halvings(state.order.shape[1])
+        widths = _halvings(state.order.shape[1])
         if not simulate.narrow(model):  # one loop, for what judges looks only at lanes that want it
             return self._extend_phases(model, params, key, state, left, 0, widths[0])[0]
         # one loop for each width of the halving, so that late phases do not pay for the lanes of the first
@@ -282,6 +282,14 @@ class Gumbel(Search[GumbelState], Narrowing):
         policy = jax.nn.softmax(edges.logits + self._completed_q(edges), axis=-1)
         lag = policy - edges.visits / (1 + edges.visits.sum(axis=-1, keepdims=True))
         return edges.best(lag, self.solver, self.narrows)
+
+
+def _halvings(width: int) -> list[int]:
+    """How many moves the phases of a halving visit, from this many to two."""
+    widths = [width]
+    while widths[-1] > 2:
+        widths.append(max(2, widths[-1] // 2))
+    return widths
 
 
 def _best(score: Float32[Array, "B A"], count: int) -> Int32[Array, "B M"]:

@@ -33,14 +33,6 @@ def masked(logits: Float32[Array, "... A"], legal: Bool[Array, "... A"]) -> Floa
     return jnp.where(legal, jnp.maximum(logits - best, ILLEGAL / 2), ILLEGAL)
 
 
-def halvings(width: int) -> list[int]:
-    """How many moves the phases of a halving visit, from this many to two."""
-    widths = [width]
-    while widths[-1] > 2:
-        widths.append(max(2, widths[-1] // 2))
-    return widths
-
-
 class Leaves(NamedTuple):
     """New positions with what is known of them. Values are for seat 0, so that a path of a tree shares one number."""
 
