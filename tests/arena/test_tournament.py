@@ -3,6 +3,7 @@
 import dataclasses
 import re
 
+import jax
 import pytest
 from support import Host
 
@@ -230,3 +231,8 @@ def test_mistakes_are_named():
         contest("random", "greedy", "random")
     with pytest.raises(UsageError, match="unknown search 'minimax'"):
         Tournament(contest("random", "minimax"), PLAN, OPENINGS)
+
+
+@pytest.mark.usefixtures("two_devices")
+def test_these_tests_run_on_two_devices():
+    assert jax.device_count() == 2, "these tests mean to run on two devices"

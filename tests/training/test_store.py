@@ -42,6 +42,7 @@ def copied(tree: Any) -> Any:
 def trainer(two_devices: None) -> Iterator[Trainer]:
     """On two devices, whose samples are kept on the other one each: what is not carried over shows."""
     mesh = devices.make_mesh()
+    assert mesh.devices.size == 2
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(devices, "beside", lambda mesh: devices.make_mesh(list(mesh.devices.flat)[::-1]))
         trainer = Trainer(CONFIG, mesh)
