@@ -8,8 +8,8 @@ With `--target v5e:2x2`, and `--extra tpu` for `--extra cuda`, `play` is compile
 
 Questions: `ply` (one ply of self-play with a full search), `peer` (the same on pgx + mctx with the same net), `learn`
 (one step of the learner on several devices), `play` (how long the program of self-play takes to compile), `judged`
-(how many positions the network judges for each that a search asks about; run on the processor, `--plies 300` for games
-that are at all plies).
+(how many positions the network judges for each that pgx + mctx judges; counted on the processor, with `--plies 100
+--counted 1024` for games that are at all plies).
 """
 
 import dataclasses
@@ -125,40 +125,6 @@ def full(config: TrainConfig, count: int) -> TrainConfig:
     return dataclasses.replace(config, selfplay=selfplay)
 
 
-def turns(
-    config: TrainConfig, count: int, plies: int, told: Callable[[int], None] | None = None
-) -> dict[hlo.Site, list[int]]:
-    """How often the loops of a ply turn, on positions of random games, with the game's own judgement for a net."""
-    game = config.make_game()
-    model = Model(game, StandIn(times=max(1, config.selfplay.games // count), told=told), platform="gpu")
-    player = Selfplay(config.search, model, SelfplayConfig(games=count, steps=1, opening=0.0))
-    begun = jax.jit(lambda key: shuffled(model, player.begin(key, count), plies))(jax.random.key(0))
-    with hlo.counting() as seen:
-        ply = jax.jit(lambda params, state, key: player.collect(params, state, key)[1:])
-        jax.block_until_ready(ply(model.init(jax.random.key(0)), begun, jax.random.key(1)))
-        jax.effects_barrier()
-    return dict(seen)
-
-
-def judged(options: Options) -> None:
-    """Positions that are judged in a ply with a full search, for each that pgx + mctx would judge."""
-    for name in options.games:
-        config = full(preset(name).config, options.count)
-        calls: list[int] = []
-        turns(config, options.counted, options.plies, calls.append)
-        asked = options.counted * (config.search.budget + 1)
-        harness.report(
-            "judged",
-            game=name,
-            games=config.selfplay.games,
-            counted=options.counted,
-            plies=options.plies,
-            simulations=config.search.budget,
-            judged=sum(calls) / asked,
-            calls=len(calls),
-        )
-
-
 @dataclasses.dataclass(frozen=True)
 class StandIn(Heuristic):
     """Judges by the game's own heuristic, as many at a time as a network on a GPU does, of `times` as many games."""
@@ -174,7 +140,26 @@ class StandIn(Heuristic):
 
     def evaluate_wanted(self, game: Any, params: Any, key: Any, states: Any, wanted: Any) -> Any:
         chunk = max(1, chunk_of(game, wanted.shape[0] * self.times, "gpu") // self.times)
-        return judge_some(lambda some: self(game, params, key, some), states, wanted, chunk, whole=False)
+        return judge_some(lambda some: self(game, params, key, some), game, states, wanted, chunk, whole=False)
+
+
+def stand_in(config: TrainConfig, count: int, told: Callable[[int], None] | None = None) -> Model:
+    """What plans in so many games as a GPU does in all of the config's."""
+    return Model(config.make_game(), StandIn(times=max(1, config.selfplay.games // count), told=told), platform="gpu")
+
+
+def turns(
+    config: TrainConfig, count: int, plies: int, told: Callable[[int], None] | None = None
+) -> dict[hlo.Site, list[int]]:
+    """How often the loops of a ply turn, on positions of random games, with the game's own judgement for a net."""
+    model = stand_in(config, count, told)
+    player = Selfplay(config.search, model, SelfplayConfig(games=count, steps=1, opening=0.0))
+    begun = jax.jit(lambda key: shuffled(model, player.begin(key, count), plies))(jax.random.key(0))
+    with hlo.counting() as seen:
+        ply = jax.jit(lambda params, state, key: player.collect(params, state, key)[1:])
+        jax.block_until_ready(ply(model.init(jax.random.key(0)), begun, jax.random.key(1)))
+        jax.effects_barrier()
+    return dict(seen)
 
 
 def shuffled(model: Model, state: Any, plies: int) -> Any:
@@ -373,6 +358,25 @@ def learn(options: Options) -> None:
             devices=options.devices,
             batch=trainer.config.learner.batch,
             counted_gib=(weights + kept_back / options.devices) / GIB,
+        )
+
+
+def judged(options: Options) -> None:
+    """Positions that are judged in a ply with a full search, for each that pgx + mctx would judge."""
+    for name in options.games:
+        config = full(preset(name).config, options.count)
+        calls: list[int] = []
+        turns(config, options.counted, options.plies, calls.append)
+        asked = options.counted * (config.search.budget + 1)
+        harness.report(
+            "judged",
+            game=name,
+            games=config.selfplay.games,
+            counted=options.counted,
+            plies=options.plies,
+            simulations=config.search.budget,
+            judged=sum(calls) / asked,
+            calls=len(calls),
         )
 
 

@@ -25,7 +25,6 @@ from accelerator import GIB, laid
 
 from jaxgo.nets.base import planes_shape
 from jaxgo.search import tree
-from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay
 from jaxgo.training import machine, sizes
 from jaxgo.training.config import TrainConfig
@@ -122,7 +121,7 @@ def share(options: Options) -> None:
         products, passed = judgement(options, config)
         network = judged * (products + passed)
         launches = cost.kernels * options.kernel + cost.predicates * options.wait
-        # what the network moves at the roots, whose judgement is no branch, is the network's as well
+        # what the network moves at the roots, whose judgement is no loop, is the network's as well
         moved = cost.moved / options.traffic - selfplay.games * selfplay.steps * passed
         playing = network + launches + moved
         learning, exchange = taught(options, made)
@@ -197,9 +196,8 @@ def turns(config: TrainConfig, options: Options) -> dict[bool, dict[hlo.Site, li
 
     There are fewer games than in the program that is reckoned with, which walk as its many do.
     """
-    game, mapped = config.make_game(), tree.MAPPED * options.counted // config.selfplay.games
-    stand_in = accelerator.StandIn(times=config.selfplay.games // options.counted)
-    model = Model(game, stand_in, platform="gpu")
+    mapped = tree.MAPPED * options.counted // config.selfplay.games
+    model = accelerator.stand_in(config, options.counted)
     selfplay = dataclasses.replace(config.selfplay, games=options.counted, steps=1, opening=0.0)
     player = Selfplay(config.search, model, selfplay)
     begun = jax.jit(lambda key: accelerator.shuffled(model, player.begin(key, options.counted), options.plies))(
