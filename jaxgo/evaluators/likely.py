@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int32
+from jaxtyping import Array, Bool, Int32
 
 from jaxgo.core import keys
 from jaxgo.core.errors import UsageError
@@ -43,7 +43,14 @@ class Likely(Evaluator):
         return self.judge.init(game, key)
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
-        found = self.judge(game, params, key, states)
+        return self._likeliest(game, states, self.judge(game, params, key, states))
+
+    def evaluate_wanted(
+        self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
+    ) -> Evaluation:
+        return self._likeliest(game, states, self.judge.evaluate_wanted(game, params, key, states, wanted))
+
+    def _likeliest(self, game: Game[Any], states: States, found: Evaluation) -> Evaluation:
         legal = jax.vmap(game.legal)(states)
         logits = jnp.where(legal, found.logits, -jnp.inf)
         best = jax.lax.top_k(logits, min(self.top, logits.shape[1]))[0]

@@ -66,8 +66,15 @@ class Rollout(Evaluator):
         return () if self.advisor is None else self.advisor.init(game, key)
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
+        return self.evaluate_wanted(game, params, key, states, jnp.ones(states.ply.shape[0], bool))
+
+    def evaluate_wanted(
+        self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
+    ) -> Evaluation:
+        """Positions that are not wanted begin no playout, so the loop is soon one over fewer lanes."""
         games = states.ply.shape[0]
-        results = self.play(game, params, key, jax.tree.map(lambda x: jnp.repeat(x, self.count, axis=0), states))
+        lanes, asked = jax.tree.map(lambda x: jnp.repeat(x, self.count, axis=0), (states, wanted))
+        results = self._judge(game, lanes.to_play, self.ends(game, params, key, lanes, asked))
         if self.prior == "weights":
             logits = weight_logits(game, states)
         else:
@@ -78,11 +85,19 @@ class Rollout(Evaluator):
         """The result of one playout from each position, for the side to move there."""
         return self._judge(game, states.to_play, self.ends(game, params, key, states))
 
-    def ends(self, game: Game[Any], params: Params, key: Array, states: States) -> Lanes:
-        """Where one playout from each position ends, or is cut."""
+    def ends(
+        self,
+        game: Game[Any],
+        params: Params,
+        key: Array,
+        states: States,
+        wanted: Bool[Array, " L"] | None = None,
+    ) -> Lanes:
+        """Where one playout from each position ends, or is cut; those that are not wanted stay where they are."""
         lanes = states.ply.shape[0]
         moves, advice = keys.split(key)
         live = ~jax.vmap(game.over)(states)
+        live = live if wanted is None else live & wanted
         word = keys.sample(jax.random.bits, moves, (lanes,), jnp.uint32)
         everyone = Lanes(states, live, word, jnp.ones(lanes, bool))
         advice = keys.any_one(advice)  # lanes change places there, and a policy needs no luck

@@ -100,6 +100,20 @@ def test_a_lane_does_not_depend_on_its_neighbours():
     assert a.tolist() == b.tolist()
 
 
+def test_only_what_is_wanted_is_played_out():
+    """The wanted ones get the judgements that they get among all, and the others do not move."""
+    game, rollout = make("connect4"), Rollout(count=2)
+    states, key = starts(game, 1024), jax.random.key(3)
+    wanted = np.arange(1024) % 5 == 0
+    some = jax.jit(lambda wanted: rollout.evaluate_wanted(game, (), key, states, wanted))
+    value = np.asarray(some(jnp.asarray(wanted)).value)
+    np.testing.assert_array_equal(value[wanted], np.asarray(judge(game, rollout)((), key, states).value)[wanted])
+    assert np.isfinite(value).all()
+    assert not value[~wanted].any()
+    plies = jax.jit(lambda wanted: rollout.ends(game, (), key, states, wanted).states.ply)(jnp.asarray(wanted))
+    assert (np.asarray(plies) > 6).tolist() == wanted.tolist()
+
+
 # -- the choice of moves ---------------------------------------------------------------------------------------
 
 

@@ -53,6 +53,17 @@ def test_a_policy_of_the_likeliest_moves():
         Likely(top=0)
 
 
+def test_the_likeliest_moves_ask_their_judge_of_no_more_than_is_wanted():
+    class Some(Told):
+        def evaluate_wanted(self, game: Any, params: Any, key: Any, states: Any, wanted: Any) -> Evaluation:
+            logits, value = self(game, params, key, states)
+            return Evaluation(logits, jnp.where(wanted, value, 0.0))
+
+    states = jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 2))
+    found = Likely(Some(), scale=0.2).evaluate_wanted(GAME, (), jax.random.key(0), states, jnp.array([True, False]))
+    np.testing.assert_allclose(found.value, [0.1, 0.0])
+
+
 def test_noise_leaves_a_policy_on_legal_moves():
     legal = jnp.array([[True, True, False, True]] * 4096)
     logits = jnp.log(jnp.array([[0.6, 0.3, 0.0, 0.1]] * 4096) + 1e-30)
