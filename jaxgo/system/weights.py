@@ -175,7 +175,8 @@ def _find(named: str | Path, step: int | None) -> tuple[Path, int | None]:
     if path.name.isdecimal() and (path.parent / FOLDER).is_dir():
         return path.parent, int(path.name) if step is None else step
     names = ", ".join(shipped()) or "none"
-    raise UsageError(f"{text!r} is no run folder, no file and no shipped weights (those are: {names})")
+    hint = "; settings of a player stand before its @" if "," in text else ""
+    raise UsageError(f"{text!r} is no run folder, no file and no shipped weights (those are: {names}){hint}")
 
 
 def _file(run: Path, step: int) -> Path:
