@@ -12,6 +12,7 @@ import jax
 
 from jaxgo.games import GAMES
 from jaxgo.nets import ResNet, conv
+from jaxgo.nets.base import on_platform
 
 NET = ResNet(channels=32, blocks=2)
 SHAPES = (("connect4", 64), ("connect4", 256), ("go9", 16), ("go9", 64))
@@ -21,7 +22,8 @@ SECONDS, REPETITIONS = 2.0, 3
 
 def programs(game: str, batch: int) -> dict[str, Callable[[], Any]]:
     """The net said in a loop, as self-play does, one step of learning, and such steps in a loop."""
-    module, rules = NET.module(GAMES[game]), GAMES[game]
+    rules = GAMES[game]
+    module = on_platform(NET.module(rules), "cpu")
     planes = jax.eval_shape(rules.observe, jax.eval_shape(rules.init, jax.random.key(0)))
     planes = jax.random.normal(jax.random.key(1), (batch, *planes.shape))
     params = module.init(jax.random.key(0), planes)

@@ -19,9 +19,11 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
 from jaxgo.nets.base import cast_once, on_platform
+from jaxgo.system.devices import has_one_core
 
 LEAST = 700  # cells in a chunk on a processor: smaller ones cost more each
 PARTS = 16  # of a batch on a processor, at most
+NEAR = 2_000  # cells in a chunk of convolutions on one core: what they say of them stays near it
 LEAST_ELSE = 2**17  # cells in a chunk on an accelerator: what fills it
 
 
@@ -86,15 +88,20 @@ class Network(Evaluator):
     def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
-        chunk = chunk_of(game, wanted.shape[0], self.platform) if self.platform else wanted.shape[0]
-        # a processor compiles quickly, and judges a whole batch sooner than in chunks
-        whole = self.platform == "cpu"
-        return judge_some(lambda some: self(game, params, key, some), game, states, wanted, chunk, whole)
+        lanes, cpu = wanted.shape[0], self.platform == "cpu"
+        near = cpu and self.worth_caching(params) and has_one_core()
+        chunk = chunk_of(game, lanes, self.platform, near) if self.platform else lanes
+        # else a processor, which compiles quickly, judges a whole batch sooner than in chunks
+        return judge_some(
+            lambda some: self(game, params, key, some), game, states, wanted, chunk, whole=cpu and not near
+        )
 
 
-def chunk_of(game: Game[Any], lanes: int, platform: str) -> int:
-    """How many of so many positions are judged at a time."""
+def chunk_of(game: Game[Any], lanes: int, platform: str, near: bool = False) -> int:
+    """How many of so many positions are judged at a time; `near`: by convolutions on one core of a processor."""
     cells = game.shape[0] * game.shape[1]
+    if near:
+        return min(lanes, -(-NEAR // cells))
     if platform == "cpu":
         return min(lanes, max(-(-LEAST // cells), -(-lanes // PARTS)))
     return min(lanes, -(-LEAST_ELSE // cells))

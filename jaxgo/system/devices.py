@@ -32,13 +32,23 @@ def join_hosts() -> None:
         jax.distributed.initialize(heartbeat_timeout_seconds=LOST)
 
 
+def _cores() -> int:
+    """How many cores of the processor this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def has_one_core() -> bool:
+    """Whether each device is one core of a processor; a device of several works on the parts of a layer together."""
+    return jax.default_backend() == "cpu" and _cores() < 2 * jax.local_device_count()
+
+
 def use_cores(most: int = 0) -> None:
     """Makes every core of the processor a device, for programs of games side by side; before any array is made.
 
     With `most`, a power of two up to it, which shares out any number of games that divides by it. Accelerators are not
     touched, nor is a count that the user has set, nor a backend that runs already.
     """
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = _cores()
     if most:
         count = 1 << (min(count, most).bit_length() - 1)
     if "device_count" in os.environ.get("XLA_FLAGS", "") or jax.config.jax_num_cpu_devices > 0:  # type: ignore[attr-defined]

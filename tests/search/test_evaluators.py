@@ -16,6 +16,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator, Heuristic, Mix, Network, Rollout, Uniform
 from jaxgo.games import make
+from jaxgo.nets import ResNet
 from jaxgo.players import load_player
 from jaxgo.search.model import Model
 
@@ -325,12 +326,16 @@ def test_an_evaluator_of_other_shapes_is_refused():
         jax.eval_shape(lambda key: model.root((), key, model.start(key, 3)), jax.random.key(0))
 
 
-@pytest.mark.parametrize("platform", ["cpu", "gpu"])
-def test_a_network_judges_some_as_it_judges_all(platform, monkeypatch):
-    """In chunks of those that are wanted: none, one chunk, a part of the next, all."""
-    monkeypatch.setattr("jaxgo.evaluators.network.LEAST_ELSE", 700)  # as small as on a processor
+@pytest.mark.parametrize(
+    ("platform", "net"), [("cpu", TinyNet(9)), ("gpu", TinyNet(9)), ("cpu", ResNet(16, 1).module(make("tictactoe")))]
+)
+def test_a_network_judges_some_as_it_judges_all(platform, net, monkeypatch):
+    """In chunks of those that are wanted: none, one chunk, a part of the next, all. Convolutions as on one core."""
+    for size in ("LEAST_ELSE", "NEAR"):
+        monkeypatch.setattr(f"jaxgo.evaluators.network.{size}", 700)  # as small as other chunks on a processor
+    monkeypatch.setattr("jaxgo.evaluators.network.has_one_core", lambda: True)
     game, lanes = make("tictactoe"), 200
-    network = Network(TinyNet(9)).on(platform)
+    network = Network(net).on(platform)
     params = network.init(game, jax.random.key(0))
     moved, _ = jax.jit(Model(game, network).play)(
         Model(game, network).start(jax.random.key(1), lanes), jnp.arange(lanes, dtype=jnp.int32) % 9

@@ -13,7 +13,7 @@ from jaxgo.evaluators import Network
 from jaxgo.games import make
 from jaxgo.nets import NETS, ResNet, from_json, to_json
 from jaxgo.nets.base import Head, cast_once, cell_actions, count, planes_shape, squash
-from jaxgo.nets.conv import MANY, Conv
+from jaxgo.nets.conv import Conv, fastest
 from jaxgo.search.model import Model
 
 GAMES = ("go5", "connect4", "kamisado")
@@ -45,14 +45,24 @@ def test_a_net_says_what_is_asked_in_float32(name, game):
         assert said.heads[head.name].shape == (2, *head.shape(game))
 
 
-@pytest.mark.parametrize("shape", [(2, 1, 1, 3), (2, 3, 7, 3), (500, 3, 3, 2)], ids=str)
-def test_a_convolution_is_the_one_of_flax(shape):
-    """As products and as XLA's own, which large batches get; with its gradients; with the same parameters."""
-    x = jax.random.normal(jax.random.key(0), shape)
-    ours = Conv(4, jnp.float32, nn.initializers.he_normal(), "cpu")
-    flax = nn.Conv(4, (3, 3), use_bias=False, kernel_init=nn.initializers.he_normal())
+@pytest.mark.parametrize(
+    ("way", "shape"),
+    [
+        ("products", (2, 1, 1, 3)),
+        ("products", (2, 3, 7, 3)),
+        ("convolution", (500, 3, 3, 2)),
+        ("winograd", (9, 6, 9, 16)),
+    ],
+    ids=str,
+)
+def test_a_convolution_is_the_one_of_flax(way, shape):
+    """Whichever way is the fastest for the batch; with its gradients; with the same parameters."""
+    x, channels = jax.random.normal(jax.random.key(0), shape), max(4, shape[-1])
+    ours = Conv(channels, jnp.float32, nn.initializers.he_normal(), "cpu")
+    flax = nn.Conv(channels, (3, 3), use_bias=False, kernel_init=nn.initializers.he_normal())
     params = ours.init(jax.random.key(1), x)
     jax.tree.map(np.testing.assert_array_equal, params, flax.init(jax.random.key(1), x))
+    assert fastest(x, params["params"]["kernel"]).__name__ == way
 
     def said(module):
         def loss(params, x):
@@ -61,7 +71,6 @@ def test_a_convolution_is_the_one_of_flax(shape):
 
         return jax.jit(jax.value_and_grad(loss, argnums=(0, 1), has_aux=True))(params, x)
 
-    assert (shape[0] * shape[1] * shape[2] >= MANY) == (shape[0] == 500)
     for one, other in zip(jax.tree.leaves(said(ours)), jax.tree.leaves(said(flax)), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
