@@ -1,8 +1,11 @@
 """How fast are our convolutions on this machine beside XLA's own? One JSON line for each net and batch.
 
-uv run benchmarks/nets.py
+And what do Winograd's way and small chunks buy in self-play of Go 9x9? That is for devices of one core.
+
+JAX_NUM_CPU_DEVICES=1 taskset -c 0 uv run benchmarks/nets.py
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
@@ -10,14 +13,21 @@ from unittest import mock
 import harness
 import jax
 
+from jaxgo.evaluators import Network, network
 from jaxgo.games import GAMES
 from jaxgo.nets import ResNet, conv
 from jaxgo.nets.base import on_platform
+from jaxgo.search import Model
+from jaxgo.selfplay import Selfplay
+from jaxgo.system.devices import has_one_core
+from jaxgo.training.presets import preset
 
 NET = ResNet(channels=32, blocks=2)
 SHAPES = (("connect4", 64), ("connect4", 256), ("go9", 16), ("go9", 64))
 STEPS = 4  # of a loop
 SECONDS, REPETITIONS = 2.0, 3
+PRESET = "go9-last-cpu"
+PLIES = 2
 
 
 def programs(game: str, batch: int) -> dict[str, Callable[[], Any]]:
@@ -50,6 +60,38 @@ def programs(game: str, batch: int) -> dict[str, Callable[[], Any]]:
     return {name: lambda program=program: program(params, planes) for name, program in made.items()}  # type: ignore[misc]
 
 
+def selfplay(near: bool) -> Callable[[], Any]:
+    """Plies of the preset's self-play, whose net judges as it does near one core, or as it did before."""
+    config = preset(PRESET).config
+    game, net = config.make_game(), config.net
+    module: Any = net.module(game)  # type: ignore[union-attr]  # a preset's net is jaxgo's own
+    model = Model(game, Network(module))
+    player = Selfplay(config.search, model, dataclasses.replace(config.selfplay, steps=PLIES))
+    params = jax.jit(model.init)(jax.random.key(0))
+    games = jax.jit(player.begin, static_argnums=1)(jax.random.key(1), config.selfplay.games)
+
+    def play(key: Any) -> Any:
+        return player.collect(params, games, key)[2]
+
+    def before(x: Any, kernel: Any) -> Any:
+        return conv.convolution if x.size // x.shape[-1] >= conv.MANY else conv.products
+
+    program = jax.jit(play)
+    ways = mock.patch.object(conv, "fastest", conv.fastest if near else before)
+    chunks = mock.patch.object(network, "has_one_core", return_value=near)
+    with ways, chunks:  # both are read when the program is traced
+        jax.block_until_ready(program(jax.random.key(2)))
+    return lambda: program(jax.random.key(2))
+
+
+def ask_selfplay() -> None:
+    plies = PLIES * preset(PRESET).config.selfplay.games
+    ways = {"near": True, "before": False}
+    rates = {name: harness.rate(float(plies), selfplay(near), SECONDS) for name, near in ways.items()}
+    found = harness.interleaved(rates, REPETITIONS)
+    harness.report("nets/selfplay", preset=PRESET, moves_s=found["near"], beside_before=found["near"] / found["before"])
+
+
 def main() -> None:
     if jax.default_backend() != "cpu":
         raise SystemExit("this is a question about processors: set JAX_PLATFORMS=cpu")
@@ -70,6 +112,8 @@ def main() -> None:
             beside_xla_in_a_loop=found["loop ours"] / found["loop xla"],
             beside_xla_step_by_step=found["loop ours"] / found["step xla"],
         )
+    if has_one_core():
+        ask_selfplay()
 
 
 if __name__ == "__main__":
