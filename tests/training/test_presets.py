@@ -138,6 +138,7 @@ def test_a_run_of_an_older_version_goes_on(tmp_path):
 def test_weights_that_presets_begin_with_fit(tmp_path):
     begun = {name: preset(name).init_from for name in presets.names() if preset(name).init_from}
     assert begun == {
+        "connect4-late-cpu": "connect4-long-cpu",
         "gomoku15-cpu": "gomoku9-cpu",
         "go9-late-cpu": "go9-cpu",
         "go9-later-cpu": "go9-late-cpu",
