@@ -38,8 +38,14 @@ def _cores() -> int:
 
 
 def has_one_core() -> bool:
-    """Whether each device is one core of a processor; a device of several works on the parts of a layer together."""
-    return jax.default_backend() == "cpu" and _cores() < 2 * jax.local_device_count()
+    """Whether each device of the processor is one core; a device of several works on the parts of a layer together.
+
+    For choices of speed alone: a program lowered on another host may choose otherwise, and says the same.
+    """
+    try:
+        return _cores() < 2 * len(jax.local_devices(backend="cpu"))
+    except RuntimeError:  # the processor is not in use here, as with JAX_PLATFORMS=cuda
+        return False
 
 
 def use_cores(most: int = 0) -> None:
