@@ -317,13 +317,13 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             learner=_late(6_000),
             final=("random", "uct:100"),
         ),
-        # larger searches, and three times the weight for whose the points are and by how many
+        # larger searches, and more weight for whose the points are and how many
         "go13-late": OnCpu(
             70.0,
             ResNet(channels=32, blocks=3),
             64,
             64,
-            "TODO",
+            "65 % of 40 games against GNU Go at level 10 with 400 simulations, where go13-cpu took 57.5 %",
             game="go13",
             init_from="go13-cpu",
             learner=_late(2_800, final=0.05, heads=0.5),
@@ -362,6 +362,18 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             opening_plies=48,
             final_temperature=0.0,
             learner=LearnerConfig(batch=256, ema=0.998),
+        ),
+        "kono-late": OnCpu(
+            35.0,
+            Mlp(width=128, blocks=3),
+            64,
+            256,
+            "keeps the value of 96.9 % of positions at 64 simulations, where kono-cpu keeps 95.8 %",
+            game="kono",
+            init_from="kono-cpu",
+            opening_plies=48,
+            final_temperature=0.0,
+            learner=_late(45_000, final=0.05),
         ),
         "dodgem3": OnCpu(
             1.0, Mlp(width=96, blocks=2), 16, 256, "the value of all 1,865 positions kept by the policy alone"
