@@ -73,13 +73,10 @@ def selfplay(near: bool) -> Callable[[], Any]:
     def play(key: Any) -> Any:
         return player.collect(params, games, key)[2]
 
-    def before(x: Any, kernel: Any) -> Any:
-        return conv.convolution if x.size // x.shape[-1] >= conv.MANY else conv.products
-
     program = jax.jit(play)
-    ways = mock.patch.object(conv, "fastest", conv.fastest if near else before)
+    few = mock.patch.object(conv, "FEW", conv.FEW if near else conv.MANY)  # no batch is Winograd's then
     chunks = mock.patch.object(network, "has_one_core", return_value=near)
-    with ways, chunks:  # both are read when the program is traced
+    with few, chunks:  # both are read when the program is traced
         jax.block_until_ready(program(jax.random.key(2)))
     return lambda: program(jax.random.key(2))
 

@@ -74,6 +74,7 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
         ("uct:8@", "names no weights after its @"),
         ("uct:8,c=inf", "c=inf is not a finite number"),
         ('gumbel:8@"runs', "do not close"),
+        ("@connect4-cpu,c=1", "is no run folder, no file and no shipped weights"),
         ("@connect4-cpu,c=1", "tictactoe-cpu); settings of a player stand before its @"),
         ("uct:40,d=3", "unknown option of uct with rollout 'd'; choose one of: "),
         ("uct:40,c=big", "c=big is not a number"),

@@ -83,18 +83,22 @@ class Network(Evaluator):
 
     def worth_caching(self, params: Params) -> bool:
         """If it convolves: dense layers are so cheap that a look into a memory hardly costs less."""
-        return any(leaf.ndim > 2 for leaf in jax.tree.leaves(params))
+        return _convolves(params)
 
     def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
         lanes, cpu = wanted.shape[0], self.platform == "cpu"
-        near = cpu and self.worth_caching(params) and has_one_core()
+        near = cpu and _convolves(params) and has_one_core()
         chunk = chunk_of(game, lanes, self.platform, near) if self.platform else lanes
         # else a processor, which compiles quickly, judges a whole batch sooner than in chunks
         return judge_some(
             lambda some: self(game, params, key, some), game, states, wanted, chunk, whole=cpu and not near
         )
+
+
+def _convolves(params: Params) -> bool:
+    return any(leaf.ndim > 2 for leaf in jax.tree.leaves(params))
 
 
 def chunk_of(game: Game[Any], lanes: int, platform: str, near: bool = False) -> int:

@@ -71,10 +71,10 @@ def winograd(x: Float[Array, "B H W C"], kernel: Float[Array, "3 3 C F"]) -> Flo
     seen = jnp.stack(_weighed(INPUTS, [rows[:, :, :, j : j + width : TILE] for j in range(SPAN)]))
     halves = jnp.stack(_weighed(KERNEL, kernel))
     kernels = jnp.stack(_weighed(KERNEL, halves.swapaxes(0, 1)))
-    products = jnp.einsum(
+    made = jnp.einsum(
         "nbc,ncf->nbf", seen.reshape(SPAN * SPAN, -1, channels), kernels.reshape(SPAN * SPAN, channels, -1)
     )
-    columns = _weighed(OUTPUTS, products.reshape(SPAN, SPAN, batch, height // TILE, width // TILE, -1))
+    columns = _weighed(OUTPUTS, made.reshape(SPAN, SPAN, batch, height // TILE, width // TILE, -1))
     cells = [jnp.stack(row, axis=3) for row in zip(*(_weighed(OUTPUTS, column) for column in columns), strict=True)]
     return jnp.stack(cells, axis=2).reshape(batch, height, width, -1)
 
