@@ -83,10 +83,12 @@ def going_on(local: Any, params: Any, states: Any, mesh: Mesh) -> Callable[[], A
     collect = peers_alphazero.spread(local, mesh)
     params = devices.place(params, devices.copied(mesh))
     state = [devices.place(states, devices.split(mesh)), 0]
+    where = jax.tree.map(lambda leaf: leaf.sharding, state[0])
 
     def run() -> Any:
         state[1] += 1
-        state[0], played = collect(params, state[0], jax.random.fold_in(jax.random.key(2), state[1]))
+        played_on, played = collect(params, state[0], jax.random.fold_in(jax.random.key(2), state[1]))
+        state[0] = jax.device_put(played_on, where)  # moves nothing, and says it in the words of the first: one program
         return played
 
     return run
@@ -147,8 +149,7 @@ def bar_selfplay(options: Training, name: str, peer: bool) -> None:
         for kind, mesh in meshes.items():
             programs[kind] = (moves, their_selfplay(game, env, simulations, games, mesh))
     for _, run in programs.values():
-        for _ in range(2):  # what comes out lies otherwise on the devices than what went in first: compiled twice
-            jax.block_until_ready(run())
+        jax.block_until_ready(run())
     rates = harness.interleaved(
         {name: harness.rate(work, run, options.seconds) for name, (work, run) in programs.items()}, options.repetitions
     )
