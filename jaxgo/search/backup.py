@@ -18,10 +18,11 @@ def backup(
 ) -> Tree:
     """Adds one visit with `result`, a value of the leaf as the tree keeps it, to every node on the paths.
 
-    Means stay means: `(mean * visits + result) / (visits + 1)`, in the very arithmetic of mctx. Lanes that share a
-    node add up; where they are `apart` they share nothing but the root. With a `virtual_loss` the walks are still under
-    way and count as even, less that for who moved there. Where it shall not be `narrow` paths are added in one piece,
-    to the end that the longest might have.
+    Means stay means: `(mean * visits + result) / (visits + 1)`, in the very arithmetic of mctx. What is proven stays
+    exact: many times the same result has that mean, but not after rounding. Lanes that share a node add up; where they
+    are `apart` they share nothing but the root. With a `virtual_loss` the walks are still under way and count as even,
+    less that for who moved there. Where it shall not be `narrow` paths are added in one piece, to the end that the
+    longest might have.
     """
     if not narrow and tree.reward is None:
         return _add_whole(tree, descent.path, result, virtual_loss)
@@ -38,6 +39,8 @@ def backup(
         total, count = _shared(games, part, value[game, inside] * before, gain, apart)
         after = before + count
         mean = total / after
+        if not virtual_loss:
+            mean = jnp.where(tree.proven[game, inside], value[game, inside], mean)
         at = jnp.where(part >= 0, part, beyond)
         value, visits = value.at[game, at].set(mean, mode="drop"), visits.at[game, at].set(after, mode="drop")
         return level - BLOCK, value, visits, result
@@ -84,7 +87,10 @@ def _add_whole(tree: Tree, path: Int32[Array, "L D"], result: Float32[Array, " L
     at = jnp.where(path >= 0, path, tree.visits.shape[1])
     sums = sums.at[game, at].add(jnp.stack([gain, jnp.ones_like(gain)], axis=-1), mode="drop")
     visits = sums[..., 1].astype(jnp.int32)
-    value = jnp.where(visits > tree.visits, sums[..., 0] / sums[..., 1], tree.value)
+    moved = visits > tree.visits
+    if not virtual_loss:
+        moved &= ~tree.proven
+    value = jnp.where(moved, sums[..., 0] / sums[..., 1], tree.value)
     return tree._replace(value=value, visits=visits)
 
 

@@ -15,10 +15,11 @@ from support import mostly_slow
 from jaxgo.games import GAMES
 from jaxgo.search import edges, reuse
 from jaxgo.search import tree as trees
+from jaxgo.search.backup import backup
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.puct import Puct
-from jaxgo.search.tree import NOWHERE, ROOT, Spot, games_of
+from jaxgo.search.tree import NOWHERE, ROOT, Descent, Spot, games_of
 from jaxgo.search.uct import Uct
 
 GAME = GAMES["connect4"]
@@ -237,6 +238,28 @@ def test_nobody_walks_below_the_end_of_a_game():
     used = np.arange(q.tree.visits.shape[1])[None] < q.tree.used[:, None]
     assert (over & used).any()
     assert (q.tree.child[over & used] == -1).all()
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+def test_what_is_proven_stays_exact_however_often_it_is_visited(narrow):
+    """The mean of many times 0.7 is another number once it is rounded; on a GPU not even 1 is that of many ones."""
+    _, q = searched(SEARCHES["puct"], MODEL, positions(GAME, 32, 34))
+    tree, worth = jax.tree.map(jnp.asarray, q.tree), jnp.float32(0.7)
+    lane, node = (int(n) for n in np.argwhere(q.tree.proven & (q.tree.parent == ROOT))[0])
+    path = jnp.full((32, trees.BLOCK), NOWHERE, jnp.int32).at[lane, :2].set(jnp.array([ROOT, node]))
+    at = Descent(path[:, 0], path[:, 1], path[:, 1], path, (path[:, 1] >= 0).astype(jnp.int32))
+
+    @jax.jit
+    def visited(tree, times):
+        return jax.lax.fori_loop(0, times, lambda _, t: backup(t, at, jnp.full(32, worth), narrow=narrow), tree)
+
+    begun = tree._replace(value=tree.value.at[lane, node].set(worth))
+    ended = visited(begun, 200)
+    assert ended.value[lane, node] == worth
+    assert ended.visits[lane, node] == tree.visits[lane, node] + 200
+    assert begun.proven[lane, ROOT] or ended.value[lane, ROOT] != tree.value[lane, ROOT]
+    open_ = begun._replace(proven=jnp.zeros_like(begun.proven))
+    assert visited(open_, 200).value[lane, node] != worth, "else rounding would keep it anyway"
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="an accelerator copies columns quicker than it is asked")
