@@ -107,7 +107,7 @@ def player(start: Any, tick: Tick, batch: int, ticks: int, seconds: float, toget
         return jax.tree.map(lambda x: x.reshape(batch, *x.shape[2:]), done)
 
     program = jax.jit(run, donate_argnums=1)
-    states = jax.tree.map(lambda x: jnp.stack([x] * batch), start)
+    states = jax.tree.map(lambda x: jnp.repeat(x[None], batch, axis=0), start)
     states = jax.block_until_ready(program(jnp.int32(0), states))
     clock = ticks
 
@@ -167,7 +167,7 @@ def superko(options: Rules, batch: int = 256, plies: int = 150) -> None:
     start, tick = game_tick(game)
     words = jax.vmap(choice.word, in_axes=(None, 0))
     advance = jax.jit(lambda t, p: jax.vmap(tick)(p, words(t, jnp.arange(batch))), donate_argnums=1)
-    positions = jax.tree.map(lambda x: jnp.stack([x] * batch), start)
+    positions = jax.tree.map(lambda x: jnp.repeat(x[None], batch, axis=0), start)
     for t in range(plies):
         positions = advance(jnp.int32(t), positions)
     simple = jax.jit(jax.vmap(game.legal))
