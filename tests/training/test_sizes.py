@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import jax
 import pytest
 
 from jaxgo.cli.train_job import FREE, fitted
@@ -100,6 +101,7 @@ def eight_accelerators(monkeypatch):
     monkeypatch.setattr(devices, "memory", lambda mesh: 8 * MEMORIES[-1])
 
 
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="asks about the processor that it runs on")
 def test_a_processor_begins_with_few_games_whatever_the_preset_is_for():
     whole = fitted(parse(["go9", "--run", "nowhere"])).config
     assert of(whole) == (sizes.ON_CPU, 512 * sizes.ON_CPU, 32 * sizes.ON_CPU, sizes.ON_CPU // 2)
