@@ -26,6 +26,7 @@ from walk import Walk
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.evaluators import network
 from jaxgo.evaluators.network import Network
 from jaxgo.games import GAMES
 from jaxgo.nets import Net, ResNet
@@ -56,7 +57,7 @@ class Training:
     """Measure the learning loop."""
 
     only: str = "limit,peers,overhead,smoke"
-    """Questions, parted by commas: limit, peers, overhead, smoke; or one shape, such as go9/32."""
+    """Questions, parted by commas: limit, peers, overhead, smoke, chunks; or one shape, such as go9/32."""
     seconds: float = 5.0
     """Of one repetition of one program."""
     repetitions: int = 3
@@ -162,6 +163,30 @@ def bar_selfplay(options: Training, name: str, peer: bool) -> None:
     harness.report(f"selfplay/{name}", games=games, simulations=simulations, net=net_to_json(net_of(game)), **answer)
 
 
+def bar_chunks(options: Training) -> None:
+    """Self-play of Connect Four by how many cells the network judges at once, beside pgx + mctx."""
+    game, env, simulations, few = SHAPES["connect4/32"]
+    games = harness.wider(few)
+    bound = "LEAST" if jax.default_backend() == "cpu" else "LEAST_ELSE"
+    usual = getattr(network, bound)
+    programs = {"theirs": their_selfplay(game, env, simulations, games, devices.make_mesh())}
+    jax.block_until_ready(programs["theirs"]())
+    try:
+        for cells in (usual // 4, usual // 2, usual, 2 * usual, 4 * usual):
+            setattr(network, bound, cells)  # read where the program is made
+            programs[str(cells)] = our_selfplay(game, simulations, games)
+            jax.block_until_ready(programs[str(cells)]())
+    finally:
+        setattr(network, bound, usual)
+    moves = float(games * PLIES)
+    rates = harness.interleaved(
+        {name: harness.rate(moves, run, options.seconds) for name, run in programs.items()}, options.repetitions
+    )
+    theirs = rates.pop("theirs")
+    ratios = {f"ratio_{cells}": rate / theirs for cells, rate in rates.items()}
+    harness.report("chunks", games=games, simulations=simulations, usual=usual, pgx_mctx_moves_s=theirs, **ratios)
+
+
 def bar_overhead(options: Training) -> None:
     """What the loop adds to its two programs: iterations of the loop against the same calls by hand."""
     config = dataclasses.replace(preset("connect4-cpu").config, save_every=0.0, budget=Budget(iterations=10**9))
@@ -214,7 +239,7 @@ def bar_smoke(options: Training) -> None:
 def main() -> None:
     options = tyro.cli(Training)
     asked = [word.strip() for word in options.only.split(",") if word.strip()]
-    valid = ["limit", "peers", "overhead", "smoke", *SHAPES]
+    valid = ["limit", "peers", "overhead", "smoke", "chunks", *SHAPES]
     try:
         for word in asked:
             if word not in valid:
@@ -222,7 +247,7 @@ def main() -> None:
         for name in SHAPES:
             if name in asked or {"limit", "peers"} & set(asked):
                 bar_selfplay(options, name, peer="peers" in asked or name in asked)
-        for word, bar in (("overhead", bar_overhead), ("smoke", bar_smoke)):
+        for word, bar in (("overhead", bar_overhead), ("smoke", bar_smoke), ("chunks", bar_chunks)):
             if word in asked:
                 bar(options)
     except UsageError as error:

@@ -24,7 +24,7 @@ from jaxgo.system.devices import has_one_core
 LEAST = 700  # cells in a chunk on a processor: smaller ones cost more each
 PARTS = 16  # of a batch on a processor, at most
 NEAR = 2_000  # cells in a chunk of convolutions on one core: what they say of them stays near it
-LEAST_ELSE = 2**17  # cells in a chunk on an accelerator: what fills it
+LEAST_ELSE = 2**18  # cells in a chunk on an accelerator: what fills it
 
 
 @runtime_checkable
