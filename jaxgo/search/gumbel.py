@@ -259,7 +259,9 @@ class Gumbel(Search[GumbelState], Narrowing):
         total = edges.visits.sum(axis=-1)
         # the prior of the seen moves; its normaliser cancels
         prior = jnp.where(seen, jnp.maximum(jnp.finfo(jnp.float32).tiny, jnp.exp(edges.logits)), 0.0)
-        weighted = (prior * edges.q).sum(axis=-1) / jnp.maximum(prior.sum(axis=-1), jnp.finfo(jnp.float32).tiny)
+        # where nothing is seen never by next to nothing: XLA may multiply its inverse by the number of actions first,
+        # which is infinite
+        weighted = (prior * edges.q).sum(axis=-1) / jnp.where(total > 0, prior.sum(axis=-1), 1.0)
         mixed = (edges.raw + total * weighted) / (total + 1)
         q = jnp.where(seen, edges.q, mixed[..., None])
         low, high = q.min(axis=-1, keepdims=True), q.max(axis=-1, keepdims=True)

@@ -15,6 +15,7 @@ from jaxgo.games.connect4 import ConnectFour
 from jaxgo.games.kamisado.rules import Kamisado
 from jaxgo.games.minerace import MineRace
 from jaxgo.games.mnk import Mnk
+from jaxgo.search.edges import root_edges
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import UNLIKELY, Model
 
@@ -232,3 +233,33 @@ def test_noise():
 def test_settings_are_checked(wrong):
     with pytest.raises(UsageError, match="gumbel needs"):
         Gumbel(**wrong)
+
+
+def test_the_scores_of_a_fresh_root_are_not_divided_by_next_to_nothing():
+    """XLA for a GPU made `9 * (1 / tiny)` of a sum over nine actions: infinite, and all scores were NaN."""
+    state = PLAIN.begin(FIVE, (), jax.random.key(0), positions(FIVE.game, 2, 0))
+    traced = jax.make_jaxpr(PLAIN._completed_q)(root_edges(state.tree))
+    divisors = []
+
+    def run(jaxpr, consts, values):
+        known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *values], strict=True))
+
+        def read(atom):
+            return atom.val if hasattr(atom, "val") else known[atom]
+
+        for step in jaxpr.eqns:
+            inputs = [read(atom) for atom in step.invars]
+            if "jaxpr" in step.params:
+                results = run(step.params["jaxpr"].jaxpr, step.params["jaxpr"].consts, inputs)
+            else:
+                if step.primitive.name == "div":
+                    divisors.append(np.abs(inputs[1]).min())
+                results = step.primitive.bind(*inputs, **step.params)
+                results = results if step.primitive.multiple_results else [results]
+            known.update(zip(step.outvars, results, strict=True))
+        return [read(atom) for atom in jaxpr.outvars]
+
+    (scores,) = run(traced.jaxpr, traced.consts, jax.tree.leaves(root_edges(state.tree)))
+    assert (scores == 0).all()
+    assert len(divisors) > 2
+    assert np.isfinite(np.float32(FIVE.game.num_actions) / np.array(divisors, np.float32)).all()
