@@ -259,8 +259,7 @@ class Gumbel(Search[GumbelState], Narrowing):
         total = edges.visits.sum(axis=-1)
         # the prior of the seen moves; its normaliser cancels
         prior = jnp.where(seen, jnp.maximum(jnp.finfo(jnp.float32).tiny, jnp.exp(edges.logits)), 0.0)
-        # where nothing is seen never by next to nothing: XLA may multiply its inverse by the number of actions first,
-        # which is infinite
+        # never divided by next to nothing: XLA may multiply the inverse by the number of actions, which overflows
         weighted = (prior * edges.q).sum(axis=-1) / jnp.where(total > 0, prior.sum(axis=-1), 1.0)
         mixed = (edges.raw + total * weighted) / (total + 1)
         q = jnp.where(seen, edges.q, mixed[..., None])
