@@ -35,12 +35,12 @@ def backup(
         gain, result = _gains(tree, game, part, result, virtual_loss)
         # one read and one write of each column: XLA copies a column that is read again after a write
         inside = jnp.maximum(part, 0)
-        before = visits[game, inside]
-        total, count = _shared(games, part, value[game, inside] * before, gain, apart)
+        known, before = value[game, inside], visits[game, inside]
+        total, count = _shared(games, part, known * before, gain, apart)
         after = before + count
         mean = total / after
         if not virtual_loss:
-            mean = jnp.where(tree.proven[game, inside], value[game, inside], mean)
+            mean = jnp.where(tree.proven[game, inside], known, mean)
         at = jnp.where(part >= 0, part, beyond)
         value, visits = value.at[game, at].set(mean, mode="drop"), visits.at[game, at].set(after, mode="drop")
         return level - BLOCK, value, visits, result
