@@ -9,7 +9,7 @@ import functools
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ SHAPES = {
     "go9/128": ("go9", "go_9x9", 128, 32),
     "go19/32": ("go19", "go_19x19", 32, 8),
 }
+CHUNKED = ("connect4/32", "go9/32")  # what the question of chunks asks about
 PLIES = 8  # of one call of self-play, as in the presets for a CPU
 
 
@@ -57,7 +58,7 @@ class Training:
     """Measure the learning loop."""
 
     only: str = "limit,peers,overhead,smoke"
-    """Questions, parted by commas: limit, peers, overhead, smoke, chunks; or one shape, such as go9/32."""
+    """Questions, parted by commas: limit, peers, overhead, smoke, chunks; or one shape, as go9/32 or chunks/go9/32."""
     seconds: float = 5.0
     """Of one repetition of one program."""
     repetitions: int = 3
@@ -133,6 +134,12 @@ def network_alone(game: str, games: int) -> Callable[[], Any]:
     return lambda: judge(params, planes)
 
 
+def by_turns(options: Training, programs: Mapping[str, tuple[float, Callable[[], Any]]]) -> dict[str, float]:
+    """The rates of compiled programs, each with the work that a call of it does."""
+    rates = {name: harness.rate(work, run, options.seconds) for name, (work, run) in programs.items()}
+    return harness.interleaved(rates, options.repetitions)
+
+
 def bar_selfplay(options: Training, name: str, peer: bool) -> None:
     """Self-play against what the network alone would allow, and against pgx + mctx, taking turns."""
     game, env, simulations, few = SHAPES[name]
@@ -151,9 +158,7 @@ def bar_selfplay(options: Training, name: str, peer: bool) -> None:
             programs[kind] = (moves, their_selfplay(game, env, simulations, games, mesh))
     for _, run in programs.values():
         jax.block_until_ready(run())
-    rates = harness.interleaved(
-        {name: harness.rate(work, run, options.seconds) for name, (work, run) in programs.items()}, options.repetitions
-    )
+    rates = by_turns(options, programs)
     answer = {"moves_s": rates["ours"], "limit_moves_s": rates["limit"], "of_limit": rates["ours"] / rates["limit"]}
     if peer:
         answer |= {"pgx_mctx_moves_s": rates["theirs"], "pgx_mctx_of_limit": rates["theirs"] / rates["limit"]}
@@ -163,28 +168,28 @@ def bar_selfplay(options: Training, name: str, peer: bool) -> None:
     harness.report(f"selfplay/{name}", games=games, simulations=simulations, net=net_to_json(net_of(game)), **answer)
 
 
-def bar_chunks(options: Training) -> None:
-    """Self-play of Connect Four by how many cells the network judges at once, beside pgx + mctx."""
-    game, env, simulations, few = SHAPES["connect4/32"]
+def bar_chunks(options: Training, name: str) -> None:
+    """Self-play by how many cells the network judges at once, beside pgx + mctx."""
+    game, env, simulations, few = SHAPES[name]
     games = harness.wider(few)
+    moves = float(games * PLIES)
     bound = "LEAST" if jax.default_backend() == "cpu" else "LEAST_ELSE"
     usual = getattr(network, bound)
-    programs = {"theirs": their_selfplay(game, env, simulations, games, devices.make_mesh())}
-    jax.block_until_ready(programs["theirs"]())
+    programs = {"theirs": (moves, their_selfplay(game, env, simulations, games, devices.make_mesh()))}
+    jax.block_until_ready(programs["theirs"][1]())
     try:
-        for cells in (usual // 4, usual // 2, usual, 2 * usual, 4 * usual):
+        for cells in (usual // 2, usual, 2 * usual, 4 * usual):
             setattr(network, bound, cells)  # read where the program is made
-            programs[str(cells)] = our_selfplay(game, simulations, games)
-            jax.block_until_ready(programs[str(cells)]())
+            programs[str(cells)] = (moves, our_selfplay(game, simulations, games))
+            jax.block_until_ready(programs[str(cells)][1]())
     finally:
         setattr(network, bound, usual)
-    moves = float(games * PLIES)
-    rates = harness.interleaved(
-        {name: harness.rate(moves, run, options.seconds) for name, run in programs.items()}, options.repetitions
-    )
+    rates = by_turns(options, programs)
     theirs = rates.pop("theirs")
     ratios = {f"ratio_{cells}": rate / theirs for cells, rate in rates.items()}
-    harness.report("chunks", games=games, simulations=simulations, usual=usual, pgx_mctx_moves_s=theirs, **ratios)
+    harness.report(
+        f"chunks/{name}", games=games, simulations=simulations, usual=usual, pgx_mctx_moves_s=theirs, **ratios
+    )
 
 
 def bar_overhead(options: Training) -> None:
@@ -239,7 +244,7 @@ def bar_smoke(options: Training) -> None:
 def main() -> None:
     options = tyro.cli(Training)
     asked = [word.strip() for word in options.only.split(",") if word.strip()]
-    valid = ["limit", "peers", "overhead", "smoke", "chunks", *SHAPES]
+    valid = ["limit", "peers", "overhead", "smoke", "chunks", *SHAPES, *(f"chunks/{name}" for name in SHAPES)]
     try:
         for word in asked:
             if word not in valid:
@@ -247,7 +252,9 @@ def main() -> None:
         for name in SHAPES:
             if name in asked or {"limit", "peers"} & set(asked):
                 bar_selfplay(options, name, peer="peers" in asked or name in asked)
-        for word, bar in (("overhead", bar_overhead), ("smoke", bar_smoke), ("chunks", bar_chunks)):
+            if f"chunks/{name}" in asked or ("chunks" in asked and name in CHUNKED):
+                bar_chunks(options, name)
+        for word, bar in (("overhead", bar_overhead), ("smoke", bar_smoke)):
             if word in asked:
                 bar(options)
     except UsageError as error:
