@@ -115,10 +115,8 @@ def ask_speed(options: DropIn) -> None:
                     programs[name] = functools.partial(run, jax.random.key(1), root_of(library, games, actions))
                     jax.block_until_ready(programs[name]())  # compiled, so that no repetition pays for it
                 work = float(games * simulations)
-                rates = harness.interleaved(
-                    {name: harness.rate(work, run, options.seconds) for name, run in programs.items()},
-                    options.repetitions,
-                )
+                counted = {name: (work, run) for name, run in programs.items()}
+                rates = harness.compared(counted, options.seconds, options.repetitions)
                 harness.report(
                     f"dropin/speed/{policy}/{kind}/{games}x{actions}x{simulations}",
                     jaxgo_simulations_s=rates["ours"],

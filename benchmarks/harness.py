@@ -54,6 +54,13 @@ def interleaved(programs: Mapping[str, Program], repetitions: int) -> dict[str, 
     return {name: statistics.median(values) for name, values in rates.items()}
 
 
+def compared(
+    programs: Mapping[str, tuple[float, Callable[[], Any]]], seconds: float, repetitions: int
+) -> dict[str, float]:
+    """The median rate of each compiled program, given with the work that a call of it does, taking turns."""
+    return interleaved({name: rate(work, run, seconds) for name, (work, run) in programs.items()}, repetitions)
+
+
 def wider(games: int) -> int:
     """So many games at once on a processor; as many as keep it busy on an accelerator."""
     return games if jax.default_backend() == "cpu" else WIDER * games

@@ -92,10 +92,8 @@ def ask_duel(name: str, options: Searches) -> None:
             "jaxgo": searching(replace(search, simulations=simulations), model, root),
             "mctx": with_mctx(policy, model, root, simulations),
         }
-        rates = harness.interleaved(
-            {k: harness.rate(work, run, options.seconds) for k, run in programs.items()},
-            options.repetitions,
-        )
+        counted = {name: (work, run) for name, run in programs.items()}
+        rates = harness.compared(counted, options.seconds, options.repetitions)
         harness.report(
             f"search/{name}/{games}x{actions}x{simulations}",
             jaxgo_simulations_s=rates["jaxgo"],

@@ -9,7 +9,7 @@ import functools
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -134,12 +134,6 @@ def network_alone(game: str, games: int) -> Callable[[], Any]:
     return lambda: judge(params, planes)
 
 
-def by_turns(options: Training, programs: Mapping[str, tuple[float, Callable[[], Any]]]) -> dict[str, float]:
-    """The rates of compiled programs, each with the work that a call of it does."""
-    rates = {name: harness.rate(work, run, options.seconds) for name, (work, run) in programs.items()}
-    return harness.interleaved(rates, options.repetitions)
-
-
 def bar_selfplay(options: Training, name: str, peer: bool) -> None:
     """Self-play against what the network alone would allow, and against pgx + mctx, taking turns."""
     game, env, simulations, few = SHAPES[name]
@@ -158,7 +152,7 @@ def bar_selfplay(options: Training, name: str, peer: bool) -> None:
             programs[kind] = (moves, their_selfplay(game, env, simulations, games, mesh))
     for _, run in programs.values():
         jax.block_until_ready(run())
-    rates = by_turns(options, programs)
+    rates = harness.compared(programs, options.seconds, options.repetitions)
     answer = {"moves_s": rates["ours"], "limit_moves_s": rates["limit"], "of_limit": rates["ours"] / rates["limit"]}
     if peer:
         answer |= {"pgx_mctx_moves_s": rates["theirs"], "pgx_mctx_of_limit": rates["theirs"] / rates["limit"]}
@@ -178,13 +172,13 @@ def bar_chunks(options: Training, name: str) -> None:
     programs = {"theirs": (moves, their_selfplay(game, env, simulations, games, devices.make_mesh()))}
     jax.block_until_ready(programs["theirs"][1]())
     try:
-        for cells in (usual // 2, usual, 2 * usual, 4 * usual):
+        for cells in (usual // 4, usual // 2, usual, 2 * usual, 4 * usual):
             setattr(network, bound, cells)  # read where the program is made
             programs[str(cells)] = (moves, our_selfplay(game, simulations, games))
             jax.block_until_ready(programs[str(cells)][1]())
     finally:
         setattr(network, bound, usual)
-    rates = by_turns(options, programs)
+    rates = harness.compared(programs, options.seconds, options.repetitions)
     theirs = rates.pop("theirs")
     ratios = {f"ratio_{cells}": rate / theirs for cells, rate in rates.items()}
     harness.report(
