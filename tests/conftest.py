@@ -51,6 +51,13 @@ def two_devices():
         pytest.skip("there is one device")
 
 
+@pytest.fixture
+def exact_products():
+    """For tests that compare float32 nets: a GPU would multiply the first 10 bits of each fraction alone."""
+    with jax.default_matmul_precision("highest"):
+        yield
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _few_programs():
     """Drops the compiled programs of earlier tests before they fill the memory map."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import jax
+import jax.numpy as jnp
 import lock
 import pytest
 
@@ -171,6 +172,14 @@ def test_a_full_disk_is_one_sentence(monkeypatch, capsys):
     error = OSError(errno.EIO, "Input/output error")  # a fault of another kind
     with pytest.raises(OSError, match="Input/output"):
         cli.main(["tune"])
+
+
+def test_a_device_without_memory_is_one_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "parse", lambda words: SimpleNamespace(run=lambda: jnp.zeros(2**50).block_until_ready()))
+    assert cli.main(["tune"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("jaxgo: the device has no memory left for this; ")
+    assert error.count("\n") == 1
 
 
 def test_doctor_reports_machine_and_speed(capsys):

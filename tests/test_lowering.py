@@ -145,6 +145,7 @@ def test_bfloat16_nets_convolve_in_bfloat16():
 
 
 @pytest.mark.parametrize("target", ["cuda", "tpu"])
+@pytest.mark.usefixtures("two_devices")
 def test_devices_exchange_gradients_in_float32(target):
     """Of a net that computes in bfloat16: all of its gradient is in one exchange, beside the sums of the weights."""
     config = preset("tictactoe-cpu").config

@@ -18,6 +18,10 @@ from jaxgo.system import aside
 from jaxgo.system.stop import at_once
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
+NO_MEMORY = (
+    "the device has no memory left for this; end other programs that use it, or ask for less at once (fewer games, "
+    "simulations or positions, a smaller batch), and give the command again"
+)
 COMMANDS = {  # the file, and what it is for
     "train": ("train_job", "learn a game by self-play, and end in a table of ratings"),
     "eval": ("eval", "let players meet and rate them, with error bars; also `eval sprt` and `eval ratings`"),
@@ -116,8 +120,10 @@ def _run(words: Sequence[str]) -> int:
 
             devices.keep_programs()
         return command.run()
-    except (AssertionError, RuntimeError):  # as JAX says that there is no such device
+    except (AssertionError, RuntimeError) as error:  # as JAX says that there is no such device, or no memory left on it
         from jaxgo.system import devices
 
         devices.check_platforms()
+        if str(error).startswith("RESOURCE_EXHAUSTED"):
+            raise UsageError(NO_MEMORY) from error
         raise

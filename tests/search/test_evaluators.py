@@ -329,6 +329,7 @@ def test_an_evaluator_of_other_shapes_is_refused():
 @pytest.mark.parametrize(
     ("platform", "net"), [("cpu", TinyNet(9)), ("gpu", TinyNet(9)), ("cpu", ResNet(16, 1).module(make("tictactoe")))]
 )
+@pytest.mark.usefixtures("exact_products")
 def test_a_network_judges_some_as_it_judges_all(platform, net, monkeypatch):
     """In chunks of those that are wanted: none, one chunk, a part of the next, all. Convolutions as on one core."""
     for size in ("LEAST_ELSE", "NEAR"):

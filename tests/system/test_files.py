@@ -25,7 +25,10 @@ PAIR = PairResult("tictactoe", "a", "b", 0.5, 0.5, "id")
     ],
 )
 def test_a_file_that_cannot_be_written_leaves_the_old_one(name, save, tmp_path):
-    path = tmp_path / name
+    for folder in ("first", "then"):
+        (tmp_path / folder).mkdir()
+    save(tmp_path / "first" / name)  # what compiles for it and keeps its programs in files has done so
+    path = tmp_path / "then" / name
     path.write_text("old")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
@@ -34,6 +37,6 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(name, save, tmp_path):
             save(path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [(name, "old")]
+    assert [(file.name, file.read_text()) for file in path.parent.iterdir()] == [(name, "old")]
     save(path)
     assert path.read_text() != "old"

@@ -55,6 +55,7 @@ def test_a_net_says_what_is_asked_in_float32(name, game):
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("exact_products")
 def test_a_convolution_is_the_one_of_flax(way, shape):
     """Whichever way is the fastest for the batch; with its gradients; with the same parameters."""
     x, channels = jax.random.normal(jax.random.key(0), shape), max(4, shape[-1])

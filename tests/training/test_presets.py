@@ -29,7 +29,7 @@ def test_every_game_has_a_preset_and_the_named_ones_exist():
     assert {preset(name).config.game for name in presets.names()} == set(GAMES)
     assert all(preset(game).config.game == game for game in GAMES)
     assert len(set(presets.names())) == len(presets.names())
-    assert default_preset() == "connect4-cpu"  # no accelerator here
+    assert default_preset() == ("connect4-cpu" if jax.default_backend() == "cpu" else "go9")
 
 
 @pytest.mark.parametrize("name", sorted(presets.names()))
