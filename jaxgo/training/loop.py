@@ -90,7 +90,7 @@ def train(
 
 
 @dataclasses.dataclass
-class _Underway:
+class Underway:
     """An iteration that the device is at, or has just done."""
 
     iteration: int
@@ -100,6 +100,17 @@ class _Underway:
     began: float
     played: float  # when its self-play was handed over, or over where the trainer waits
     done: float
+
+    def clock(self, free: float, played: float, done: float, waits: bool) -> tuple[float, float]:
+        """Seconds of its self-play and of all of it, from when the device was free and when its numbers were fetched.
+
+        A GPU is handed a program with loops round by round: there, handing over takes as long as the work, and the
+        numbers of the one before are fetched at the end of this one.
+        """
+        began = max(free, self.began)
+        if waits or 2 * (self.done - self.began) > done - began:
+            began, played, done = self.began, self.played, self.done
+        return played - began, done - began
 
 
 class Loop:
@@ -116,7 +127,7 @@ class Loop:
         """`beat` is called by matches that move; what else moves is reported."""
         self.trainer, self.run, self._watch, self._stop, self._beat = trainer, run, watch, stop, beat
         self.config = trainer.config
-        self._underway: list[_Underway] = []
+        self._underway: list[Underway] = []
         watch(Report("start", 0, 0.0, {}))
         run.meet("start")
         devices.connect(trainer.mesh)
@@ -253,7 +264,7 @@ class Loop:
         word = None
         if self._due.together:
             tally, word = self.trainer.share(tally, self._due.say())
-        self._underway.append(_Underway(self.iteration, tally, learnt, word, began, played, time.monotonic()))
+        self._underway.append(Underway(self.iteration, tally, learnt, word, began, played, time.monotonic()))
         if len(self._underway) > 1 or not self._due.started or self.trainer.waits:
             self._hear()
         judgement, save = self._due.judgement, self._due.save
@@ -290,6 +301,8 @@ class Loop:
 
     def judge(self, final: bool = False) -> None:
         """Measures the player of now."""
+        while self._underway:  # what the device does beside a match would count as slow
+            self._hear()
         self._watch(Report("judge", self.iteration, self.seconds, {}))
         if not final:
             self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
@@ -335,9 +348,8 @@ class Loop:
             self._due.hear(Word(*map(float, jax.device_get(one.word))))
         played = time.monotonic()
         learnt = {name: float(value) for name, value in jax.device_get(one.learnt).items()}
-        began, done = self._done, time.monotonic()
-        if self.trainer.waits:
-            began, played, done = one.began, one.played, one.done
+        done = time.monotonic()
+        play, whole = one.clock(self._done, played, done, self.trainer.waits)
         if not self._due.started:
             self._due.start(done)
             heap.give_back()
@@ -346,7 +358,7 @@ class Loop:
             self._sound = f"; the last loss was {learnt['loss']:.4g}, its gradient {learnt['gradient']:.3g}"
         self._games += round(tally["games"])
         self._moves += round(tally["plies"])
-        metrics = _rates(tally, played - began, done - began) | _losses(learnt)
+        metrics = _rates(tally, play, whole) | _losses(learnt)
         metrics |= {"games": self._games, "moves": self._moves}
         self._done = done
         self._watch(Report("play", one.iteration, self.seconds, metrics))

@@ -22,7 +22,7 @@ from jaxgo.nets import Mlp
 from jaxgo.players import load_player
 from jaxgo.search import Greedy
 from jaxgo.search.health import EvaluatorError
-from jaxgo.selfplay import SelfplayConfig
+from jaxgo.selfplay import SelfplayConfig, Tally
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import weight_steps
@@ -40,7 +40,7 @@ from jaxgo.training.config import (
     to_json,
 )
 from jaxgo.training.judge import Judge
-from jaxgo.training.loop import CollapsedError, DivergedError, Loop, Report, about, train
+from jaxgo.training.loop import CollapsedError, DivergedError, Loop, Report, Underway, about, train
 from jaxgo.training.trainer import Best, Trainer, TrainState
 from jaxgo.training.watchdog import Collapse
 
@@ -365,6 +365,22 @@ def test_a_learner_that_stays_broken_ends_the_run(trainer, path):
         loop = Loop(trainer, folder, lambda report: None)
         with pytest.raises(DivergedError, match="the last 3 steps of the learner were broken"):
             loop._check({"broken": 0.0}, {"broken": 3.0})
+
+
+@pytest.mark.parametrize(
+    ("handed", "free", "fetched", "waits", "seconds"),
+    [
+        ((10.0, 10.1, 10.2), 12.0, (15.0, 16.0), False, (3.0, 4.0)),  # the device was at the iteration before
+        ((10.0, 10.1, 10.2), 8.0, (15.0, 16.0), False, (5.0, 6.0)),  # a match was played before it
+        ((10.0, 13.0, 14.0), 14.0, (18.0, 18.0), False, (3.0, 4.0)),  # handed over round by round, heard after the next
+        ((10.0, 13.0, 14.0), 14.0, (14.01, 14.01), False, (3.0, 4.0)),  # and the last one of a run
+        ((10.0, 13.0, 14.0), 10.0, (14.5, 30.0), True, (3.0, 4.0)),
+    ],
+)
+def test_an_iteration_is_timed_by_what_the_device_does(handed, free, fetched, waits, seconds):
+    nothing = Tally(*[jnp.zeros(())] * len(Tally._fields))
+    one = Underway(1, nothing, {}, None, *handed)
+    assert one.clock(free, *fetched, waits) == pytest.approx(seconds)
 
 
 @pytest.mark.usefixtures("two_devices")  # whose loop hears of an iteration at once
