@@ -124,6 +124,35 @@ CONNECT4_LATE = dataclasses.replace(
     init_from="connect4-long-cpu",
 )
 
+# on a GPU convolutions are as fast as anything, and learn more from as many positions
+CONNECT4_GPU = Preset(
+    TrainConfig(
+        game="connect4",
+        net=ResNet(channels=64, blocks=5, precision="bfloat16"),
+        search=Gumbel(simulations=64, max_considered=7, min_value_range=1.0),
+        selfplay=SelfplayConfig(games=4096, steps=8, opening=0.9, opening_plies=12),
+        targets=TargetsConfig(heads=_heads("connect4")),
+        replay=ReplayConfig(capacity=2**20, start=2**16),
+        learner=LearnerConfig(batch=1024, reuse=6.0, ema=0.998, head_weight=1.0),
+        judge=JudgeConfig(every=0.0, simulations=64, final_pairs=128),
+    ),
+    hardware=GPU,
+    memory=16,
+    minutes=2.5,
+    reached="keeps the value of 97.7 % of positions from ply 2 on at 64 simulations, 98.8 % at 400",
+)
+
+CONNECT4_LATE_GPU = dataclasses.replace(
+    CONNECT4_GPU,
+    config=dataclasses.replace(
+        CONNECT4_GPU.config,
+        search=Gumbel(simulations=128, max_considered=7, min_value_range=1.0),
+        learner=dataclasses.replace(CONNECT4_GPU.config.learner, rate=0.001, decay_steps=40_000, final=0.05),
+    ),
+    minutes=8.4,
+    reached="keeps the value of 98.7 % of positions from ply 2 on at 64 simulations, 99.5 % at 400",
+    init_from="connect4-gpu",
+)
 
 # few games at once and small batches: weights of minutes must change often
 GO9_GPU = Preset(
@@ -442,6 +471,8 @@ NAMED: Mapping[str, Preset] = MappingProxyType(
         "connect4-cpu": CONNECT4,
         "connect4-long-cpu": CONNECT4_LONG,
         "connect4-late-cpu": CONNECT4_LATE,
+        "connect4-gpu": CONNECT4_GPU,
+        "connect4-late-gpu": CONNECT4_LATE_GPU,
         "go9-gpu": GO9_GPU,
         "go9-late-gpu": GO9_LATE_GPU,
     }
@@ -483,4 +514,4 @@ def _as_place(name: str) -> str:
 
 def default_preset() -> str:
     """The preset of a bare `train.py`: what this machine can finish."""
-    return "connect4-cpu" if jax.default_backend() == "cpu" else "go9"
+    return "connect4-cpu" if jax.default_backend() == "cpu" else "connect4-gpu"

@@ -29,7 +29,7 @@ def test_every_game_has_a_preset_and_the_named_ones_exist():
     assert {preset(name).config.game for name in presets.names()} == set(GAMES)
     assert all(preset(game).config.game == game for game in GAMES)
     assert len(set(presets.names())) == len(presets.names())
-    assert default_preset() == ("connect4-cpu" if jax.default_backend() == "cpu" else "go9")
+    assert default_preset() == ("connect4-cpu" if jax.default_backend() == "cpu" else "connect4-gpu")
 
 
 @pytest.mark.parametrize("name", sorted(presets.names()))
@@ -140,6 +140,7 @@ def test_weights_that_presets_begin_with_fit(tmp_path):
     begun = {name: preset(name).init_from for name in presets.names() if preset(name).init_from}
     assert begun == {
         "connect4-late-cpu": "connect4-long-cpu",
+        "connect4-late-gpu": "connect4-gpu",
         "gomoku15-cpu": "gomoku9-cpu",
         "go9-late-cpu": "go9-cpu",
         "go9-later-cpu": "go9-late-cpu",
