@@ -1,16 +1,21 @@
 """What holds for every test: two CPU devices, types checked at run time, no silent broadcasting, a compile cache."""
 
+import gc
 import os
+import sys
 from pathlib import Path
+
+CACHE = Path(__file__).parents[1] / ".cache"
+# this process, the workers and programs that tests start read the libraries compiled, whatever the user's setting:
+# each of them would compile them for seconds
+os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(CACHE / "python")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 import quick
 
-CACHE = Path(__file__).parents[1] / ".cache"
 # the last one counts, so flags of the user do
 os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count=2 {quick.FLAGS} {os.environ.get('XLA_FLAGS', '')}"
-# programs that tests start read the libraries compiled, whatever the user's setting
-os.environ["PYTHONPYCACHEPREFIX"] = str(CACHE / "python")
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from jaxtyping import install_import_hook
 
@@ -21,10 +26,14 @@ import jax
 import pytest
 
 jax.config.update("jax_compilation_cache_dir", str(CACHE / "jax"))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 1.0)  # writing costs, too
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_traceback_in_locations_limit", 0)  # spares lowering some of its time
+
+# tracing makes so many objects that Python would look for cycles among all of them all the time, for a tenth of it
+gc.freeze()
+gc.set_threshold(50_000, 20, 20)
 
 # Linux gives a process 65,530 maps; every compiled program takes some, and XLA crashes when they run out
 MAPS = Path("/proc/self/maps")
