@@ -25,8 +25,9 @@ LOST = ".....-....-....-IIII"
 COMPLEX = "..-...I-.II.-....-III....-....-IIII"
 
 
+@functools.cache
 def starts(game: Game[Any], count: int) -> Any:
-    return jax.vmap(game.init)(jax.random.split(jax.random.key(0), count))
+    return jax.jit(lambda key: jax.vmap(game.init)(jax.random.split(key, count)))(jax.random.key(0))
 
 
 @functools.cache
@@ -81,7 +82,7 @@ def test_the_mean_of_several_playouts_is_one_value():
 
 def test_the_value_is_for_the_side_to_move():
     game = make("tictactoe")
-    after = jax.vmap(game.step)(starts(game, 4096), jnp.full(4096, 4))
+    after = jax.jit(jax.vmap(game.step))(starts(game, 4096), np.full(4096, 4, np.int32))
     value = np.asarray(judge(game, Rollout())((), jax.random.key(1), after).value).mean()
     assert value < -0.3  # the second mover, with the centre taken
 
@@ -89,7 +90,7 @@ def test_the_value_is_for_the_side_to_move():
 def test_playouts_from_a_finished_position_are_its_result():
     game = make("tictactoe")
     state = game.place(np.array([1, 1, 1, 2, 2, 0, 0, 0, 0], np.int8), 1)._replace(winner=jnp.int8(1))
-    states = jax.tree.map(lambda x: jnp.stack([x] * 2), state)
+    states = jax.tree.map(lambda x: np.stack([x] * 2), jax.device_get(state))
     assert np.asarray(judge(game, Rollout())((), jax.random.key(0), states).value).tolist() == [-1.0, -1.0]
 
 
@@ -141,11 +142,10 @@ def test_moves_are_drawn_in_proportion_to_their_weights(actions):
 def test_a_weight_close_to_nothing_is_drawn_only_where_it_must_be():
     words = jax.random.bits(jax.random.key(5), (100_000,), jnp.uint32)
     weights = jnp.array([1.0, 1e-9, 1e-9])
-    drawn = np.asarray(jax.vmap(lambda w: pick_weighted(jnp.array([True, True, True]), weights, w))(words))
-    assert (drawn == 0).all()
-    drawn = np.asarray(jax.vmap(lambda w: pick_weighted(jnp.array([False, True, True]), weights, w))(words))
-    assert chi_square(drawn, np.array([0, 0.5, 0.5])) < 1 + 5 * 2**0.5
-    assert int(pick_weighted(jnp.zeros(3, bool), weights, jnp.uint32(9))) == 0
+    draw = jax.jit(lambda legal: jax.vmap(lambda w: pick_weighted(legal, weights, w))(words))
+    assert (np.asarray(draw(np.array([True, True, True]))) == 0).all()
+    assert chi_square(np.asarray(draw(np.array([False, True, True]))), np.array([0, 0.5, 0.5])) < 1 + 5 * 2**0.5
+    assert (np.asarray(draw(np.zeros(3, bool))) == 0).all()
 
 
 def test_weights_rule_playouts_unless_told_otherwise():
@@ -270,13 +270,13 @@ def test_a_network_judges_planes_and_takes_part_in_a_model():
     model = Model(game, Mix(Network(TinyNet(9)), Heuristic()))
     params = model.init(jax.random.key(0))
     assert params[0]["params"]["Dense_0"]["kernel"].shape == (18, 9)
-    root = model.start(jax.random.key(1), 3)
+    root = jax.jit(lambda key: model.start(key, 3))(jax.random.key(1))
     net, _ = jax.jit(lambda p: (Network(TinyNet(9))(game, p, jax.random.key(0), root.state), 0))(params[0])
-    planes = jax.vmap(game.observe)(root.state).astype(jnp.float32)
-    expected = TinyNet(9).apply(params[0], planes)
+    planes = np.asarray(jax.jit(jax.vmap(game.observe))(root.state), np.float32)
+    expected = jax.jit(TinyNet(9).apply)(params[0], planes)
     np.testing.assert_allclose(np.asarray(net.logits), np.asarray(expected[0]), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(np.asarray(net.value), np.asarray(expected[1]), rtol=1e-5, atol=1e-6)
-    leaves = model.root(params, jax.random.key(2), root)
+    leaves = jax.jit(lambda params: model.root(params, jax.random.key(2), root))(params)
     assert bool(leaves.healthy.all())
     np.testing.assert_allclose(np.asarray(leaves.value), np.asarray(net.value) / 2, rtol=1e-4, atol=1e-6)
 
@@ -338,9 +338,8 @@ def test_a_network_judges_some_as_it_judges_all(platform, net, monkeypatch):
     game, lanes = make("tictactoe"), 200
     network = Network(net).on(platform)
     params = network.init(game, jax.random.key(0))
-    moved, _ = jax.jit(Model(game, network).play)(
-        Model(game, network).start(jax.random.key(1), lanes), jnp.arange(lanes, dtype=jnp.int32) % 9
-    )
+    begun = jax.jit(lambda key: Model(game, network).start(key, lanes))(jax.random.key(1))
+    moved, _ = jax.jit(Model(game, network).play)(begun, np.arange(lanes, dtype=np.int32) % 9)
     logits, value = judge(game, network)(params, jax.random.key(2), moved.state)
     some = jax.jit(lambda wanted: network.evaluate_wanted(game, params, jax.random.key(2), moved.state, wanted))
     order = np.random.default_rng(0).permutation(lanes)
@@ -358,22 +357,25 @@ def test_a_symmetric_judgement_is_the_mean_of_all_images():
     network = Network(TinyNet(game.num_actions), symmetric=True)
     params = network.init(game, jax.random.key(0))
     model = Model(game, network)
-    begun = model.start(jax.random.key(1), 3)
-    moved, _ = jax.jit(model.play)(begun, jnp.asarray(np.flatnonzero(np.asarray(model.legal(begun))[0])[:3], jnp.int32))
+    begun = jax.jit(lambda key: model.start(key, 3))(jax.random.key(1))
+    legal = np.asarray(jax.jit(model.legal)(begun))
+    moved, _ = jax.jit(model.play)(begun, np.flatnonzero(legal[0])[:3].astype(np.int32))
+    observe = jax.jit(jax.vmap(game.observe))
+    plain = jax.jit(TinyNet(game.num_actions).apply)
     tables = game.symmetries()
     for position in (begun, moved):
         logits, value = judge(game, network)(params, jax.random.key(2), position.state)
-        planes = np.asarray(jax.vmap(game.observe)(position.state), np.float32)
+        planes = np.asarray(observe(position.state), np.float32)
         sums, values = np.zeros((3, game.num_actions)), np.zeros(3)
         for cells, actions in zip(tables.cells, tables.actions, strict=True):
             image = planes.reshape(3, -1, planes.shape[-1])[:, cells].reshape(planes.shape)
-            said, worth = TinyNet(game.num_actions).apply(params, image)
+            said, worth = plain(params, image)
             sums[:, actions] += np.asarray(said)
             values += np.asarray(worth)
         np.testing.assert_allclose(np.asarray(logits), sums / len(tables.cells), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(np.asarray(value), values / len(tables.cells), rtol=1e-4, atol=1e-5)
     logits = np.asarray(judge(game, network)(params, jax.random.key(2), begun.state).logits)[0]
-    here = np.asarray(jax.vmap(game.observe)(begun.state))[0].reshape(game.shape[0] * game.shape[1], -1)
+    here = np.asarray(observe(begun.state))[0].reshape(game.shape[0] * game.shape[1], -1)
     kept = [g for g, cells in enumerate(tables.cells) if (here[cells] == here).all()]
     assert len(kept) > 1
     for g in kept:

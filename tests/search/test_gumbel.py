@@ -237,11 +237,15 @@ def test_settings_are_checked(wrong):
 
 def test_the_scores_of_a_fresh_root_are_not_divided_by_next_to_nothing():
     """XLA for a GPU made `9 * (1 / tiny)` of a sum over nine actions: infinite, and all scores were NaN."""
-    state = PLAIN.begin(FIVE, (), jax.random.key(0), positions(FIVE.game, 2, 0))
-    traced = jax.make_jaxpr(PLAIN._completed_q)(root_edges(state.tree))
-    divisors = []
 
-    def run(jaxpr, consts, values):
+    @jax.jit
+    def fresh(root):
+        return root_edges(PLAIN.begin(FIVE, (), jax.random.key(0), root).tree)
+
+    root = fresh(positions(FIVE.game, 2, 0))
+    traced = jax.make_jaxpr(PLAIN._completed_q)(root)
+
+    def run(jaxpr, consts, values, divisors):
         known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *values], strict=True))
 
         def read(atom):
@@ -250,16 +254,21 @@ def test_the_scores_of_a_fresh_root_are_not_divided_by_next_to_nothing():
         for step in jaxpr.eqns:
             inputs = [read(atom) for atom in step.invars]
             if "jaxpr" in step.params:
-                results = run(step.params["jaxpr"].jaxpr, step.params["jaxpr"].consts, inputs)
+                results = run(step.params["jaxpr"].jaxpr, step.params["jaxpr"].consts, inputs, divisors)
             else:
                 if step.primitive.name == "div":
-                    divisors.append(np.abs(inputs[1]).min())
+                    divisors.append(jnp.abs(inputs[1]).min())
                 results = step.primitive.bind(*inputs, **step.params)
                 results = results if step.primitive.multiple_results else [results]
             known.update(zip(step.outvars, results, strict=True))
         return [read(atom) for atom in jaxpr.outvars]
 
-    (scores,) = run(traced.jaxpr, traced.consts, jax.tree.leaves(root_edges(state.tree)))
+    @jax.jit
+    def with_divisors(values):
+        divisors = []
+        return run(traced.jaxpr, traced.consts, values, divisors), divisors
+
+    (scores,), divisors = with_divisors(jax.tree.leaves(root))
     assert (scores == 0).all()
     assert len(divisors) > 2
     assert np.isfinite(np.float32(FIVE.game.num_actions) / np.array(divisors, np.float32)).all()

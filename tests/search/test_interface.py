@@ -33,6 +33,18 @@ FOUR = Model(make("connect4"), Hashed())
 LANES = 8
 
 
+@functools.cache
+def legal_and_forced() -> tuple[np.ndarray, np.ndarray]:
+    """The legal moves of the positions that every search reads, and those that take a win or stop one."""
+
+    @jax.jit
+    def moves(root: Any) -> tuple[Any, Any]:
+        legal = FOUR.legal(root)
+        return legal, forcing.narrowed(FOUR.game, root.state, legal)
+
+    return jax.device_get(moves(positions(FOUR.game, LANES, 20)))
+
+
 @pytest.mark.parametrize("name", mostly_slow(SEARCHES, ("random", "greedy", "flat", "puct", "gumbel")))
 def test_the_state_of_every_search_can_be_read(name: str):
     search, root = SEARCHES[name], positions(FOUR.game, LANES, 20)
@@ -46,8 +58,7 @@ def test_the_state_of_every_search_can_be_read(name: str):
     assert state.done.tolist() == [0] * LANES
     assert int(state.calls) == 0
     jax.tree.map(np.testing.assert_array_equal, state.root, root)
-    legal = FOUR.legal(root)
-    forced = forcing.narrowed(FOUR.game, root.state, legal)
+    legal, forced = legal_and_forced()
     assert 0 < forced.sum() < legal.sum()
     counted = forced if name in ("greedy", "threats") else legal  # these take a win and stop one
     np.testing.assert_array_equal(np.asarray(state.prior) > ILLEGAL, counted)
@@ -56,7 +67,7 @@ def test_the_state_of_every_search_can_be_read(name: str):
 def test_threats_are_asked_of_games_that_name_them():
     model = Model(Mnk(), Hashed())
     with pytest.raises(UsageError, match="Mnk knows no threats"):
-        SEARCHES["threats"].begin(model, (), KEY, model.start(KEY, 1))
+        jax.eval_shape(lambda: SEARCHES["threats"].begin(model, (), KEY, model.start(KEY, 1)))
 
 
 def test_quiet_searches_do_not_explore():

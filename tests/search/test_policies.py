@@ -29,7 +29,7 @@ def test_chances_are_visits_to_the_power_of_the_inverse_temperature():
     weights = jnp.array([[10.0, 10.0, 5.0]] * 4 + [[1e6, 0.0, 1.0]])
     heat = jnp.array([0.001, 1.0, 0.5, 0.0, 0.001])
     key, best = jax.random.key(0), jnp.zeros(5, jnp.int32)
-    action, chances = decide(key, best, weights, heat)
+    action, chances = jax.jit(decide)(key, best, weights, heat)
     expected = [[0.5, 0.5, 0], [0.4, 0.4, 0.2], [4 / 9, 4 / 9, 1 / 9], [1, 0, 0], [1, 0, 0]]
     np.testing.assert_allclose(chances, expected, atol=1e-6)
     assert action[3] == action[4] == 0
@@ -40,14 +40,15 @@ def test_a_policy_of_the_likeliest_moves():
     position = GAME.place(np.array([0, 0, 0, 0, 0, 0, 1, 0, 0], np.int8), 1)
     states = jax.tree.map(lambda x: jnp.asarray(x)[None], position)
     policy = Likely(Told(), top=3, bias=0.5, scale=0.2)
-    logits, value = policy(GAME, (), jax.random.key(0), states)
+    logits, value = jax.jit(lambda states: policy(GAME, (), jax.random.key(0), states))(states)
     shares = np.asarray(jax.nn.softmax(logits[0]))
     powers = np.exp(0.5 * np.array(LOGITS[:3]))
     np.testing.assert_allclose(shares[:3], powers / powers.sum(), rtol=1e-4)
     assert shares[3:].max() < 1e-10
     np.testing.assert_allclose(value, [0.1])
-    many = jax.tree.map(lambda x: jnp.repeat(x, 512, axis=0), states)
-    drawn = np.bincount(np.asarray(policy.choice(GAME, (), jax.random.key(1), many)), minlength=9) / 512
+    many = jax.tree.map(lambda x: np.repeat(np.asarray(x), 512, axis=0), states)
+    choice = jax.jit(lambda states: policy.choice(GAME, (), jax.random.key(1), states))
+    drawn = np.bincount(np.asarray(choice(many)), minlength=9) / 512
     assert np.abs(drawn - shares).max() < 5 * np.sqrt(0.25 / 512)
     with pytest.raises(UsageError, match="top of at least 1"):
         Likely(top=0)
@@ -59,15 +60,19 @@ def test_the_likeliest_moves_ask_their_judge_of_no_more_than_is_wanted():
             logits, value = self(game, params, key, states)
             return Evaluation(logits, jnp.where(wanted, value, 0.0))
 
-    states = jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 2))
-    found = Likely(Some(), scale=0.2).evaluate_wanted(GAME, (), jax.random.key(0), states, jnp.array([True, False]))
-    np.testing.assert_allclose(found.value, [0.1, 0.0])
+    @jax.jit
+    def found(wanted: Any) -> Evaluation:
+        states = jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 2))
+        return Likely(Some(), scale=0.2).evaluate_wanted(GAME, (), jax.random.key(0), states, wanted)
+
+    np.testing.assert_allclose(found(np.array([True, False])).value, [0.1, 0.0])
 
 
 def test_noise_leaves_a_policy_on_legal_moves():
-    legal = jnp.array([[True, True, False, True]] * 4096)
-    logits = jnp.log(jnp.array([[0.6, 0.3, 0.0, 0.1]] * 4096) + 1e-30)
-    mixed = np.asarray(jax.nn.softmax(Dirichlet(0.25, 0.03, 1.0).mixed(jax.random.key(0), logits, legal), axis=-1))
+    legal = np.tile([True, True, False, True], (4096, 1))
+    logits = np.tile(np.log(np.array([0.6, 0.3, 0.0, 0.1], np.float32) + np.float32(1e-30)), (4096, 1))
+    noisy = jax.jit(lambda *given: jax.nn.softmax(Dirichlet(0.25, 0.03, 1.0).mixed(*given), axis=-1))
+    mixed = np.asarray(noisy(jax.random.key(0), logits, legal))
     np.testing.assert_allclose(mixed.sum(axis=1), 1.0, rtol=1e-5)
     assert (mixed[:, 2] == 0).all()
     prior = np.array([0.6, 0.3, 0.0, 0.1])
@@ -110,7 +115,8 @@ def test_a_position_is_worth_what_its_best_move_is():
     rows = ["." * 7] * 4 + ["OO.....", "XXX...O"]
     state = game.place(np.array([".XO".index(cell) for row in rows for cell in row], np.int8), 1)
     position = model.positions(jax.tree.map(lambda x: jnp.asarray(x)[None], state))
-    found = Gumbel(simulations=256, solver=False, gumbel_scale=0.0).run(model, (), jax.random.key(0), position)
+    gumbel = Gumbel(simulations=256, solver=False, gumbel_scale=0.0)
+    found = jax.jit(lambda position: gumbel.run(model, (), jax.random.key(0), position))(position)
     assert int(found.action[0]) == 3, "the only move that does not lose at once"
     assert found.value[0] < -0.3
     assert abs(float(found.worth[0])) < 0.2

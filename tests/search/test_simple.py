@@ -33,7 +33,7 @@ def search(
 
 
 def repeated(position: Any, times: int) -> Any:
-    return jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], times, axis=0), position)
+    return jax.tree.map(lambda x: np.repeat(x[None], times, axis=0), jax.device_get(position))
 
 
 def placed(rows: list[int], to_play: int, times: int = 1) -> Any:
@@ -64,8 +64,8 @@ def test_greedy_plays_the_heaviest_move_and_draws_by_weight_with_a_temperature()
     model = Model(DODGEM, Heuristic())
     root = jax.jit(lambda key: model.start(key, 2048))(jax.random.key(0))
     result = search(Greedy(), DODGEM, Heuristic(), root)
-    weights = np.asarray(jax.vmap(DODGEM.move_weights)(root.state))[0]
-    legal = np.asarray(model.legal(root))[0]
+    weights = np.asarray(jax.jit(jax.vmap(DODGEM.move_weights))(root.state))[0]
+    legal = np.asarray(jax.jit(model.legal)(root))[0]
     weights = np.where(legal, weights, 0.0)
     assert set(result.action.tolist()) == set(np.flatnonzero(weights == weights.max()).tolist())
     np.testing.assert_allclose(result.policy[0], weights / weights.sum(), rtol=1e-4, atol=1e-7)
@@ -146,8 +146,8 @@ def test_flat_believes_the_game_where_playouts_see_nothing():
     # no playout ends within one ply, so all results are even; the weights know the way out
     root = jax.jit(lambda key: Model(DODGEM, Uniform()).start(key, 4))(jax.random.key(0))
     result = search(Flat(), DODGEM, Rollout(depth=1, unfinished="even"), root, budget=20)
-    legal = np.asarray(Model(DODGEM, Uniform()).legal(root))[0]
-    weights = np.where(legal, np.asarray(jax.vmap(DODGEM.move_weights)(root.state))[0], 0.0)
+    legal = np.asarray(jax.jit(Model(DODGEM, Uniform()).legal)(root))[0]
+    weights = np.where(legal, np.asarray(jax.jit(jax.vmap(DODGEM.move_weights))(root.state))[0], 0.0)
     assert (weights[result.action] == weights.max()).all()
     assert (result.q[:, legal] == 0.0).all()
 
@@ -156,13 +156,15 @@ def test_a_clear_lead_in_results_beats_belief():
     # weight 0.7: the least believed move wins as soon as its mean result leads by more than 0.3 / 0.7 = 0.43
     flat, model = Flat(weight=0.7), Model(TICTACTOE, Uniform())
     root = placed([0] * 9, 0)
-    state = flat.begin(model, (), jax.random.key(0), root)
-    belief = jnp.ones((1, 9)).at[0, 3].set(0.0)
+    state = jax.jit(lambda root: flat.begin(model, (), jax.random.key(0), root))(root)
+    choose = jax.jit(lambda state: flat.result(jax.random.key(1), state).action[0])
+    unbelieved = np.arange(9) == 3
+    belief = np.where(unbelieved, np.float32(0), np.float32(1))[None]
     for lead, action in ((0.45, 3), (0.41, None)):
         # values in [-1, 1]: a lead of x in the share of wins is one of 2x
-        total = jnp.zeros((1, 9)).at[0, 3].set(20.0 * lead)
-        known = state._replace(belief=belief, total=total, visits=jnp.full((1, 9), 10, jnp.int32))
-        best = int(flat.result(jax.random.key(1), known).action[0])
+        total = np.where(unbelieved, np.float32(20.0 * lead), np.float32(0))[None]
+        known = state._replace(belief=belief, total=total, visits=np.full((1, 9), 10, np.int32))
+        best = int(choose(known))
         assert (best == 3) == (action == 3)
 
 

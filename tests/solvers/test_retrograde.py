@@ -98,7 +98,8 @@ def test_a_table_is_saved_loaded_and_plays_perfectly(dodgem3, tmp_path):
     player = players.load_player(f"greedy,evaluator=solved,file={path}", game)
     host = Host(game)
     root = jax.tree.map(lambda x: x[None], host.position)
-    chosen = player.search.run(player.model, player.params, jax.random.key(0), root)
+    run = jax.jit(lambda params, root: player.search.run(player.model, params, jax.random.key(0), root))
+    chosen = run(player.params, root)
     assert int(chosen.action[0]) == 24
     with pytest.raises(UsageError, match="is about Dodgem size=3"):
         players.load_player(f"greedy,evaluator=solved,file={path}", Dodgem(3, blocked_wins=False))
