@@ -71,6 +71,20 @@ class Host:
         return float(returns[0]) if over else None
 
     @property
+    def planes(self) -> np.ndarray:
+        """What a net sees."""
+        return np.asarray(planes(self.game)(self.state))
+
+    @property
+    def heuristic(self) -> float:
+        return float(heuristic(self.game)(self.state))
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of all moves, legal or not."""
+        return np.asarray(weights(self.game)(self.state))
+
+    @property
     def rows(self) -> str:
         height, width = self.game.picture
         glyphs = [piece.glyph for piece in self.game.pieces]
@@ -101,6 +115,21 @@ def legal(game: Game[Any]) -> Any:
 @functools.cache
 def cells(game: Game[Any]) -> Any:
     return jax.jit(game.cells)
+
+
+@functools.cache
+def planes(game: Game[Any]) -> Any:
+    return jax.jit(game.observe)
+
+
+@functools.cache
+def heuristic(game: Game[Any]) -> Any:
+    return jax.jit(game.heuristic)
+
+
+@functools.cache
+def weights(game: Game[Any]) -> Any:
+    return jax.jit(game.move_weights)
 
 
 @functools.cache

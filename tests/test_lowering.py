@@ -136,7 +136,8 @@ def test_weights_are_cast_once_where_an_accelerator_computes_in_halves():
 def test_bfloat16_nets_convolve_in_bfloat16():
     game = make("go5")
     module = ResNet(channels=8, blocks=1, precision="bfloat16").module(game)
-    planes = jnp.zeros((4, 5, 5, game.observe(game.init(jax.random.key(0))).shape[-1]))
+    seen = jax.eval_shape(lambda key: game.observe(game.init(key)), jax.random.key(0))
+    planes = jax.ShapeDtypeStruct((4, *seen.shape), jnp.float32)
     params = jax.eval_shape(module.init, jax.random.key(0), planes)
     text = jax.jit(module.apply).trace(params, planes).lower(lowering_platforms=("cuda",)).as_text()
     kinds = re.findall(r"stablehlo\.convolution.*?->\s*tensor<[^>]*x(\w+)>", text)

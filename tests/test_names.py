@@ -342,7 +342,7 @@ def test_a_net_of_ones_own_goes_through_json_and_says_what_it_says(source):
 
 def test_a_module_that_is_there_already_keeps_its_weights():
     module = nets.as_net(made).module(GAME)
-    params = module.init(jax.random.key(9), PLANES)
+    params = jax.jit(module.init)(jax.random.key(9), PLANES)
     for one, other in zip(module.apply(params, PLANES + 1), made(PLANES + 1), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
 

@@ -300,7 +300,7 @@ def stranger(tmp_path, monkeypatch):
 def test_weights_start_no_code(stranger, tmp_path):
     """What they name counts where the user has named it, or the config of the run that he names."""
     net = Mlp(width=4, blocks=1)
-    params = Model(GAME, Network(net.module(GAME))).init(jax.random.key(0))
+    params = jax.jit(Model(GAME, Network(net.module(GAME))).init)(jax.random.key(0))
     plain = {"game": "tictactoe", "options": {}, "net": to_json(net), "search": {"kind": "greedy"}}
     theirs = {"game": f"{stranger}:Game", "net": {"kind": f"{stranger}:Net"}, "search": {"kind": f"{stranger}:Search"}}
     for what, named in theirs.items():

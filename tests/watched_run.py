@@ -52,6 +52,6 @@ def judge(path, step=4):
 
 def save_player(path, step=4):
     game = CONFIG.make_game()
-    params = Model(game, Network(CONFIG.network.module(game))).init(jax.random.key(1))
+    params = jax.jit(Model(game, Network(CONFIG.network.module(game))).init)(jax.random.key(1))
     with RunDir(path, to_json(CONFIG)) as run:
         run.save_weights(step, params, about(CONFIG))

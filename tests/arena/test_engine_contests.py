@@ -110,7 +110,7 @@ def test_a_player_by_the_clock_is_told_by_its_weights(tmp_path, monkeypatch):
     openings, file = random_openings(game, plies=1), tmp_path / "matches.jsonl"
 
     def played(step: int) -> Tournament:
-        save_weights(tmp_path / "run/players" / f"{step:08d}.npz", model.init(jax.random.key(step)), about)
+        save_weights(tmp_path / "run/players" / f"{step:08d}.npz", jax.jit(model.init)(jax.random.key(step)), about)
         agents = tuple(seat(spec, game) for spec in (f"gumbel:0.5s@{tmp_path / 'run'}", "random"))
         made = Tournament(Contest("tictactoe", game, agents), Schedule(pairs=1), openings, file)
         list(made.run())

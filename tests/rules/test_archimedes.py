@@ -10,6 +10,7 @@ from reference.archimedes import Archimedes as Reference
 from reference.replay import check_agreement
 from sparse import perft
 from support import Host, check_playout, codes, mostly_slow, perft_json, random_games, sample_lanes
+from support import weights as weights_of
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
@@ -178,18 +179,17 @@ def test_a_ship_drawn_in_its_own_port_is_not_rebuilt_by_leaving_it():
 def test_heuristic_and_weights():
     game = GAMES["original"]
     host = host_at("original", ".......W/......../......../......../.......B/.W....../B......./.B......")
-    assert float(game.heuristic(host.state)) == pytest.approx(0.9 * (3 - 2) / 12)
-    weights = np.asarray(game.move_weights(host.state))
+    assert host.heuristic == pytest.approx(0.9 * (3 - 2) / 12)
+    weights = host.weights
     assert weights[game.parse_action("h4-h3")] == 11  # the third attacker of b3
     assert weights[game.parse_action("h4-h5")] == 1
     assert weights[game.parse_action("h4-h8")] == 11  # the enemy port
-    assert (np.asarray(GAMES["dagaz"].move_weights(host.state)).reshape(64, 64)[:, 7] == 1001).all()
+    assert (np.asarray(weights_of(GAMES["dagaz"])(host.state)).reshape(64, 64)[:, 7] == 1001).all()
 
 
 def test_observation():
-    game = GAMES["original"]
     host = host_at("original", GOLDEN["positions"][0]["before"]["board"], 1, (0, 1))
-    planes = np.asarray(game.observe(host.state)).reshape(64, 11)
+    planes = host.planes.reshape(64, 11)
     assert np.flatnonzero(planes[:, 0]).tolist() == [7, 41]  # h8, b3
     assert np.flatnonzero(planes[:, 1]).tolist() == [47, 48, 57]
     assert planes[41, 4:6].all()  # three enemies aim at b3

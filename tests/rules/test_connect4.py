@@ -137,7 +137,7 @@ def test_pgx_agrees_at_every_ply():
 
 
 def test_planes_show_own_discs_first():
-    planes = np.asarray(GAME.observe(Host(GAME).play(3, 3, 0).state))
+    planes = Host(GAME).play(3, 3, 0).planes
     assert not planes[..., 2:].any()
     assert np.argwhere(planes[..., 0]).tolist() == [[4, 3]]
     assert np.argwhere(planes[..., 1]).tolist() == [[5, 0], [5, 3]]
@@ -220,11 +220,11 @@ def test_wrong_options_are_told(options, monkeypatch):
 @pytest.mark.parametrize("game", [GAME, ConnectFour(4, 4, 3), ConnectFour(9, 4, 5)], ids=["7x6", "4x4", "9x4"])
 def test_what_an_end_teaches(game):
     """Whose disc each cell has, and which discs stand in a line of the winner's, found cell by cell."""
-    states = jax.tree.map(jnp.asarray, random_games(game, 64, seed=5).final.state)
-    taught = jax.vmap(game.aux_values)(states)
-    boards = np.asarray(jax.vmap(game.cells)(states)).reshape(-1, *game.shape)
+    look = jax.jit(jax.vmap(lambda state: (game.aux_values(state), game.cells(state))))
+    taught, boards = jax.device_get(look(random_games(game, 64, seed=5).final.state))
+    boards = boards.reshape(-1, *game.shape)
     won = 0
-    for board, owned, line in zip(boards, np.asarray(taught["ownership"]), np.asarray(taught["line"]), strict=True):
+    for board, owned, line in zip(boards, taught["ownership"], taught["line"], strict=True):
         stones = np.where(board == 1, 1, np.where(board == 2, -1, 0))
         np.testing.assert_array_equal(owned.reshape(game.shape), stones)
         expected = np.zeros(game.shape)

@@ -237,9 +237,9 @@ def test_weights_and_heuristic():
     assert named["c2-forward"] == 11
     assert named["c2-left"] == named["a3-right"] == 1
     # Blue needs 1 + 2 steps, Red 3: nobody leads
-    assert float(game.heuristic(host.state)) == 0
-    assert float(game.heuristic(Host.at(game, "B../R../...", 0).state)) == pytest.approx(2 / 6)
-    assert float(game.heuristic(Host.at(game, "B../R../...", 1).state)) == pytest.approx(-2 / 6)
+    assert host.heuristic == 0
+    assert Host.at(game, "B../R../...", 0).heuristic == pytest.approx(2 / 6)
+    assert Host.at(game, "B../R../...", 1).heuristic == pytest.approx(-2 / 6)
 
 
 @pytest.mark.parametrize("options", [{"size": 9}, {"repetition": "forbidden"}, {"max_plies": -1}])

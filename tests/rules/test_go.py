@@ -186,28 +186,28 @@ def test_a_chain_without_liberties_cannot_be_drawn():
 # -- playouts and guesses -------------------------------------------------------------------------------------------
 def test_playouts_keep_their_eyes_and_pass_last():
     game = board(5)
-    weights = np.asarray(game.move_weights(Host.at(game, ".XO../XX.../....X/...X./..X.X").state))
+    weights = Host.at(game, ".XO../XX.../....X/...X./..X.X").weights
     ordinary, eye, passing = weights[12], weights[0], weights[25]
     assert ordinary > 100 * passing > 10_000 * eye > 0
     assert weights[23] == eye  # at the edge, with no white stone on its corners
-    false_eye = np.asarray(game.move_weights(Host.at(game, ".X.../XO.../...../...../.....").state))
+    false_eye = Host.at(game, ".X.../XO.../...../...../.....").weights
     assert false_eye[0] == ordinary  # White on the corner of an edge point
     for rows, is_eye in (
         ("...../..X../.X.X./..X../.....", True),
         (".O.../.OX../.X.X./..X../.....", True),
         ("...../.OX../.X.X./.OX../.....", False),
     ):
-        weight = np.asarray(game.move_weights(Host.at(game, rows).state))[12]
+        weight = Host.at(game, rows).weights[12]
         assert (weight == eye) == is_eye, rows
 
 
 def test_heuristic_likes_the_side_with_more_room():
     game = Go(9, komi=0.5)
     rows = "/".join(["....X...."] * 9)
-    values = [float(game.heuristic(Host.at(game, rows, seat).state)) for seat in (0, 1)]
+    values = [Host.at(game, rows, seat).heuristic for seat in (0, 1)]
     assert values[0] > 0.9
     assert values[1] == -values[0]
-    assert abs(float(game.heuristic(Host(game).state))) < 0.1
+    assert abs(Host(game).heuristic) < 0.1
 
 
 def test_sets_of_accelerators_are_those_of_processors():

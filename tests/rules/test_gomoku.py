@@ -205,12 +205,12 @@ def test_names():
 def test_planes():
     game = GAMES["gomoku9"]
     host = Host(game).play(40, 41, 31, 50, 22, 21)
-    planes = np.asarray(game.observe(host.state)).reshape(81, 7)
+    planes = host.planes.reshape(81, 7)
     assert np.flatnonzero(planes[:, 0]).tolist() == [22, 31, 40]
     assert np.flatnonzero(planes[:, 1]).tolist() == [21, 41, 50]
     assert [np.flatnonzero(planes[:, 2 + i]).tolist() for i in range(4)] == [[21], [22], [50], [31]]
     assert planes[:, 6].all()
-    white = np.asarray(game.observe(host.play(13).state)).reshape(81, 7)
+    white = host.play(13).planes.reshape(81, 7)
     assert np.flatnonzero(white[:, 0]).tolist() == [21, 41, 50]
     assert not white[:, 6].any()
 

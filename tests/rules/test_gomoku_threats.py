@@ -144,7 +144,7 @@ def test_a_point_can_count_for_the_side_that_gains_more_from_it():
     for place, scores in GOLDEN["point_scores_row_col"].items():
         row, column = map(int, place.split(","))
         assert weights[row * 15 + column] == scores["max_zerosum"] + NEAR
-    np.testing.assert_allclose(value, game.heuristic(state), rtol=1e-6)
+    np.testing.assert_allclose(value, jax.jit(game.heuristic)(state), rtol=1e-6)
     known, points = [game.knowledge_from(game.weights(), greater) for greater in (False, True)], jnp.arange(225)
     ours, theirs = (jax.jit(game.judge_moves)(state, jnp.asarray(one), points) for one in known)
     np.testing.assert_array_equal(np.asarray(ours[0]), np.asarray(theirs[0]))

@@ -170,11 +170,11 @@ def test_all_symmetries_of_the_square():
 
 
 def test_weights_and_heuristic():
-    weights = np.asarray(GAME.move_weights(Host(GAME).state))
+    weights = Host(GAME).weights
     for action in range(GAME.num_actions):
         assert weights[action] == (10 if "x" in GAME.action_name(action) else 1)
-    assert float(GAME.heuristic(Host.at(GAME, "WBBW/B..B/..../....", 1).state)) == -2 / 8
-    assert float(GAME.heuristic(Host(GAME).state)) == 0
+    assert Host.at(GAME, "WBBW/B..B/..../....", 1).heuristic == -2 / 8
+    assert Host(GAME).heuristic == 0
 
 
 @pytest.mark.parametrize("options", [{"alive_min": 3}, {"repetition": "forbidden"}, {"max_plies": 0}])

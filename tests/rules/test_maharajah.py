@@ -181,17 +181,17 @@ def test_heuristic_and_weights():
     start = Host(game).state
     assert float(game.heuristic(start)) == pytest.approx(0.9)
     host = Host.at(game, "......../......../......../....M.../...P..../......../......../....K...", 1)
-    assert float(game.heuristic(host.state)) == pytest.approx(0.9 - 1.8 / 39)
-    weights = np.asarray(game.move_weights(host.state))
+    assert host.heuristic == pytest.approx(0.9 - 1.8 / 39)
+    weights = host.weights
     assert [weights[game.parse_action(m)] for m in ("e5-f5", "e5-d4", "e5-e1")] == [1, 10, 1000]
     two = Maharajah("two")
-    assert np.asarray(two.move_weights(Host(two).state)).max() == 10
+    assert Host(two).weights.max() == 10
 
 
 def test_observation():
     game = Maharajah()
     host = Host(game).play(game.parse_action("a2-a4"))
-    planes = np.asarray(game.observe(host.state)).reshape(64, 17)
+    planes = host.planes.reshape(64, 17)
     assert np.flatnonzero(planes[:, 6]).tolist() == [28]  # the mover's own Maharaja
     assert not planes[:, :6].any()
     assert planes[:, 7].sum() == 8  # enemy pawns

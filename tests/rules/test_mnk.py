@@ -68,7 +68,7 @@ def test_wrong_sizes(options, text):
 def test_planes_show_the_mover_first():
     game = make("tictactoe")
     host = Host(game).play(4, 0)
-    planes = np.asarray(game.observe(host.state))
+    planes = host.planes
     assert np.argwhere(planes[:, :, 0]).tolist() == [[1, 1]]
     assert np.argwhere(planes[:, :, 1]).tolist() == [[0, 0]]
 

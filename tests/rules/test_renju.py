@@ -192,7 +192,7 @@ def test_only_white_wins_with_six():
 def test_the_planes_show_forbidden_points():
     rows = "........./........./..XX...../....X..../....X..../........./........./........./........."
     for seat in (0, 1):
-        planes = np.asarray(SMALL.observe(Host.at(SMALL, rows, seat).state))
+        planes = Host.at(SMALL, rows, seat).planes
         assert planes.shape == (9, 9, 8)
         assert np.argwhere(planes[:, :, 6]).tolist() == [[2, 4]]
         assert planes[:, :, 7].all() == (seat == 0)

@@ -55,7 +55,7 @@ def test_reference_agrees_at_every_ply():
 
 
 def test_planes_show_own_beads_level_by_level():
-    planes = np.asarray(GAME.observe(Host(GAME).play(6, 6, 6, 1).state))
+    planes = Host(GAME).play(6, 6, 6, 1).planes
     assert np.argwhere(planes).tolist() == [[0, 1, 4], [1, 2, 0], [1, 2, 2], [1, 2, 5]]
 
 

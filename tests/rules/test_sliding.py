@@ -11,7 +11,7 @@ from explore import explore
 from reference.replay import check_agreement
 from reference.sliding import SlidingBlocks as Reference
 from reference.sliding import breadth_first
-from support import Host, mostly_slow, perft_json, random_games
+from support import Host, end, mostly_slow, perft_json, random_games, start, step
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
@@ -100,7 +100,7 @@ def test_hughe_s_puzzle_is_solved_in_31_moves():
     assert float(host.transition.reward) == 1
     assert float(host.transition.discount) == 0
     assert [row[2] for row in host.rows.split("/")][2:] == ["A", "A"]
-    assert float(HUGHE.heuristic(host.state)) == 1
+    assert host.heuristic == 1
 
 
 def test_the_cap_is_no_solution():
@@ -128,12 +128,13 @@ class Onward(SlidingBlocks):
 
 def test_a_puzzle_may_be_lost_by_repetition():
     game = Onward("12/3.", "../.3")
-    position = play.start(game, jax.random.key(0))
+    position = start(game)(jax.random.key(0))
     for move in ("2-s", "2-n"):
-        assert not play.over(game, position)
-        position, moved = play.play(game, position, jnp.int32(game.parse_action(move)))
-    assert bool(play.over(game, position))
-    assert play.returns(game, position).tolist() == [-1.0], "one seat, one result"
+        assert not end(game)(position)[0]
+        position, moved = step(game)(position, jnp.int32(game.parse_action(move)))
+    over, returns = end(game)(position)
+    assert bool(over)
+    assert returns.tolist() == [-1.0], "one seat, one result"
     assert (float(moved.reward), float(moved.discount)) == (-1.0, 0.0)
 
 
@@ -237,7 +238,7 @@ def test_names_of_tiles():
 
 
 def test_planes_show_block_by_block():
-    planes = np.asarray(HUGHE.observe(Host(HUGHE).state))
+    planes = Host(HUGHE).planes
     assert planes.shape == (4, 3, 7)
     assert np.argwhere(planes[..., 0]).tolist() == [[0, 0], [1, 0]]
     assert np.argwhere(planes[..., 4]).tolist() == [[2, 1], [2, 2]]

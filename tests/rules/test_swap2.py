@@ -97,7 +97,7 @@ def test_planes_tell_the_phases():
     seen = set()
     hosts = [Host(SMALL), opened(), opened().play(MORE), opened().play(MORE, 3, 4), opened().play(WHITE)]
     for host in hosts:
-        planes = np.asarray(SMALL.observe(host.state))
+        planes = host.planes
         assert planes.shape == (7, 7, 11)
         phases = planes[:, :, 7:]
         assert (phases == phases[0, 0]).all()

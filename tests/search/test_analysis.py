@@ -169,22 +169,23 @@ class Hashed(Heuristic):
 def test_the_tree_is_that_of_mctx_on_the_same_inputs():
     game, games, simulations = make("connect4"), 2, 24
     model, key = Model(game, Hashed()), jax.random.key(0)
-    root = model.start(key, games)
+    root = jax.jit(lambda key: model.start(key, games))(key)
     puct = Puct(simulations=simulations, solver=False)  # one leaf after the other, so the nodes have the same numbers
 
     def ours():
         state = puct.begin(model, (), key, root)
-        return to_mctx(model, puct.extend(model, (), key, state, simulations).tree)
+        tree = to_mctx(model, puct.extend(model, (), key, state, simulations).tree)
+        return tree, tree.summary()
 
     theirs = peer("muzero_policy", model, simulations, dirichlet_fraction=0.0)
-    a, b = jax.jit(ours)(), theirs(key, root).search_tree
+    (a, ours_at_root), b = jax.jit(ours)(), theirs(key, root).search_tree
     exact = ("node_visits", "parents", "action_from_parent", "children_index", "children_visits", "children_discounts")
     for field in exact:
         np.testing.assert_array_equal(np.asarray(getattr(a, field)), np.asarray(getattr(b, field)), err_msg=field)
     for field in ("raw_values", "node_values", "children_values", "children_rewards"):
         np.testing.assert_allclose(np.asarray(getattr(a, field)), np.asarray(getattr(b, field)), atol=1e-6)
-    np.testing.assert_array_equal(np.asarray(a.root_invalid_actions), ~np.asarray(model.legal(root)))
-    ours_at_root, theirs_at_root = a.summary(), b.summary()
+    np.testing.assert_array_equal(np.asarray(a.root_invalid_actions), ~np.asarray(jax.jit(model.legal)(root)))
+    theirs_at_root = jax.jit(lambda tree: tree.summary())(b)
     np.testing.assert_array_equal(ours_at_root.visit_counts, theirs_at_root.visit_counts)
     np.testing.assert_allclose(ours_at_root.qvalues, theirs_at_root.qvalues, atol=1e-6)
     np.testing.assert_allclose(ours_at_root.value, theirs_at_root.value, atol=1e-6)
@@ -192,12 +193,13 @@ def test_the_tree_is_that_of_mctx_on_the_same_inputs():
 
 def test_finished_nodes_have_their_result_on_the_edge(thought):
     result, tree, _ = thought
-    converted = to_mctx(Model(TICTACTOE, Heuristic()), tree)
+    model = Model(TICTACTOE, Heuristic())
+    converted, at_root = jax.jit(lambda tree: (to_mctx(model, tree), to_mctx(model, tree).summary()))(tree)
     child = int(converted.children_index[0, 0, 2])
     assert float(converted.children_rewards[0, 0, 2]) == 1.0
     assert float(converted.children_discounts[0, 0, 2]) == 0.0
     assert float(converted.node_values[0, child]) == 0.0
-    np.testing.assert_allclose(converted.summary().qvalues[0], result.q[0], atol=1e-6)
+    np.testing.assert_allclose(at_root.qvalues[0], result.q[0], atol=1e-6)
 
 
 # -- the command line ------------------------------------------------------------------------------------------

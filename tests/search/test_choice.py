@@ -5,7 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgo.core.choice import best_of_equals, first_max
+from jaxgo.core.choice import best_of_equals
+from jaxgo.core.choice import first_max as first_max_of
+
+first_max = jax.jit(first_max_of)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 7), (64, 5), (2, 362)])
@@ -27,7 +30,7 @@ def test_only_those_among_the_choice_are_taken():
 
 
 CHOICES = {
-    "first": first_max,
+    "first": first_max_of,
     "of equals": lambda score: best_of_equals(score, score < jnp.inf, jnp.zeros_like(score)),
 }
 
@@ -39,8 +42,8 @@ def test_a_score_that_a_compiler_computes_twice_has_a_best(choose, shape):
     product and the sum in only one of the two. An equality found no best then, and the last action was taken."""
     chosen = jax.jit(lambda prior, weight, q: choose(prior + weight * q))
     for seed in range(100):
-        prior, weight, q = (jax.random.normal(jax.random.key(3 * seed + i), shape) for i in range(3))
-        score = np.asarray(prior + weight * q)
+        prior, weight, q = np.random.default_rng(seed).normal(size=(3, *shape)).astype(np.float32)
+        score = prior + weight * q
         taken = score[np.arange(shape[0]), np.asarray(chosen(prior, weight, q))]
         np.testing.assert_allclose(taken, score.max(axis=-1), rtol=1e-5, atol=1e-5)
 
@@ -48,5 +51,6 @@ def test_a_score_that_a_compiler_computes_twice_has_a_best(choose, shape):
 def test_of_equals_the_luckiest_is_taken():
     score, luck = jnp.float32([[1.0, 2.0, 2.0, 2.0]]), jnp.float32([[0.9, 0.1, 0.8, 0.95]])
     among = jnp.array([[True, True, True, False]])
-    assert int(best_of_equals(score, among, luck)[0]) == 2
-    assert int(best_of_equals(jnp.full((1, 4), -jnp.inf), among, luck)[0]) == 0
+    choose = jax.jit(best_of_equals)
+    assert int(choose(score, among, luck)[0]) == 2
+    assert int(choose(jnp.full((1, 4), -jnp.inf), among, luck)[0]) == 0

@@ -68,8 +68,8 @@ def test_every_game_uses_its_own_key():
 )
 def test_games_that_change_places_keep_their_luck(spec, temperature):
     agent = load_player(spec, make("tictactoe"))
-    root = agent.model.start(jax.random.key(0), 3)
-    root, _ = agent.model.play(root, jnp.array([0, 4, 4]))
+    root = jax.jit(lambda key: agent.model.start(key, 3))(jax.random.key(0))
+    root, _ = jax.jit(agent.model.play)(root, np.array([0, 4, 4], np.int32))
     run = jax.jit(lambda key, root: agent.search.run(agent.model, (), key, root, temperature=temperature))
     here = run(EACH, root)
     there = run(EACH[TURN], jax.tree.map(lambda x: x[TURN], root))

@@ -18,24 +18,30 @@ from jaxgo.search.uct import Uct
 SALT = jnp.uint32(7)
 
 
+def preferred(search, some):
+    """The move below one node, by one program."""
+    return int(jax.jit(search.prefer)(some, SALT)[0])
+
+
 def test_the_bonus_is_that_of_ucb1():
     """By hand, with ln 25 = 3.22: 0.4 + 1.4 * sqrt(3.22 / 16) = 1.028 against 0.1 + 1.4 * sqrt(3.22 / 8) = 0.988."""
     some = edges([16, 8], [0.4, 0.1], 25)
-    assert int(Uct(c=1.4).prefer(some, SALT)[0]) == 0
-    assert int(Uct(c=3.0).prefer(some, SALT)[0]) == 1
+    assert preferred(Uct(c=1.4), some) == 0
+    assert preferred(Uct(c=3.0), some) == 1
     # with a decimal logarithm the bonus shrinks by sqrt(ln 10) = 1.52, so a larger c still keeps the first move
-    assert int(Uct(c=2.0, log="natural").prefer(some, SALT)[0]) == 1
-    assert int(Uct(c=2.0, log="decimal").prefer(some, SALT)[0]) == 0
+    assert preferred(Uct(c=2.0, log="natural"), some) == 1
+    assert preferred(Uct(c=2.0, log="decimal"), some) == 0
 
 
 def test_moves_without_visits_come_first_and_illegal_ones_never():
     some = edges([3, 0, 0], [1.0, 0.0, 0.0], 4, logits=[0.0, ILLEGAL, -30.0])
-    assert int(Uct().prefer(some, SALT)[0]) == 2
+    assert preferred(Uct(), some) == 2
 
 
 def test_first_visits_come_in_another_order_with_another_salt():
     some = edges([0] * 8, [0.0] * 8, 1)
-    firsts = {int(Uct().prefer(some, jnp.uint32(salt))[0]) for salt in range(60)}
+    choose = jax.jit(jax.vmap(lambda salt: Uct().prefer(some, salt)[0]))
+    firsts = set(np.asarray(choose(np.arange(60, dtype=np.uint32))).tolist())
     assert firsts == set(range(8))
 
 
@@ -51,10 +57,10 @@ def test_the_formula_of_the_notebook():
     """By hand, with ln 9 = 2.197: 0.5 * 6 / 7 + 1.4 sqrt(2.197 / 7) = 1.213 against 0.9 * 1 / 2 + 1.467 = 1.917, and
     2.075 of a move without visits, which is not forced; of equals any is taken."""
     some = edges([6, 1], [0.5, 0.9], 9)
-    assert int(Uct(c=1.4, smooth=True).prefer(some, SALT)[0]) == 1
+    assert preferred(Uct(c=1.4, smooth=True), some) == 1
     later = edges([6, 1, 0], [0.5, 0.9, 0.0], 9)
-    assert int(Uct(c=1.4, smooth=True).prefer(later, SALT)[0]) == 2
-    assert int(Uct(c=0.5, smooth=True).prefer(later, SALT)[0]) == 1  # 0.69, 0.974 and 0.741
+    assert preferred(Uct(c=1.4, smooth=True), later) == 2
+    assert preferred(Uct(c=0.5, smooth=True), later) == 1  # 0.69, 0.974 and 0.741
     even = edges([4] * 5, [0.1] * 5, 21)
     choose = jax.jit(jax.vmap(lambda salt: Uct(smooth=True).prefer(even, salt)[0]))
     firsts = np.bincount(np.asarray(choose(jnp.arange(100, dtype=jnp.uint32))), minlength=5)

@@ -121,7 +121,7 @@ def test_weights_go_out_and_come_back(tmp_path, capsys):
 def test_weights_of_a_game_of_ones_own_go_out_where_it_is_named(tmp_path, monkeypatch, capsys):
     own = "examples.own_game:Nim"
     net, game = Mlp(width=4, blocks=1), make(own)
-    params = net.module(game).init(jax.random.key(0), jnp.zeros((1, *planes_shape(game))))
+    params = jax.jit(net.module(game).init)(jax.random.key(0), jnp.zeros((1, *planes_shape(game))))
     save_weights(tmp_path / "w.npz", params, {"game": own, "options": {}, "net": to_json(net)})
     words = ["export", str(tmp_path / "w.npz"), "--to", str(tmp_path / "w.onnx")]
     monkeypatch.delitem(sys.modules, "examples.own_game")

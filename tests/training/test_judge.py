@@ -39,7 +39,7 @@ def test_the_name_that_is_written_loads_the_player_that_was_judged(search: Any, 
     config = dataclasses.replace(CONFIG, search=search, judge=JudgeConfig(simulations=simulations))
     assert from_json(to_json(config)) == config
     trainer = Trainer(config, devices.make_mesh())
-    params = trainer.model.init(jax.random.key(1))
+    params = jax.jit(trainer.model.init)(jax.random.key(1))
     with RunDir(tmp_path / "a run, 1", to_json(config)) as run:
         run.save_weights(7, params, about(config))
         run.wait()

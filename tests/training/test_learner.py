@@ -36,14 +36,14 @@ def states():
         for action in line:
             state = step(state, jnp.int32(action))
         found.append(state)
-    return jax.tree.map(lambda *x: jnp.stack(x), *found)
+    return jax.tree.map(lambda *x: jnp.asarray(np.stack(x)), *jax.device_get(found))
 
 
 @pytest.fixture(scope="module")
 def samples(states):
     """What to say about them, told by the board, so that a wrong turn shows."""
-    legal = jax.vmap(GAME.legal)(states)
-    own = jax.vmap(GAME.observe)(states)[..., 0].reshape(COUNT, 9)
+    legal, planes = jax.jit(jax.vmap(lambda state: (GAME.legal(state), GAME.observe(state))))(states)
+    own = np.asarray(planes)[..., 0].reshape(COUNT, 9)
     half = jnp.float16
     policy = legal / legal.sum(axis=1, keepdims=True)
     one = jnp.ones(COUNT, half)
@@ -88,16 +88,17 @@ def update(learner):
 
 def test_a_turned_sample_is_turned_in_all_its_parts(samples):
     one = jax.tree.map(lambda x: x[0], samples)
-    plain = turned(GAME, HEADS, jnp.int32(0), one)
+    turn = jax.jit(lambda symmetry, sample: turned(GAME, HEADS, symmetry, sample))
+    plain = turn(jnp.int32(0), one)
     boards = set()
     for symmetry in range(8):
-        moved = turned(GAME, HEADS, jnp.int32(symmetry), one)
+        moved = jax.device_get(turn(jnp.int32(symmetry), one))
         empty = ~moved.planes.any(axis=-1).reshape(-1)
         for part in (moved.legal, moved.policy > 0, moved.heads["reply"] > 0):
             np.testing.assert_array_equal(part, empty)
         np.testing.assert_array_equal(moved.heads["area"], moved.planes[..., 0].reshape(-1))
         assert moved.value == plain.value
-        boards.add(np.asarray(moved.planes).tobytes())
+        boards.add(moved.planes.tobytes())
     assert len(boards) == 4  # this position is its own mirror image
 
 

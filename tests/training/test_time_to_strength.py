@@ -25,8 +25,9 @@ NET = peers_alphazero.PeerNet(7, 4, 1)
 def test_the_net_of_the_peer_judges_our_positions_by_the_planes_it_knows():
     net = peers_alphazero.OnOurPlanes(NET)
     model = Model(GAME, Network(net))
-    planes = np.random.default_rng(0).random((3, *GAME.observe(GAME.init(jax.random.key(0))).shape), np.float32)
-    variables = model.init(jax.random.key(1))
+    seen = jax.eval_shape(lambda key: GAME.observe(GAME.init(key)), jax.random.key(0))
+    planes = np.random.default_rng(0).random((3, *seen.shape), np.float32)
+    variables = jax.jit(model.init)(jax.random.key(1))
     said, only = net.apply(variables, planes), NET.apply(variables, jnp.asarray(planes[..., :2]))
     jax.tree.map(np.testing.assert_array_equal, said, only)
 
