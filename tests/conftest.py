@@ -31,9 +31,9 @@ jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_traceback_in_locations_limit", 0)  # spares lowering some of its time
 
-# tracing makes so many objects that Python would look for cycles among all of them all the time, for a tenth of it
+# tracing makes so many objects that Python would look for cycles among all of them all the time, for a twentieth of it
 gc.freeze()
-gc.set_threshold(50_000, 20, 20)
+gc.set_threshold(50_000, 10, 5)
 
 # Linux gives a process 65,530 maps; every compiled program takes some, and XLA crashes when they run out
 MAPS = Path("/proc/self/maps")
