@@ -33,7 +33,7 @@ def played(name):
         hashes = jax.vmap(game.hash)(position.state)
         return after, (position, legal, action, transition, hashes)
 
-    start = jax.vmap(functools.partial(play.start, game))(jax.random.split(jax.random.key(0), LANES))
+    start = jax.jit(jax.vmap(functools.partial(play.start, game)))(jax.random.split(jax.random.key(0), LANES))
     return game, jax.jit(lambda start: jax.lax.scan(move, start, jnp.arange(PLIES)))(start)
 
 
@@ -42,7 +42,7 @@ def test_games_are_those_of_pgx(name):
     game, (last, (position, legal, action, transition, _)) = played(name)
     env = pgx.make(name)
     step = jax.jit(jax.vmap(env.step))
-    inner = jax.vmap(env.init)(jax.random.split(jax.random.key(0), LANES))
+    inner = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), LANES))
     first, total = np.asarray(inner.current_player), np.zeros((LANES, 2))
     for ply in range(game.max_plies):
         live = ~np.asarray(inner.terminated)
@@ -58,7 +58,7 @@ def test_games_are_those_of_pgx(name):
         np.testing.assert_array_equal(np.asarray(transition.discount[ply] == 0), np.asarray(inner.terminated))
     assert np.asarray(inner.terminated).all()
     seats = np.take_along_axis(total, np.stack([first, 1 - first], axis=1), axis=1)
-    np.testing.assert_array_equal(np.asarray(jax.vmap(game.returns)(last.state)), seats)
+    np.testing.assert_array_equal(np.asarray(jax.jit(jax.vmap(game.returns))(last.state)), seats)
     assert set(np.unique(seats)) >= {-1.0, 1.0}, "no side ever won"
     assert len(set(first.tolist())) == 2, "one player always begins, so seats are not tested"
 
@@ -68,7 +68,7 @@ def test_positions_have_hashes_of_their_own():
     _, (_, (position, _, _, transition, hashes)) = played("tic_tac_toe")
     live = np.asarray(transition.discount != 0).reshape(-1)
     game = PgxGame("tic_tac_toe")
-    boards = np.asarray(jax.vmap(jax.vmap(game.cells))(position.state)).reshape(-1, 9)[live]
+    boards = np.asarray(jax.jit(jax.vmap(jax.vmap(game.cells)))(position.state)).reshape(-1, 9)[live]
     keys = np.asarray(hashes).reshape(-1, 2)[live]
     first = np.repeat(np.asarray(position.state.first)[:1], PLIES, axis=0).reshape(-1)[live]
     known = {}
@@ -83,9 +83,10 @@ def test_a_search_finds_the_win():
     results = []
     for game in (make("tictactoe"), PgxGame("tic_tac_toe")):
         model = Model(game, Uniform())
-        position = model.start(jax.random.key(3), 1)
+        move = jax.jit(model.play)
+        position = jax.jit(lambda key, model=model: model.start(key, 1))(jax.random.key(3))
         for action in (0, 3, 1, 4):
-            position, _ = jax.jit(model.play)(position, jnp.array([action]))
+            position, _ = move(position, jnp.array([action]))
         search = Uct(simulations=64)
         found = jax.jit(lambda key, root, model=model, search=search: search.run(model, (), key, root))(
             jax.random.key(0), position

@@ -33,6 +33,11 @@ def roots(games: int) -> Any:
     return jax.jit(lambda key: MODEL.start(key, games))(jax.random.key(0))
 
 
+@jax.jit
+def moved(position: Any, action: Any) -> Any:
+    return MODEL.play(position, action)[0]
+
+
 def thinker(search: Search = UCT, games: int = 1, model: Model = MODEL, **options: Any) -> Thinker:
     made = Thinker(search, model, (), jax.random.key(1), **options)
     made.begin(roots(games))
@@ -97,7 +102,7 @@ def test_what_was_warmed_up_compiles_nothing_more_behind_a_move():
     made = thinker()
     made.warm(Limit(simulations=10))
     played = made.think(Limit(simulations=10)).result.action
-    position = jax.jit(lambda position, action: MODEL.play(position, action)[0])(roots(1), jnp.asarray(played))
+    position = moved(roots(1), jnp.asarray(played))
     programs = (think._begin, think._extend, think._result, think._follow)
     before = [program._cache_size() for program in programs]
     made.follow(played, position)
@@ -244,7 +249,7 @@ def test_a_clock_is_not_spent_on_making_room(monkeypatch):
     made.warm(limit)
     room = made.tree.visits.shape[1]
     after = made.think(limit).result.action
-    made.follow(after, jax.jit(lambda position, action: MODEL.play(position, action)[0])(roots(1), jnp.asarray(after)))
+    made.follow(after, moved(roots(1), jnp.asarray(after)))
     assert int(made.think(limit).simulations[0]) == 60
     assert made.tree.visits.shape[1] == room == 9 * 16
     for seconds, found in ((1.0, 9 * 8 - 1), (5.0, 9 * 64 - 1)):  # thoughts of up to ten seconds had the room of one
@@ -282,16 +287,15 @@ def test_a_game_is_drawn_by_its_own_key_whatever_was_thought_before():
 def test_the_tree_follows_the_game_over_two_moves():
     made = thinker()
     first = made.think(Limit(simulations=64))
-    step = jax.jit(lambda position, action: MODEL.play(position, action)[0])
     a = jnp.asarray(first.result.action)
-    after = step(roots(1), a)
+    after = moved(roots(1), a)
     tree = made.state.tree
     child = int(tree.child[0, 0, int(a[0])])
     reply = jnp.asarray(np.array(jax.device_get(tree.visits))[0][np.asarray(tree.child[0, child])].argmax())[None]
     grandchild = int(tree.child[0, child, int(reply[0])])
     kept = int(tree.visits[0, grandchild])
     made.follow(a, after)
-    made.follow(reply.astype(jnp.int32), step(after, reply.astype(jnp.int32)))
+    made.follow(reply.astype(jnp.int32), moved(after, reply.astype(jnp.int32)))
     second = made.think(Limit(simulations=10))
     assert kept > 1
     assert second.simulations.tolist() == [10]
@@ -302,11 +306,10 @@ def test_the_tree_follows_the_game_over_two_moves():
 def test_an_interruption_while_it_follows_plays_no_move_twice(monkeypatch):
     made = thinker()
     made.think(Limit(simulations=64))
-    step = jax.jit(lambda position, action: MODEL.play(position, action)[0])
     middle = jnp.array([3], jnp.int32)
-    after = step(roots(1), middle)
+    after = moved(roots(1), middle)
     made.follow(middle, after)
-    made.follow(middle, step(after, middle))
+    made.follow(middle, moved(after, middle))
     follow, calls = think._follow, []
 
     def interrupted(*args):

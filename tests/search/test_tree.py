@@ -30,6 +30,7 @@ SEARCHES = {
     "gumbel": Gumbel(simulations=32, gumbel_scale=0.0, nodes=129),
 }
 KEY = jax.random.key(0)
+play, over_of = jax.jit(MODEL.play), jax.jit(MODEL.over)
 
 
 def begin(search, root):
@@ -96,7 +97,7 @@ def test_following_a_move_keeps_its_subtree_node_by_node(name):
     search, root = SEARCHES[name], positions(GAME, 16, 20)
     q = extend(search, root, begin(search, root), 32)
     result = verbs(search, MODEL).result(KEY, q)
-    moved, _ = jax.jit(MODEL.play)(root, result.action)
+    moved, _ = play(root, result.action)
     after = jax.device_get(verbs(search, MODEL).follow(KEY, q, result.action, moved))
     before = jax.device_get(q)
     for lane, action in enumerate(np.asarray(result.action).tolist()):
@@ -114,7 +115,7 @@ def test_a_new_game_or_an_untried_move_begins_afresh():
     q = extend(search, root, begin(search, root), 3)
     tried = np.asarray(q.tree.child[:, ROOT]) >= 0
     untried = np.array([np.flatnonzero(~row & legal)[0] for row, legal in zip(tried, MODEL.legal(root), strict=True)])
-    moved, _ = jax.jit(MODEL.play)(root, jnp.asarray(untried, jnp.int32))
+    moved, _ = play(root, jnp.asarray(untried, jnp.int32))
     for action in (untried, np.full(16, -1)):
         fresh = verbs(search, MODEL).follow(KEY, q, jnp.asarray(action, jnp.int32), moved)
         assert (np.asarray(fresh.tree.used) == 1).all()
@@ -144,8 +145,8 @@ def test_any_sequence_of_verbs_leaves_sound_trees(name, steps):
             q = extend(search, root, q, amount)
         elif verb == "follow":
             action = verbs(search, MODEL).result(KEY, q).action
-            moved, _ = jax.jit(MODEL.play)(root, action)
-            over = np.asarray(jax.jit(MODEL.over)(moved))
+            moved, _ = play(root, action)
+            over = np.asarray(over_of(moved))
             if over.any():
                 break
             q, root = verbs(search, MODEL).follow(KEY, q, action, moved), moved
