@@ -22,7 +22,8 @@ from jaxgo.system import devices
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.weights import HALF, SHIPPED, digest, load_weights, save_weights
-from jaxgo.training.presets import CPU, GPU, preset
+from jaxgo.training.named import CPU, GPU
+from jaxgo.training.presets import preset
 
 MOST = {CPU: 2**20, GPU: 2**23}  # bytes of a file, by what trained it: on a GPU wide nets are quick
 WRITTEN = "made"
