@@ -55,6 +55,27 @@ def heads_of(name: str) -> tuple[str, ...]:
     return ("short", *(target.name for target in find(name).aux_targets()))
 
 
+def _later(
+    before: Preset,
+    weights: str,
+    *,
+    simulations: int,
+    steps: int,
+    minutes: float,
+    reached: str,
+    rate_left: float = 0.05,
+    final: tuple[str, ...] = (),
+) -> Preset:
+    """How the weights of a preset learn on: from larger searches, at a rate that falls for so many steps of the learner
+    to a share of it."""
+    config = before.config
+    learner = dataclasses.replace(config.learner, ema=0.998, rate=0.001, decay_steps=steps, final=rate_left)
+    judge = dataclasses.replace(config.judge, every=0.0, final=final or config.judge.final)
+    search = dataclasses.replace(config.search, simulations=simulations)  # type: ignore[type-var]  # a Gumbel search
+    config = dataclasses.replace(config, search=search, learner=learner, judge=judge)
+    return dataclasses.replace(before, config=config, minutes=minutes, reached=reached, init_from=weights)
+
+
 TICTACTOE = Preset(
     TrainConfig(
         game="tictactoe",
@@ -100,20 +121,15 @@ CONNECT4_LONG = dataclasses.replace(
 )
 
 # what it has learnt by then it learns better from larger searches, at a rate that falls
-CONNECT4_LATE = dataclasses.replace(
-    CONNECT4,
-    config=dataclasses.replace(
-        CONNECT4.config,
-        search=Gumbel(simulations=128, max_considered=7, min_value_range=1.0),
-        learner=dataclasses.replace(CONNECT4.config.learner, rate=0.001, decay_steps=50_000, final=0.05, ema=0.998),
-        judge=dataclasses.replace(
-            CONNECT4.config.judge, every=0.0, final=("random", "uct:100", "uct:400", "@connect4-long-cpu")
-        ),
-    ),
+CONNECT4_LATE = _later(
+    CONNECT4_LONG,
+    "connect4-long-cpu",
+    simulations=128,
+    steps=50_000,
     minutes=67.0,
     reached="keeps the value of 96.7 and 97.4 % of positions from ply 2 on at 64 simulations, 97.8 and 98.2 % "
     "at 400, by two draws",
-    init_from="connect4-long-cpu",
+    final=("random", "uct:100", "uct:400", "@connect4-long-cpu"),
 )
 
 # on a GPU convolutions are as fast as anything, and learn more from as many positions
@@ -134,17 +150,15 @@ CONNECT4_GPU = Preset(
     reached="keeps the value of 97.7 % of positions from ply 2 on at 64 simulations, 98.8 % at 400",
 )
 
-CONNECT4_LATE_GPU = dataclasses.replace(
+CONNECT4_LATE_GPU = _later(
     CONNECT4_GPU,
-    config=dataclasses.replace(
-        CONNECT4_GPU.config,
-        search=Gumbel(simulations=128, max_considered=7, min_value_range=1.0),
-        learner=dataclasses.replace(CONNECT4_GPU.config.learner, rate=0.001, decay_steps=40_000, final=0.05),
-    ),
+    "connect4-gpu",
+    simulations=128,
+    steps=40_000,
     minutes=8.4,
     reached="keeps the value of 98.7 and 98.4 % of positions from ply 2 on at 64 simulations, 99.5 and 99.1 % "
     "at 400, by two draws",
-    init_from="connect4-gpu",
+    final=("random", "uct:100", "uct:400", "@connect4-gpu", "@connect4-late-cpu"),
 )
 
 # few games at once and small batches: weights of minutes must change often
@@ -165,16 +179,14 @@ GO9_GPU = Preset(
     reached="75.5 % of 100 games against GNU Go at level 10 with 64 simulations, after 117 iterations on a busy H100",
 )
 
-# the same board once more, with larger searches at a rate that falls
-GO9_LATE_GPU = dataclasses.replace(
+GO9_LATE_GPU = _later(
     GO9_GPU,
-    config=dataclasses.replace(
-        GO9_GPU.config,
-        search=Gumbel(simulations=64),
-        learner=dataclasses.replace(GO9_GPU.config.learner, rate=0.001, decay_steps=12_000),
-    ),
+    "go9-gpu",
+    simulations=64,
+    steps=12_000,
+    rate_left=0.1,
+    minutes=6.0,
     reached="98 % of 100 games against GNU Go at level 10 with 64 simulations, after 118 iterations on an H100",
-    init_from="go9-gpu",
 )
 
 
