@@ -250,9 +250,14 @@ def canonical(game: Game[Any], actions: Int32[np.ndarray, "B P"], lengths: Int32
 @functools.cache
 def _keeping(game: Game[Any]) -> list[int]:
     """The symmetries that leave the start as it is; the others belong to other starts."""
-    planes = np.asarray(game.observe(play.start(game, jax.random.key(0)).state))
+    planes = np.asarray(_planes(game))
     planes = planes.reshape(-1, planes.shape[-1])
     return [g for g, cells in enumerate(game.symmetries().cells) if (planes[cells] == planes).all()]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _planes(game: Game[Any]) -> Array:
+    return game.observe(play.start(game, jax.random.key(0)).state)
 
 
 @functools.partial(jax.jit, static_argnums=0)

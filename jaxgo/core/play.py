@@ -117,6 +117,36 @@ def _start(game: Game[Any], key: Array) -> Position:
     return start(game, key)
 
 
+def put(game: Game[Any], state: Any) -> Position:
+    """A game that starts at any state, as `resume` makes it."""
+    return _put(game, state)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _put(game: Game[Any], state: Any) -> Position:
+    return resume(game, state)
+
+
+def cells(game: Game[Any], state: Any) -> np.ndarray:
+    """`int8[cells]`: the board of a state."""
+    return np.asarray(_cells(game, state))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _cells(game: Game[Any], state: Any) -> Array:
+    return game.cells(state)
+
+
+def alike(game: Game[Any], one: Any, other: Any) -> bool:
+    """Whether two states have the same key."""
+    return bool(_alike(game, one, other))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _alike(game: Game[Any], one: Any, other: Any) -> Bool[Array, ""]:
+    return (game.hash(one) == game.hash(other)).all()
+
+
 def look(game: Game[Any], position: Position, action: int = NOTHING) -> View:
     """The position after an action, seen from the host; `NOTHING` only looks."""
     position, mask, done, seat, gains, cells = _look(game, position, jnp.int32(action))

@@ -36,7 +36,7 @@ def symbols(game: Game[Any]) -> tuple[str, ...]:
 
 def drawing(game: Game[Any], state: Any) -> str:
     """The rows of a position and the seat that moves."""
-    return drawn(game, np.asarray(game.cells(state)).tolist(), int(state.to_play))
+    return drawn(game, play.cells(game, state).tolist(), int(state.to_play))
 
 
 def drawn(game: Game[Any], codes: Sequence[int], seat: int) -> str:
@@ -64,7 +64,7 @@ def _alike(game: Game[Any], drawn: Position, position: Position) -> bool:
         return False
     if int(drawn.history.size) != int(position.history.size):
         return False
-    return bool((np.asarray(game.hash(drawn.state)) == np.asarray(game.hash(position.state))).all())
+    return play.alike(game, drawn.state, position.state)
 
 
 def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]]:
@@ -76,7 +76,7 @@ def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]
         return play.begin(game, seed), words[1:]
     if len(words) < 2 or words[1] not in [str(seat) for seat in range(game.players)]:
         raise UsageError(f"{text[:60]!r} does not say which seat moves; write it as in {example(game)!r}")
-    return play.resume(game, _placed(game, words[0], int(words[1]))), words[2:]
+    return play.put(game, _placed(game, words[0], int(words[1]))), words[2:]
 
 
 @functools.cache
@@ -89,7 +89,7 @@ def _placed(game: Game[Any], rows: str, seat: int) -> Any:
     """The position with these rows. What a game cannot keep of a drawing, such as stones off its board, is refused."""
     codes = _codes(game, rows)
     state = game.place(codes, seat)
-    wrong = np.flatnonzero(np.asarray(game.cells(state)) != codes)
+    wrong = np.flatnonzero(play.cells(game, state) != codes)
     if len(wrong):
         row, column = (int(number) + 1 for number in divmod(wrong[0], game.picture[1]))
         sign = symbols(game)[codes[wrong[0]]]

@@ -124,8 +124,8 @@ def some_legal(game: Game[Any], mask: np.ndarray) -> str:
 def status(game: Game[Any], position: Position) -> str:
     """Who moves, or how it ended."""
     ply = int(position.state.ply)
-    if bool(play.over(game, position)):
-        result = ", ".join(f"{value + 0.0:+g}" for value in np.asarray(play.returns(game, position)).tolist())
+    view = play.look(game, position)
+    if view.over:
+        result = ", ".join(f"{value + 0.0:+g}" for value in view.returns)
         return f"over after {ply} plies; result for each seat: {result}"
-    count = int(np.asarray(play.legal(game, position)).sum())
-    return f"ply {ply}, seat {int(position.state.to_play)} to move, {count} legal actions"
+    return f"ply {ply}, seat {view.seat} to move, {int(view.legal.sum())} legal actions"

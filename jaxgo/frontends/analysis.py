@@ -230,7 +230,7 @@ def positions(query: Query) -> list[Board]:
         for seat, point in query.stones:
             cells[point] = seat + 1
         try:
-            board = boards.begin(game, rules.resume(game, game.place(cells, query.first)))
+            board = boards.begin(game, rules.put(game, game.place(cells, query.first)))
         except UsageError as error:
             raise FieldError(str(error), "initialStones") from None
     else:

@@ -198,7 +198,7 @@ def _with_passes(board: Board) -> Board:
     for number, (before, after) in enumerate(zip(board.views, board.views[1:], strict=False)):
         if actions[number] == NOTHING and not before.over:
             passed, put = (view.position.state for view in (look(game, before.position, game.points), after))
-            if int(passed.ply) == int(put.ply) and (np.asarray(game.hash(passed)) == np.asarray(game.hash(put))).all():
+            if int(passed.ply) == int(put.ply) and play.alike(game, passed, put):
                 actions[number] = game.points
     return dataclasses.replace(board, actions=tuple(actions))
 
@@ -231,7 +231,7 @@ def take_turn(board: Board, seat: int) -> Board:
         raise UsageError(f"it is the turn of {'bw'[board.now.seat]}")
     passed = board.now if board.over else look(game, board.now.position, game.points)
     if passed.over:
-        return board.arrange(play.resume(game, game.place(board.now.cells, seat)))
+        return board.arrange(play.put(game, game.place(board.now.cells, seat)))
     return board.arrange(passed.position)
 
 

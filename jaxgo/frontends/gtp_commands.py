@@ -225,7 +225,7 @@ def _handicap(engine: GtpEngine, game: Go, points: list[int]) -> str:
         raise UsageError("board not empty")
     cells = np.zeros(game.points, np.int8)
     cells[points] = 1
-    board = boards.begin(game, rules.resume(game, game.place(cells, 1)))
+    board = boards.begin(game, rules.put(game, game.place(cells, 1)))
     engine.session.restore(board, engine.session.name)
     return " ".join(move_name(game, point) for point in points)
 

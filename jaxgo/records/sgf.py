@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgo.core import position_text
+from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import MOST_LIMIT, Game
 from jaxgo.games import make
@@ -82,7 +82,7 @@ def _stones(game: Game[Any], start: str) -> dict[str, list[str]]:
     position, moves = position_text.read(game, text)
     if moves:
         raise UsageError("the start of a game in SGF is a drawing, not moves; play them as moves")
-    cells, seat = np.asarray(game.cells(position.state)), int(position.state.to_play)
+    cells, seat = play.cells(game, position.state), int(position.state.to_play)
     stones = {
         name: [_point(game, cell) for cell in np.flatnonzero(cells == code).tolist()]
         for name, code in (("AB", 1), ("AW", 2))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.ui import board_shape
@@ -21,7 +22,7 @@ def text(game: Game[Any], state: Any) -> str:
     """The board in glyphs, with the labels of its columns and rows where it has them."""
     height, width = game.picture
     said = [piece.label or piece.glyph if game.grid == "blocks" else piece.glyph for piece in game.pieces]
-    grid = np.array(said)[np.asarray(game.cells(state))].reshape(height, width).tolist()
+    grid = np.array(said)[play.cells(game, state)].reshape(height, width).tolist()
     columns, rows = edges(game)
     wide = max(map(len, [*said, *columns]))
     lines = [" ".join(f"{word:>{wide}}" for word in row) for row in ([*grid, columns] if columns else grid)]
@@ -47,7 +48,7 @@ def svg(
     of a disc, below 0 in the second colour; `owned` is from 1, seat 0's, to -1, drawn as squares in their colours.
     """
     wide, high = size(game)
-    codes = np.asarray(game.cells(state)).tolist()
+    codes = play.cells(game, state).tolist()
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">']
     out += [f"<style>{STYLE.strip()}</style>", f'<rect class="back" width="{wide}" height="{high}" rx="6"/>']
     for layer in layers(game, codes, last, rings):

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int8, Int32
 
+from jaxgo.core import play
 from jaxgo.core.game import Game
 from jaxgo.ui import board_shape
 
@@ -63,7 +64,7 @@ def boards_along(game: Game[Any], state: Any, line: Sequence[int], most: int = 8
 
 def choices(game: Game[Any], state: Any, actions: Sequence[int], cells: np.ndarray | None = None) -> list[Choice]:
     """The legal moves of a position, each with the cells that choose it; `cells` is its board, where that is known."""
-    before, seat = np.asarray(game.cells(state)) if cells is None else cells, int(state.to_play)
+    before, seat = play.cells(game, state) if cells is None else cells, int(state.to_play)
     found: dict[int, Choice] = {}
     unclear = []
     for action in actions:

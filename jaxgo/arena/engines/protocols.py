@@ -14,11 +14,11 @@ import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 from jaxtyping import Array
 
 from jaxgo.arena.engines.process import Fault, Process, shown
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.games.boards.vertices import read_vertex, vertex
@@ -134,7 +134,7 @@ class Gtp(Engine):
         # unasked it is not told: GNU Go leaves the level that it was given when it hears of time
         if told := self._told_seconds():
             self._must(f"time_settings 0 {told} 1")
-        start = np.asarray(self.game.cells(self.game.init(jax.random.key(0))))
+        start = play.cells(self.game, play.begin(self.game).state)
         for cell in np.flatnonzero(start).tolist():  # stones of a handicap
             self._must(f"play {COLOURS[int(start[cell]) - 1]} {self._vertex(cell)}")
         for mover, action in moves:
