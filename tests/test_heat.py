@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxgo.cli.main import main
-from jaxgo.core import position_text
+from jaxgo.core import play, position_text
 from jaxgo.games import make
 from jaxgo.search.analysis import Move
 from jaxgo.ui import board_view, heat
@@ -40,7 +40,7 @@ def test_shares_land_on_their_cells_and_are_drawn_there():
 
 
 def test_points_are_drawn_in_the_colour_of_their_owner():
-    picture = ElementTree.fromstring(board_view.svg(GAME, GAME.init(jax.random.key(0)), owned=[1.0, -0.5] + [0.0] * 7))
+    picture = ElementTree.fromstring(board_view.svg(GAME, play.begin(GAME).state, owned=[1.0, -0.5] + [0.0] * 7))
     squares = [
         (r.get("class"), float(r.get("width"))) for r in picture.iter(f"{SVG}rect") if r.get("class") in ("zero", "one")
     ]

@@ -4,7 +4,6 @@ import json
 import threading
 import time
 
-import jax
 import numpy as np
 import pytest
 
@@ -78,7 +77,7 @@ def test_what_is_refused_changes_nothing(session, move):
 @pytest.mark.parametrize(("gain", "said"), [(1.0, "solved"), (-1.0, "not solved: no move is left")])
 def test_the_end_of_a_puzzle_is_told(gain, said):
     game = make("latincross")
-    position = play.start(game, jax.random.key(0))
+    position = play.begin(game)
     view = play.View(position, np.zeros(game.num_actions, bool), True, 0, (gain,), np.zeros(1, np.int8))
     assert boards.Board(game, (view,)).result().text == said
 

@@ -110,10 +110,13 @@ def test_listed_points(record):
 
 def state_at(cells):
     """As `place`, through the program that all tests of forbidden points share."""
-    start = GAME.init(jax.random.key(0))
-    stones = jnp.stack([lines.pack(jnp.asarray(cells == code), 15) for code in (1, 2)])
-    found = forbidden()(jnp.asarray(cells)[None])[0]
-    return start._replace(stones=stones, forbidden=lines.pack(found, 15))
+    return _placed(cells, forbidden()(cells[None])[0])
+
+
+@jax.jit
+def _placed(cells, found):
+    stones = jnp.stack([lines.pack(cells == code, 15) for code in (1, 2)])
+    return GAME.init(jax.random.key(0))._replace(stones=stones, forbidden=lines.pack(found, 15))
 
 
 def test_recursion():

@@ -233,8 +233,8 @@ def test_names_of_tiles():
     assert game.pieces[10].label == "10"
     assert game.action_name(4 * 9) == "10-N"
     assert game.parse_action("15-w") == 4 * 14 + 3
-    start = play.start(game, jax.random.key(3))
-    assert sorted(np.asarray(game.cells(start.state)).tolist()) == list(range(16))
+    start = play.begin(game, 3)
+    assert sorted(play.cells(game, start.state).tolist()) == list(range(16))
 
 
 def test_planes_show_block_by_block():

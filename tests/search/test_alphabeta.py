@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec
-from judges import Hashed, Road
+from judges import Hashed, Road, stacked
 from plain import minimax
 from reference.mnk import Mnk
 from reference.solve import solve
@@ -177,8 +177,8 @@ def test_ends_are_final_and_a_lost_side_holds_out():
         [1, 2, 0, 2, 1, 0, 0, 0, 0],
     ]
     seats = [1, 1, 1, 0]
-    places = [play.resume(game, game.place(np.array(b, np.int8), s)) for b, s in zip(boards, seats, strict=True)]
-    root = jax.tree.map(lambda *x: jnp.stack(x), *places, *[places[-1]] * (LANES - 4))
+    places = [game.place(np.array(b, np.int8), s) for b, s in zip(boards, seats, strict=True)]
+    root = stacked([*places, *[places[-1]] * (LANES - 4)], game)
     result, _, depth = run(ALL, TICTACTOE, root)
     assert result.value[1:].tolist() == [-1.0, -1.0] + [1.0] * (LANES - 3)
     assert result.solved[1:].all()
@@ -264,41 +264,42 @@ def entry(key: tuple[int, int], **facts: Any) -> table.Entry:
     """One entry, of one game."""
     said = {"value": 0.25, "move": 5, "left": 2, "bound": table.EXACT, "final": False} | facts
     kinds = {"value": jnp.float32, "move": jnp.int32, "left": jnp.int32, "bound": jnp.int32, "final": bool}
-    return table.Entry(jnp.array([key], jnp.uint32), **{name: jnp.array([said[name]], kinds[name]) for name in kinds})
+    return table.Entry(np.array([key], np.uint32), **{name: np.array([said[name]], kinds[name]) for name in kinds})
 
 
 def test_an_entry_settles_what_a_search_would_have_found():
-    low, high, asked = -0.25, 0.25, 2
+    low, high, asked, settles = -0.25, 0.25, 2, jax.jit(table.settles)
     for bound, left, value, final in itertools.product(range(4), (-3, 1, 2, 3), (-0.5, 0.0, 0.5), (False, True)):
         known = entry((1, 2), bound=bound, left=left, value=value, final=final)
         tells = {table.NONE: False, table.LOWER: value >= high, table.UPPER: value <= low, table.EXACT: True}[bound]
-        said = table.settles(known, jnp.array([asked]), jnp.array([low]), jnp.array([high]))
+        said = settles(known, np.array([asked], np.int32), np.array([low], np.float32), np.array([high], np.float32))
         assert said.tolist() == [tells and (final or left >= asked)], (bound, left, value, final)
 
 
 def test_an_entry_comes_back_whole_and_stays_while_it_is_worth_more():
+    look_up, store = jax.jit(table.look_up), jax.jit(table.store)
     here, there = (6, 1), (2, 1)  # of one place in a table of four
     on, known = jnp.array([True]), table.blank(1, 2)
-    assert table.look_up(known, jnp.array([(0, 0)], jnp.uint32)).bound.tolist() == [table.NONE]
+    assert look_up(known, jnp.array([(0, 0)], jnp.uint32)).bound.tolist() == [table.NONE]
     for facts in ({"left": -7, "move": 361, "bound": table.LOWER, "final": True, "value": -1.0}, {"left": 3}):
-        known = table.store(known, entry(here, **facts), on)
-        jax.tree.map(np.testing.assert_array_equal, table.look_up(known, entry(here).key), entry(here, **facts))
-    assert table.look_up(known, entry(there).key).bound.tolist() == [table.NONE]
-    same = table.store(known, entry(there, left=2), on)
+        known = store(known, entry(here, **facts), on)
+        jax.tree.map(np.testing.assert_array_equal, look_up(known, entry(here).key), entry(here, **facts))
+    assert look_up(known, entry(there).key).bound.tolist() == [table.NONE]
+    same = store(known, entry(there, left=2), on)
     np.testing.assert_array_equal(same, known)
-    np.testing.assert_array_equal(table.store(known, entry(there, left=9), ~on), known)
-    taken = table.store(known, entry(there, left=3), on)
-    assert table.look_up(taken, entry(there).key).left.tolist() == [3]
-    assert table.look_up(taken, entry(here).key).bound.tolist() == [table.NONE]
-    shallow = table.store(known, entry(here, left=1), on)
-    assert table.look_up(shallow, entry(here).key).left.tolist() == [1], "what is newer of the same position"
+    np.testing.assert_array_equal(store(known, entry(there, left=9), ~on), known)
+    taken = store(known, entry(there, left=3), on)
+    assert look_up(taken, entry(there).key).left.tolist() == [3]
+    assert look_up(taken, entry(here).key).bound.tolist() == [table.NONE]
+    shallow = store(known, entry(here, left=1), on)
+    assert look_up(shallow, entry(here).key).left.tolist() == [1], "what is newer of the same position"
 
 
 def test_a_position_at_another_ply_is_another_one():
     """Fewer plies are left to it; a table must not mix them."""
-    state = TICTACTOE.game.init(jax.random.key(0))
-    states = jax.tree.map(lambda x: jnp.stack([x] * 3), state)._replace(ply=jnp.array([0, 2, 2], jnp.int16))
-    words = np.asarray(TICTACTOE.keys(states))
+    state = jax.device_get(play.begin(TICTACTOE.game).state)
+    states = jax.tree.map(lambda x: np.stack([x] * 3), state)._replace(ply=np.array([0, 2, 2], np.int16))
+    words = np.asarray(jax.jit(TICTACTOE.keys)(states))
     assert (words[0] != words[1]).all()
     assert (words[1] == words[2]).all()
 

@@ -104,15 +104,15 @@ def test_the_first_link_with_something_to_say_decides(tmp_path):
 def test_captures_that_cannot_be_taken_back():
     """Kono: a jump takes; the look ahead says what it takes and what the reply takes back."""
     game = make("kono")
-    position = jax.jit(lambda key: play.start(game, key))(jax.random.key(0))
-    legal = np.asarray(play.legal(game, position))
+    position = play.begin(game)
+    legal = play.look(game, position).legal
     found = jax.device_get(jax.jit(lambda s, m: lookahead.look(game, s, m))(position.state, legal))
-    step = jax.jit(lambda s, a: game.step(s, a))
+    step, answers = jax.jit(game.step), jax.jit(game.legal)
     for action in np.flatnonzero(legal).tolist():
         after = step(position.state, action)
-        taken = 8 - int((np.asarray(game.cells(after)) == 2).sum())
-        replies = np.flatnonzero(np.asarray(game.legal(after))).tolist()
-        hurt = any((np.asarray(game.cells(step(after, r))) == 1).sum() < 8 for r in replies)
+        taken = 8 - int((play.cells(game, after) == 2).sum())
+        replies = np.flatnonzero(np.asarray(answers(after))).tolist()
+        hurt = any((play.cells(game, step(after, r)) == 1).sum() < 8 for r in replies)
         assert found.takes[action] == taken
         assert found.exposes[action] == hurt
     assert found.takes.max() == 1

@@ -33,6 +33,7 @@ def numbers_of(word, count):
     return ((mixed ^ (mixed >> 13)) >> 8).astype(jnp.float32) / 2**24
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1))
 def root_of(library, games=GAMES, seed=0):
     word = jax.random.bits(jax.random.key(seed), (games,), jnp.uint32)
     numbers = numbers_of(word, ACTIONS + 1)

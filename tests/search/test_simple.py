@@ -124,7 +124,7 @@ class Shares(Mnk):
 
 def test_flat_takes_the_best_result_where_every_move_ends_the_game():
     game = Shares(5, 1, 5)
-    root = repeated(play.start(game, jax.random.key(0)), 2)
+    root = repeated(play.begin(game), 2)
     for heat in (0.0, 1.0):
         result = search(Flat(), game, Uniform(), root, heat=heat)
         assert result.action.tolist() == [4, 4]

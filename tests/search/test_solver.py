@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from judges import positions, searched, stacked
 from reference.solve import solve
-from support import mostly_slow, perft_json
+from support import mostly_slow, perft_json, step
 
 from jaxgo.core import play
 from jaxgo.evaluators.uniform import Uniform
@@ -122,9 +122,9 @@ def test_connect_four_endings(name):
     records = perft_json()["connect_four"]["connect4_6x7"]["midgame_values"]
     states = []
     for record in records:
-        position = play.start(game, jnp.zeros(2, jnp.uint32))
+        position = play.begin(game)
         for column in record["moves"]:
-            position, _ = play.play(game, position, jnp.int32(column))
+            position, _ = step(game)(position, jnp.int32(column))
         states.append(position.state)
     search = {
         "puct": Puct(simulations=4000),
@@ -173,7 +173,7 @@ def test_one_player_games_are_solved():
     """The Latin cross has exactly two first jumps that solve it; a proof must say so."""
     record = perft_json()["peg_solitaire"]["figures"]["latin_cross (british_2, the article's log)"]
     game = GAMES["latincross"]
-    position = play.start(game, jnp.zeros(2, jnp.uint32))
+    position = play.begin(game)
     result, _ = searched(Uct(simulations=300), Model(game, Uniform()), stacked([position.state], game))
     assert result.solved[0]
     assert result.value[0] == 1
@@ -199,7 +199,7 @@ def test_no_solver_proves_only_what_is_over():
 @pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["gumbel"]))
 def test_a_position_lost_everywhere_still_gives_a_legal_move(name):
     game = make("minerace", board=".IIII")
-    position = play.start(game, jnp.zeros(2, jnp.uint32))
+    position = play.begin(game)
     result, _ = searched(SEARCHES[name], Model(game, Uniform()), stacked([position.state], game))
     assert result.solved[0]
     assert result.value[0] == -1

@@ -71,7 +71,7 @@ def test_it_can_go_on_where_it_stopped():
 
 
 def test_a_limit_of_time_is_kept_within_one_chunk():
-    made = thinker(games=8)
+    made = thinker(games=2)
     limit = Limit(seconds=0.5)
     made.warm(limit)
     took, last, began = [], 0.0, time.monotonic()
@@ -230,7 +230,7 @@ def test_a_tree_grows_by_doubling_and_forgets_nothing():
     assert snapshot.result.visits.sum() == 40
     assert small.state.tree.visits.shape[1] == 9 * 8
     # a larger tree from the start finds the same
-    large = thinker(Uct(simulations=63, solver=False)).think(Limit(simulations=40))
+    large = thinker().think(Limit(simulations=40))
     assert snapshot.result.visits.tolist() == large.result.visits.tolist()
 
 

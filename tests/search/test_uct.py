@@ -47,7 +47,7 @@ def test_first_visits_come_in_another_order_with_another_salt():
 
 def test_every_root_move_is_tried_before_any_is_tried_again():
     model = Model(GAMES["connect4"], Hashed())
-    position = play.start(model.game, jnp.zeros(2, jnp.uint32))
+    position = play.begin(model.game)
     result, _ = searched(Uct(simulations=7, solver=False), model, stacked([position.state], model.game))
     assert (result.visits == 1).all()
 
@@ -80,7 +80,7 @@ def test_a_mixed_choice_weighs_results_and_belief():
 
 def race(board: str, lanes: int):
     game = make("minerace", board=board)
-    position = play.start(game, jnp.zeros(2, jnp.uint32))
+    position = play.begin(game)
     return Model(game, Rollout(weighted=False)), stacked([position.state] * lanes, game)
 
 
@@ -128,7 +128,7 @@ def test_the_long_race_is_won_by_one_move_only():
 def proven_races(lookahead: bool):
     """50 runs of 4,000 simulations, with the c of the notebook's last cells; proofs hold for all equal positions."""
     game = make("minerace", board=LONG_RACE, lookahead=lookahead)
-    root = stacked([play.start(game, jnp.zeros(2, jnp.uint32)).state] * 50, game)
+    root = stacked([play.begin(game).state] * 50, game)
     search = Uct(simulations=4_000, c=0.5, shared_proofs=True)
     return searched(search, Model(game, Rollout(weighted=lookahead)), root)[0]
 

@@ -1,6 +1,5 @@
 """Solutions of puzzles: as short as plain Python finds them, and real when replayed."""
 
-import functools
 import random
 import shlex
 
@@ -11,6 +10,7 @@ import pytest
 from reference.pegs import Pegs as PlainPegs
 from reference.sliding import SlidingBlocks as PlainSliding
 from reference.sliding import breadth_first
+from support import Host
 
 from jaxgo.cli import main as cli
 from jaxgo.core import play
@@ -26,13 +26,7 @@ SMALL = Room(batch=512)
 
 def solves(game, moves, state=None) -> bool:
     """Whether these moves are legal one after the other and end the puzzle solved."""
-    position = play.start(game, jax.random.key(0)) if state is None else play.resume(game, state)
-    legal = jax.jit(functools.partial(play.legal, game))
-    step = jax.jit(lambda p, a: play.play(game, p, a)[0])
-    for action in moves:
-        assert legal(position)[action], game.action_name(action)
-        position = step(position, jnp.int32(action))
-    return bool(play.over(game, position)) and float(play.returns(game, position)[0]) == 1.0
+    return Host(game, None if state is None else play.put(game, state)).play(*moves).result == 1.0
 
 
 def test_the_table_gives_every_key_one_number_in_one_lane():
@@ -138,7 +132,7 @@ def solves_figure(game, backward: bool) -> None:
     """One peg is left, after as many jumps as that takes, and some ways came together."""
     found = solve_puzzle(game, backward=backward, room=SMALL)
     assert found.moves is not None
-    assert len(found.moves) == int((game.cells(game.init(jax.random.key(0))) == 1).sum()) - 1
+    assert len(found.moves) == int((play.cells(game, play.begin(game).state) == 1).sum()) - 1
     assert solves(game, found.moves)
     assert found.seen - 1 <= found.made
     assert found.again == 1 - (found.seen - 1) / found.made

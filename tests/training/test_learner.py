@@ -32,7 +32,7 @@ def states():
     step = jax.jit(GAME.step)
     found = []
     for line in lines * (COUNT // len(lines)):
-        state = play.start(GAME, jax.random.key(0)).state
+        state = play.begin(GAME).state
         for action in line:
             state = step(state, jnp.int32(action))
         found.append(state)
@@ -87,7 +87,7 @@ def update(learner):
 
 
 def test_a_turned_sample_is_turned_in_all_its_parts(samples):
-    one = jax.tree.map(lambda x: x[0], samples)
+    one = jax.tree.map(lambda x: x[0], jax.device_get(samples))
     turn = jax.jit(lambda symmetry, sample: turned(GAME, HEADS, symmetry, sample))
     plain = turn(jnp.int32(0), one)
     boards = set()
@@ -118,11 +118,10 @@ def test_learning_lowers_every_part_of_the_loss_and_the_average_follows(learner,
     free = np.asarray(batch.legal).sum(axis=1)  # the policies of these samples are even
     np.testing.assert_allclose([first["targets"], last["targets"]], np.log(free).mean(), rtol=1e-3)
     assert int(state.step) == 61
+    average, *others = jax.device_get((state.average, begun.params, state.params))
     far, near = (
-        max(
-            float(abs(a - b).max()) for a, b in zip(jax.tree.leaves(state.average), jax.tree.leaves(other), strict=True)
-        )
-        for other in (begun.params, state.params)
+        max(float(abs(a - b).max()) for a, b in zip(jax.tree.leaves(average), jax.tree.leaves(other), strict=True))
+        for other in others
     )
     assert 0 < near < far
 
@@ -131,7 +130,8 @@ def test_a_young_average_follows_quickly(begun, update, batch):
     """After a step, the untrained weights have a tenth of it: a late average of 0.9 would keep nine."""
     once, _ = update(begun, batch)
     twice, _ = update(once, batch)
-    for before, after, keep in ((begun, once, 1 / 10), (once, twice, 2 / 11)):
+    none, once, twice = jax.device_get((begun, once, twice))
+    for before, after, keep in ((none, once, 1 / 10), (once, twice, 2 / 11)):
         expected = jax.tree.map(lambda old, new, k=keep: k * old + (1 - k) * new, before.average, after.params)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), after.average, expected)
 
@@ -144,7 +144,7 @@ def test_the_rate_warms_up_and_falls():
 
 
 def test_illegal_moves_have_no_part_in_the_loss(learner, begun, batch):
-    only = jax.tree.map(lambda x: x[:1], batch)
+    only = jax.tree.map(lambda x: jnp.asarray(x[:1]), jax.device_get(batch))
     slope = jax.jit(jax.grad(lambda bias: learner.loss(_with_bias(begun.params, bias), only)[1]["policy"]))(
         jnp.zeros(9)
     )
