@@ -51,7 +51,7 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
     module = config.network.module(trainer.game)
     key, planes = jax.random.key(config.seed), jnp.zeros((1, *planes_shape(trainer.game)))
     if alike and not nets and there != here:  # a deeper one
-        params = _filled(params, jax.device_get(module.init(key, planes)))
+        params = _filled(params, jax.device_get(jax.jit(module.init)(key, planes)))
     wanted = jax.eval_shape(module.init, key, planes)
     fault = _differs(wanted["params"], params.get("params", {}))
     if fault or (alike and nets):  # the same arrays may be read in another way

@@ -268,7 +268,7 @@ class TinyNet(nn.Module):
 def test_a_network_judges_planes_and_takes_part_in_a_model():
     game = make("tictactoe")
     model = Model(game, Mix(Network(TinyNet(9)), Heuristic()))
-    params = model.init(jax.random.key(0))
+    params = jax.jit(model.init)(jax.random.key(0))
     assert params[0]["params"]["Dense_0"]["kernel"].shape == (18, 9)
     root = jax.jit(lambda key: model.start(key, 3))(jax.random.key(1))
     net, _ = jax.jit(lambda p: (Network(TinyNet(9))(game, p, jax.random.key(0), root.state), 0))(params[0])

@@ -236,7 +236,7 @@ class Kamisado(Game[KamisadoState]):
         state = self._begin(towers, rings, to_play)
         if (towers[0] < SIDE).any() or (towers[1] >= CELLS - SIDE).any():
             raise UsageError("in this Kamisado position a tower has come home, so the round is over")
-        can = reach(state, state.to_play)
+        can = jax.jit(reach)(state, state.to_play)
         if not ((np.asarray(can.far) > 0).any() or np.asarray(can.push).any()):
             raise UsageError("in this Kamisado position the mover cannot move any tower")
         return state
