@@ -1,5 +1,6 @@
 """The page in a real browser: whole games by clicking and by keyboard, the search's numbers, files, a phone."""
 
+import json
 import re
 import threading
 import time
@@ -387,6 +388,45 @@ def test_a_button_that_is_pressed_while_it_thinks_is_still_there_when_it_is_let_
     expect(moves(page)).to_have_count(1)
     assert moves(page).first.inner_text() == name
     page.locator("#analyse").uncheck()
+
+
+def test_a_box_that_was_ticked_stays_so_when_an_older_position_comes(browser, address):
+    """It was on its way when somebody ticked the box, and showed that there was nothing to tick."""
+    page, faults = opened(browser, "about:blank", 1200, 900)
+    late, held = [], []
+
+    def between(socket):
+        server = socket.connect_to_server()
+
+        def pass_on(words):
+            if json.loads(words)["do"] == "analyse" and not held:
+                held.append(lambda: server.send(words))
+                socket.send(json.dumps(late[-1] | {"status": "an older position"}))
+            else:
+                server.send(words)
+
+        def tell(words):
+            message = json.loads(words)
+            late.extend([message] if message["tell"] == "position" else [])
+            socket.send(words)
+
+        socket.on_message(pass_on)
+        server.on_message(tell)
+
+    page.route_web_socket(re.compile("."), between)
+    page.goto(address)
+    begin(page, "tictactoe")
+    sit(page, "", "")
+    box = page.locator("#analyse")
+    box.click()
+    expect(page.locator("#status")).to_have_text("an older position")
+    assert box.is_checked()
+    held[0]()
+    expect(page.locator("#roots button").first).to_be_enabled()  # it analyses
+    box.click()
+    expect(box).not_to_be_checked()
+    page.close()
+    assert not faults
 
 
 def test_the_focus_stays_on_a_move_that_was_gone_back_to(page):

@@ -101,7 +101,7 @@ const told = {
       coming = false;
       forget();
       if (instead) told.position(instead);
-    } else if (position) panel.set(position); // what was refused is not so
+    } else if (position) panel.refused(position);
     complain(message.text);
   },
   file(message) {
@@ -317,6 +317,7 @@ for (const id of ["amount", "unit"]) {
     else send({ do: "budget" });
   });
 }
+for (const id of ["loop", "analyse"]) find(id).addEventListener("change", () => panel.tick(id));
 for (const id of ["loop", "delay"]) {
   find(id).addEventListener("change", () => send({ do: "loop", on: find("loop").checked, delay: Number(find("delay").value) }));
 }

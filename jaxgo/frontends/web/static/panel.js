@@ -10,6 +10,7 @@ export class Panel {
     this.send = send;
     this.chances = new Map(); // by ply: for the first player, from 0 to 1
     this.plies = new Map(); // of positions by number
+    this.ticked = {}; // boxes, until the server has heard of it
   }
 
   // -- players ------------------------------------------------------------------------------------------------
@@ -71,8 +72,25 @@ export class Panel {
     const amount = position.limit.seconds ?? position.limit.simulations ?? 0;
     if (document.activeElement !== find("amount")) find("amount").value = amount;
     find("unit").value = position.limit.seconds ? "seconds" : position.limit.simulations ? "simulations" : "";
-    find("loop").checked = position.loop.on;
-    find("analyse").checked = position.analysing;
+    this.boxes({ loop: position.loop.on, analyse: position.analysing });
+  }
+
+  // A position that was on its way when a box was ticked does not know of it: the box stays as it is.
+  boxes(told) {
+    for (const [id, on] of Object.entries(told)) {
+      if (this.ticked[id] === on) delete this.ticked[id];
+      find(id).checked = this.ticked[id] ?? on;
+    }
+  }
+
+  tick(id) {
+    this.ticked[id] = find(id).checked;
+  }
+
+  // What the server has refused is not so.
+  refused(position) {
+    this.ticked = {};
+    this.set(position);
   }
 
   moves(names) {
@@ -162,6 +180,7 @@ export class Panel {
   forget() {
     this.chances.clear();
     this.plies.clear();
+    this.ticked = {};
     put(find("thinking"));
     put(find("roots").tBodies[0]);
   }
