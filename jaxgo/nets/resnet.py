@@ -28,9 +28,33 @@ class Features(NamedTuple):
     pooled: Float[Array, "B P"]  # what the heads know of it as a whole
 
 
+@jax.custom_vjp
+def highest(x: Float[Array, "B H W C"]) -> Float[Array, "B C"]:
+    """The maximum of every channel over the board, whose slope is finite whatever a compiler does.
+
+    JAX divides a slope by how many cells have the maximum. XLA may compute the cells anew where it looks for them, and
+    round otherwise: then no cell has it, and the slope of all weights is NaN.
+    """
+    return x.max(axis=(1, 2))
+
+
+def _highest(x: Array) -> tuple[Array, tuple[Array, Array]]:
+    top = highest(x)
+    return top, (x, top)
+
+
+def _slope(kept: tuple[Array, Array], slope: Array) -> tuple[Array]:
+    x, top = kept
+    here = (x == top[:, None, None, :]).astype(x.dtype)
+    return (here * (slope / jnp.maximum(here.sum(axis=(1, 2)), 1))[:, None, None, :],)
+
+
+highest.defvjp(_highest, _slope)
+
+
 def pool(x: Float[Array, "B H W C"]) -> Float[Array, "B P"]:
     """Mean and maximum of every channel over the board."""
-    return jnp.concatenate([x.mean(axis=(1, 2)), x.max(axis=(1, 2))], axis=-1)
+    return jnp.concatenate([x.mean(axis=(1, 2)), highest(x)], axis=-1)
 
 
 class ResNetModule(PolicyValueNet):

@@ -14,6 +14,7 @@ from jaxgo.games import make
 from jaxgo.nets import NETS, ResNet, from_json, to_json
 from jaxgo.nets.base import Head, cast_once, cell_actions, count, planes_shape, squash
 from jaxgo.nets.conv import Conv, fastest
+from jaxgo.nets.resnet import highest
 from jaxgo.search.model import Model
 
 GAMES = ("go5", "connect4", "kamisado")
@@ -161,3 +162,24 @@ def test_impossible_nets_are_refused():
     for net, change in (("mlp", {"width": 0}), ("resnet", {"channels": 0}), ("resnet", {"blocks": -1})):
         with pytest.raises(UsageError):
             dataclasses.replace(NETS[net], **change)
+
+
+def test_the_slope_of_a_maximum_is_finite_however_it_is_compiled():
+    """With the flags of this suite XLA computes cells anew to look for the highest one, and finds none."""
+    game, random = make("go5"), np.random.default_rng(3)
+    module = ResNet(channels=4, blocks=3).module(game)
+    planes = jax.random.normal(jax.random.key(0), (3, *planes_shape(game)))
+    shapes = jax.eval_shape(module.init, jax.random.key(0), planes)
+    params = jax.tree.map(lambda leaf: jnp.asarray(random.normal(size=leaf.shape), leaf.dtype), shapes)
+    slope = jax.jit(jax.grad(lambda params: module.apply(params, planes)[1].sum()))(params)
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(slope))
+
+
+def test_the_slope_of_a_maximum_is_shared_by_the_cells_that_have_it():
+    x = jnp.asarray(np.random.default_rng(0).integers(0, 3, (4, 3, 3, 5)), jnp.float32)
+    weights = jnp.arange(20.0).reshape(4, 5)
+    ours, jaxs = (
+        jax.jit(jax.grad(lambda x, top=top: (top(x) * weights).sum()))(x)
+        for top in (highest, lambda x: x.max(axis=(1, 2)))
+    )
+    np.testing.assert_allclose(ours, jaxs, rtol=1e-6)
