@@ -225,8 +225,7 @@ class Loop:
     def heard(self) -> bool:
         """Hears what is left before the end; False where it was broken and the run has iterations to make again."""
         try:
-            while self._underway:
-                self._hear()
+            self._hear_all()
         except (DivergedError, EvaluatorError) as fault:
             self._go_back(fault)
         return self.finished or self.stopped
@@ -274,9 +273,7 @@ class Loop:
             self.save()
 
     def end(self, judge: bool = True) -> None:
-        """Hears what is left, saves, and judges for the last time."""
-        while self._underway:
-            self._hear()
+        """Saves, and judges for the last time."""
         self.save()
         if judge:
             self.judge(final=True)
@@ -285,8 +282,7 @@ class Loop:
 
     def save(self) -> None:
         """Writes a checkpoint and the weights to play with; all that it knows has been told by then."""
-        while self._underway:
-            self._hear()
+        self._hear_all()
         self._watch(Report("save", self.iteration, self.seconds, {}))
         played = np.array([divmod(self._games, WORD), divmod(self._moves, WORD)], np.int32)
         self.state = self.state._replace(
@@ -301,8 +297,7 @@ class Loop:
 
     def judge(self, final: bool = False) -> None:
         """Measures the player of now."""
-        while self._underway:  # what the device does beside a match would count as slow
-            self._hear()
+        self._hear_all()  # what the device does beside a match would count as slow
         self._watch(Report("judge", self.iteration, self.seconds, {}))
         if not final:
             self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
@@ -339,6 +334,10 @@ class Loop:
 
     def _keep_best(self, best: Best) -> None:
         self.run.save_weights(int(best.step), best.params, about(self.config), BEST)
+
+    def _hear_all(self) -> None:
+        while self._underway:
+            self._hear()
 
     def _hear(self) -> None:
         """Fetches the numbers of the oldest iteration under way and passes them on."""
