@@ -55,7 +55,17 @@ def heads_of(name: str) -> tuple[str, ...]:
     return ("short", *(target.name for target in find(name).aux_targets()))
 
 
-def _later(
+def _late(
+    steps: int,
+    rate: float = 0.001,
+    final: float = LearnerConfig.final,
+    like: LearnerConfig = LearnerConfig(batch=256),
+) -> LearnerConfig:
+    """How weights that are good already learn on: at a rate that falls for so many steps."""
+    return dataclasses.replace(like, ema=0.998, rate=rate, decay_steps=steps, final=final)
+
+
+def _goes_on(
     before: Preset,
     weights: str,
     *,
@@ -66,10 +76,9 @@ def _later(
     rate_left: float = 0.05,
     final: tuple[str, ...] = (),
 ) -> Preset:
-    """How the weights of a preset learn on: from larger searches, at a rate that falls for so many steps of the learner
-    to a share of it."""
+    """A preset once more, from its weights, with larger searches; `rate_left` is the share that its rate falls to."""
     config = before.config
-    learner = dataclasses.replace(config.learner, ema=0.998, rate=0.001, decay_steps=steps, final=rate_left)
+    learner = _late(steps, final=rate_left, like=config.learner)
     judge = dataclasses.replace(config.judge, every=0.0, final=final or config.judge.final)
     search = dataclasses.replace(config.search, simulations=simulations)  # type: ignore[type-var]  # a Gumbel search
     config = dataclasses.replace(config, search=search, learner=learner, judge=judge)
@@ -121,7 +130,7 @@ CONNECT4_LONG = dataclasses.replace(
 )
 
 # what it has learnt by then it learns better from larger searches, at a rate that falls
-CONNECT4_LATE = _later(
+CONNECT4_LATE = _goes_on(
     CONNECT4_LONG,
     "connect4-long-cpu",
     simulations=128,
@@ -150,7 +159,7 @@ CONNECT4_GPU = Preset(
     reached="keeps the value of 97.7 % of positions from ply 2 on at 64 simulations, 98.8 % at 400",
 )
 
-CONNECT4_LATE_GPU = _later(
+CONNECT4_LATE_GPU = _goes_on(
     CONNECT4_GPU,
     "connect4-gpu",
     simulations=128,
@@ -179,7 +188,7 @@ GO9_GPU = Preset(
     reached="75.5 % of 100 games against GNU Go at level 10 with 64 simulations, after 117 iterations on a busy H100",
 )
 
-GO9_LATE_GPU = _later(
+GO9_LATE_GPU = _goes_on(
     GO9_GPU,
     "go9-gpu",
     simulations=64,
@@ -257,13 +266,6 @@ class OnCpu:
             reached=self.reached,
             init_from=self.init_from,
         )
-
-
-def _late(
-    steps: int, rate: float = 0.001, final: float = LearnerConfig.final, heads: float = LearnerConfig.head_weight
-) -> LearnerConfig:
-    """How weights that are good already learn on: at a rate that falls for so many steps."""
-    return LearnerConfig(batch=256, ema=0.998, rate=rate, decay_steps=steps, final=final, head_weight=heads)
 
 
 # where games are long and have many moves, playouts to their ends would be judged four times as long as was learnt
@@ -352,7 +354,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "65 % of 40 games against GNU Go at level 10 with 400 simulations, where go13-cpu took 57.5 %",
             game="go13",
             init_from="go13-cpu",
-            learner=_late(2_800, final=0.05, heads=0.5),
+            learner=_late(2_800, final=0.05, like=LearnerConfig(batch=256, head_weight=0.5)),
             final=("random", "@go13-cpu"),
         ),
         "gomoku9": OnCpu(
