@@ -88,7 +88,7 @@ class Host:
     def rows(self) -> str:
         height, width = self.game.picture
         glyphs = [piece.glyph for piece in self.game.pieces]
-        row = "".join(glyphs[code] for code in np.asarray(cells(self.game)(self.state)).tolist())
+        row = "".join(glyphs[code] for code in play.cells(self.game, self.state).tolist())
         return "/".join(row[r * width : (r + 1) * width] for r in range(height))
 
 
@@ -110,11 +110,6 @@ def step(game: Game[Any]) -> Any:
 @functools.cache
 def legal(game: Game[Any]) -> Any:
     return jax.jit(lambda position: play.legal(game, position))
-
-
-@functools.cache
-def cells(game: Game[Any]) -> Any:
-    return jax.jit(game.cells)
 
 
 @functools.cache

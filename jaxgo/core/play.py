@@ -117,13 +117,9 @@ def _start(game: Game[Any], key: Array) -> Position:
     return start(game, key)
 
 
+@functools.partial(jax.jit, static_argnums=0)
 def put(game: Game[Any], state: Any) -> Position:
     """A game that starts at any state, as `resume` makes it."""
-    return _put(game, state)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _put(game: Game[Any], state: Any) -> Position:
     return resume(game, state)
 
 
