@@ -71,7 +71,7 @@ def test_it_can_go_on_where_it_stopped():
 
 
 def test_a_limit_of_time_is_kept_within_one_chunk():
-    made = thinker(games=2)
+    made = thinker(games=8)
     limit = Limit(seconds=0.5)
     made.warm(limit)
     took, last, began = [], 0.0, time.monotonic()
