@@ -5,10 +5,12 @@ hears, too, and ends the process where it insists and nobody answers.
 """
 
 import contextlib
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -16,6 +18,9 @@ from typing import Any
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOPPED = 128 + signal.SIGTERM  # the exit status of a program that was asked to stop on another host
 GRACE = 3.0  # seconds that Python has to hear of a second signal
+# seconds in which signals are one request: `timeout` tells its child and then the group that the child is in, and what
+# starts programs for somebody passes on what they have heard from the terminal
+TOGETHER = 0.2
 TRY_AGAIN = 75  # the exit status of a program that shall be started again as it was: EX_TEMPFAIL
 
 
@@ -53,6 +58,7 @@ class Stop:
     def __init__(self, told: Callable[[], None] | None = None, parting: str = "left at once") -> None:
         self._asked = threading.Event()
         self._signal: int = signal.SIGINT
+        self._since = 0.0  # when it was heard
         self._told, self._parting = told, parting
         self._before: dict[signal.Signals, Any] = {}
         self._left = threading.Event()  # what raises in a callback of JAX is lost, so this is set at the end alone
@@ -68,10 +74,13 @@ class Stop:
         return 128 + self._signal
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
         if self._asked.is_set():
+            if now - self._since < TOGETHER:
+                return
             self._restore()
             raise KeyboardInterrupt
-        self._signal = number
+        self._signal, self._since = number, now
         self._asked.set()
         if self._told is not None:
             self._told()
@@ -95,11 +104,14 @@ class Stop:
 
     def _insist(self, heard: int) -> None:
         """Ends the process by the second signal, unless Python hears of it soon."""
-        seen = 0
+        since = math.inf
         with os.fdopen(heard, "rb", buffering=0) as stream:
             while number := stream.read(1):
-                seen += number[0] in SIGNALS
-                if seen >= 2 and not self._left.wait(GRACE):
+                if number[0] not in SIGNALS:
+                    continue
+                now = time.monotonic()
+                since = min(since, now)
+                if now - since >= TOGETHER and not self._left.wait(GRACE):
                     print(self._parting, file=sys.stderr, flush=True)
                     os._exit(128 + number[0])
 

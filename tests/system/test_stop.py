@@ -5,10 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from jaxgo.system.stop import GRACE, Stop, at_once
+from jaxgo.system.stop import GRACE, TOGETHER, Stop, at_once
 
 
 @contextlib.contextmanager
@@ -30,9 +31,28 @@ def test_the_first_signal_asks_and_the_second_insists(which):
         assert stop()
         assert told == [1]
         assert stop.status == {signal.SIGINT: 130, signal.SIGTERM: 143}[which]
+        time.sleep(TOGETHER)
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), which)
     assert signal.getsignal(which) is before
+
+
+def test_signals_that_come_together_are_one_request():
+    """As `timeout` sends them: what is saved then has all the time that it needs."""
+    program = (
+        "import time\nfrom jaxgo.system.stop import GRACE, Stop\nwith Stop() as stop:\n    print('in', flush=True)\n"
+        "    while not stop():\n        time.sleep(0.01)\n"
+        "    end = time.monotonic() + GRACE + 1\n"
+        "    while time.monotonic() < end:\n        time.sleep(0.01)\n"
+        "    print('saved')\n"
+    )
+    with started(program) as child:
+        for which in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
+            child.send_signal(which)
+            time.sleep(0.02)
+        assert child.wait(60) == 0
+        assert child.stdout is not None
+        assert child.stdout.read() == b"saved\n"
 
 
 def test_the_second_insists_where_python_does_not_hear():
