@@ -4,11 +4,13 @@ uv run benchmarks/oracle.py                                           # the weig
 uv run benchmarks/oracle.py --player uct --budgets 64 400 1600
 uv run --extra benchmark benchmarks/oracle.py --truth bitbully --first-ply 2            # with the openings
 uv run benchmarks/oracle.py --game dodgem3 --player gumbel@dodgem3-cpu --positions 0 --budgets 0 64
+uv run --extra benchmark benchmarks/oracle.py --truth bitbully --published Test_L1_R3
 
 Positions are drawn by seed: from random moves, from moves that a policy draws, and from both mixed, a third each; or,
 with `--positions 0`, they are all that play can reach. No two are of one class, and each has a move that loses value,
 so that nothing is given away. `chance` is what a player
-scores who chooses blindly. Budget 0 is the policy alone.
+scores who chooses blindly. Budget 0 is the policy alone. `--published` takes the positions of files instead, and all of
+them count, those where nothing can be lost, too.
 """
 
 import dataclasses
@@ -24,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import peers_bitbully
+import published
 import tyro
 
 from jaxgo.core import play
@@ -65,6 +68,8 @@ class Oracle:
     """Whose word the truth is: our solvers', or that of bitbully, whose book knows the first 12 plies of connect4."""
     table: Path | None = None
     """A table of `jaxgo solve GAME --out FILE`, instead of working the game out."""
+    published: tuple[Path, ...] = ()
+    """Files of positions of connect4 instead of drawn ones: lines of the columns that were played, and a score."""
     seed: int = 0
     """Of the positions."""
     batch: int = 500
@@ -177,6 +182,22 @@ def questions(
     return jax.tree.map(lambda x: x[some], position), values[some]
 
 
+def of_file(game: Game[Any], path: Path, ask: Callable[[Any], Values]) -> tuple[Position, Values]:
+    """The positions of a file, all of them, and what every move is worth; the file has a word on that, too."""
+    position, worth = published.read(game, path)
+    began = time.perf_counter()
+    values = ask(position.state)
+    best = values.max(axis=1)
+    harness.report(
+        f"oracle/truth/{path.name}",
+        positions=len(best),
+        as_published=float((best == worth).mean()),
+        with_a_choice=int(((values > ILLEGAL) & (values < best[:, None])).any(axis=1).sum()),
+        seconds=time.perf_counter() - began,
+    )
+    return position, values
+
+
 def answers(player: Player, most: int, options: Oracle) -> Callable[[int, Position], tuple[SearchResult, float]]:
     """What the player does with a budget, and how long it took; one program serves all budgets."""
     quiet: Any = player.search.quiet()
@@ -214,12 +235,12 @@ def keeps(values: Values, action: np.ndarray) -> np.ndarray:
     return values[np.arange(len(values)), action] == values.max(axis=1)
 
 
-def report(spec: str, budget: int, result: SearchResult, values: Values, ply: np.ndarray, seconds: float) -> None:
+def report(question: str, result: SearchResult, values: Values, ply: np.ndarray, seconds: float) -> None:
     best = values.max(axis=1)
     kept = keeps(values, result.action)
     bands = np.array_split(np.argsort(ply, kind="stable"), BANDS)
     harness.report(
-        f"oracle/{spec}/{budget}",
+        f"oracle/{question}",
         positions=len(best),
         kept=float(kept.mean()),
         error_95=float(1.96 * np.sqrt(kept.mean() * (1 - kept.mean()) / len(best))),
@@ -238,14 +259,18 @@ def main() -> None:
     try:
         game = make(options.game)
         players = [load_player(spec, game) for spec in options.player]
-        drawer = load_player(options.policy, game) if options.policy else players[0]
-        position, values = questions(game, drawer, options)
-        ply = np.asarray(position.state.ply)
+        if options.published:
+            knows = truth(game, options)
+            asked = {f"/{path.name}": of_file(game, path, knows) for path in options.published}
+        else:
+            drawer = load_player(options.policy, game) if options.policy else players[0]
+            asked = {"": questions(game, drawer, options)}
         for spec, player in zip(options.player, players, strict=True):
             ask = answers(player, max(options.budgets), options)
-            for budget in options.budgets:
-                result, spent = ask(budget, position)
-                report(spec, budget, result, values, ply, spent)
+            for name, (position, values) in asked.items():
+                for budget in options.budgets:
+                    result, spent = ask(budget, position)
+                    report(f"{spec}/{budget}{name}", result, values, np.asarray(position.state.ply), spent)
     except UsageError as error:
         sys.exit(str(error))
 

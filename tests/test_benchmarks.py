@@ -10,9 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pgx
+import published
+import pytest
 import rules
 
 from jaxgo.core import choice
+from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
 
 
@@ -97,3 +100,30 @@ def test_the_questions_that_the_page_explains_are_asked():
     assert ("training", "smoke") in told
     unknown = [(name, question) for name, question in told if question not in (folder / f"{name}.py").read_text()]
     assert not unknown, "the page explains what no program asks"
+
+
+def test_published_positions_are_played_out_and_wrong_lines_are_named(tmp_path):
+    game, path = GAMES["connect4"], tmp_path / "Test_L1_R1"
+    path.write_text("4453 -2\n1 0\n77 1\n")
+    position, worth = published.read(game, path)
+    assert worth.tolist() == [-1, 0, 1]
+    cells = np.asarray(jax.vmap(game.cells)(position.state)).reshape(3, *game.shape)
+    assert cells[0].nonzero()[0].tolist() == [4, 5, 5, 5]  # rows from above
+    assert cells[0, 4].tolist() == [0, 0, 0, 2, 0, 0, 0]
+    assert cells[0, 5].tolist() == [0, 0, 2, 1, 1, 0, 0]
+    assert cells[2, 4:, 6].tolist() == [2, 1]
+    assert position.state.ply.tolist() == [4, 1, 2]
+    for wrong, told in (
+        ("44\n", "has no lines of columns and a score"),
+        ("4x 1\n", "has no lines of columns and a score"),
+        ("", "is empty"),
+        ("44 1\n8 0\n", "line 2: these moves end"),
+        ("0 0\n", "line 1: these moves end"),
+        ("1 0\n1111111 0\n", "line 2: these moves end"),  # the column is full
+        ("1212121 18\n", "line 1: these moves end"),  # four in a column
+    ):
+        path.write_text(wrong)
+        with pytest.raises(UsageError, match=told):
+            published.read(game, path)
+    with pytest.raises(UsageError, match="leave --published out"):
+        published.read(GAMES["kono"], path)
