@@ -1,0 +1,90 @@
+"""The way in to the page: which files are served, which hosts and origins are let in, and what the files are."""
+
+import pytest
+
+pytest.importorskip("starlette")
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from jaxgo.frontends.web import server
+from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.shared import Shared
+
+
+def test_files_are_served_from_a_fixed_list(client):
+    assert client.get("/").status_code == 200
+    assert "script-src 'self'" in client.get("/").headers["content-security-policy"]
+    assert client.get("/board.js").headers["content-type"].startswith("text/javascript")
+    for path in (
+        "/static/../server.py",
+        "/%2e%2e/server.py",
+        "/..%2fserver.py",
+        "/server.py",
+        "/board.js%00",
+        "//etc/passwd",
+    ):
+        assert client.get(path).status_code == 404, path
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", ""]
+)
+def test_other_hosts_are_refused(client, host):
+    assert client.get("/", headers={"host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["mymachine:8000", "MyMachine", "mymachine.", "MYMACHINE.:8000"])
+@pytest.mark.parametrize("name", ["MyMachine", "mymachine."])
+def test_names_of_hosts_are_the_same_in_capitals_and_with_a_dot(host, name):
+    app = server.create(Shared(Offers({})), "tictactoe", hosts=[name])
+    with TestClient(app, base_url=f"http://{host}") as client:
+        assert client.get("/", headers={"host": host}).status_code == 200
+        for other in ("mymachine.x", "mymachine..", "."):
+            assert client.get("/", headers={"host": other}).status_code == 403
+
+
+@pytest.mark.parametrize("names", [["2001:db8::1"], ["[2001:db8::1]"]])
+def test_a_host_may_be_an_address_of_ipv6(names):
+    app = server.create(Shared(Offers({})), "tictactoe", hosts=names)
+    with TestClient(app, base_url="http://[2001:db8::1]:8000") as client:
+        assert client.get("/").status_code == 200
+        assert client.get("/", headers={"host": "[2001:db8::2]:8000"}).status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://localhost", "http://localhost:1", "", None])
+def test_pages_of_other_origins_open_no_socket(client, origin):
+    headers = {} if origin is None else {"origin": origin}
+    with (
+        pytest.raises(WebSocketDisconnect),
+        client.websocket_connect("ws://localhost/socket", headers=headers) as socket,
+    ):
+        socket.receive_text()
+
+
+def test_the_browser_is_told_of_all_scripts_at_once():
+    """One look at the page, and all scripts are on their way: none waits until another one has been read."""
+    page = (server.STATIC / "index.html").read_text()
+    for name in set(server.SCRIPTS) - {"main.js"}:
+        assert f'<link rel="modulepreload" href="/{name}">' in page
+
+
+def test_the_page_is_small():
+    size = sum((server.STATIC / name).stat().st_size for name, _ in server.FILES.values())
+    assert size < 150_000
+
+
+def test_nothing_on_the_page_reads_markup():
+    for name, _ in server.FILES.values():
+        text = (server.STATIC / name).read_text()
+        for word in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "Function(",
+            "DOMParser",
+        ):
+            assert word not in text, f"{name} has {word}"
+        assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), name
+        assert "https://" not in text
