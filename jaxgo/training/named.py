@@ -198,6 +198,22 @@ GO9_LATE_GPU = _goes_on(
     reached="98 % of 100 games against GNU Go at level 10 with 64 simulations, after 118 iterations on an H100",
 )
 
+# shapes are the same on a larger board
+GO13_GPU = dataclasses.replace(
+    GO9_LATE_GPU,
+    config=dataclasses.replace(
+        GO9_LATE_GPU.config,
+        game="go13",
+        # games are long: half as many at once, so that those that are learnt from are not of the first weights alone
+        selfplay=SelfplayConfig(games=1024, steps=16),
+        learner=_late(6_000, like=GO9_GPU.config.learner),
+        judge=dataclasses.replace(GO9_GPU.config.judge, final=("random", "@go13-late-cpu")),
+    ),
+    minutes=7.25,
+    reached="all of 40 games against GNU Go at level 10 with 400 simulations, after 138 iterations on a busy H100",
+    init_from="go9-late-gpu",
+)
+
 
 def _halved(count: int, size: int, most: int) -> int:
     """As many things of this size, or half as many and so on, as fit into so many bytes."""
@@ -462,6 +478,7 @@ NAMED: Mapping[str, Preset] = MappingProxyType(
         "connect4-late-gpu": CONNECT4_LATE_GPU,
         "go9-gpu": GO9_GPU,
         "go9-late-gpu": GO9_LATE_GPU,
+        "go13-gpu": GO13_GPU,
     }
     | {f"{name}-cpu": size.preset(name) for name, size in ON_CPU.items()}
 )

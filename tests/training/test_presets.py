@@ -147,6 +147,7 @@ def test_weights_that_presets_begin_with_fit(tmp_path):
         "go9-last-cpu": "go9-later-cpu",
         "go9-deep-cpu": "go9-last-cpu",
         "go9-late-gpu": "go9-gpu",
+        "go13-gpu": "go9-late-gpu",
         "go13-cpu": "go9-late-cpu",
         "go13-late-cpu": "go13-cpu",
         "kono-late-cpu": "kono-cpu",
