@@ -6,7 +6,7 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from jaxgo.frontends.web import server
+from jaxgo.frontends.web import offers, server
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 
@@ -88,3 +88,16 @@ def test_nothing_on_the_page_reads_markup():
             assert word not in text, f"{name} has {word}"
         assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), name
         assert "https://" not in text
+
+
+def test_who_has_learnt_most_is_offered_first():
+    """What its weights began with counts, too: alone, `go9-deep-cpu` learnt from fewer positions than `go9-cpu`."""
+    found = offers.find(())
+    for name, order in {
+        "go9": ("go9-late-gpu", "go9-deep-cpu", "go9-last-cpu", "go9-later-cpu", "go9-late-cpu", "go9-cpu"),
+        "kono": ("kono-late-cpu", "kono-cpu", "uct:400"),
+        "dodgem7": ("uct:400",),
+    }.items():
+        players = [spec.removeprefix("gumbel:64@") for spec in found.players(name)]
+        assert players[0] == order[0]
+        assert [player for player in players if player in order] == list(order)

@@ -18,6 +18,7 @@ from jaxgo.players import SHORT, Player, parse
 from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Gumbel, Search
 from jaxgo.system.files import read_json
 from jaxgo.system.weights import load_weights, name_of_run, shipped, weight_steps
+from jaxgo.training.named import NAMED
 
 PUZZLES = ("bfs:1000", "bfs:100")  # who runs ahead of a puzzle
 USUAL = ("uct:400", "uct:100", "uct:1600", "uct:6400", "puct:400", "gumbel:64", "random")
@@ -134,8 +135,8 @@ def check_record(text: str, own: str = "") -> str:
 
 
 def find(folders: Sequence[Path]) -> Offers:
-    """The weights that come with jaxgo, and the runs in these folders that have a player."""
-    places = shipped()
+    """The weights that come with jaxgo, the most learned ones first, and the runs in these folders with a player."""
+    places = sorted(shipped(), key=_learnt, reverse=True)
     for folder in folders:
         runs = [folder, *sorted(folder.iterdir())] if folder.is_dir() else []
         places += [name_of_run(run) for run in runs if run.is_dir() and weight_steps(run)]
@@ -147,6 +148,19 @@ def find(folders: Sequence[Path]) -> Offers:
             continue
         networks[name] = _called(str(about.get("game", "")), about.get("options", {}))
     return Offers(networks)
+
+
+def _learnt(name: str) -> int:
+    """Positions that shipped weights have learnt from, with those of the weights that they began with."""
+    total = 0
+    while name:
+        try:
+            about, _ = load_weights(name)
+        except UsageError:  # `find` leaves it out
+            break
+        total += about.get("made", {}).get("positions", 0)
+        name = NAMED[name].init_from if name in NAMED else ""
+    return total
 
 
 def _called(name: str, options: dict[str, Any]) -> str:
