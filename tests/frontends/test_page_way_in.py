@@ -96,7 +96,10 @@ def test_who_has_learnt_most_is_offered_first():
     for name, order in {
         "go9": ("go9-late-gpu", "go9-deep-cpu", "go9-last-cpu", "go9-later-cpu", "go9-late-cpu", "go9-cpu"),
         "kono": ("kono-late-cpu", "kono-cpu", "uct:400"),
-        "dodgem7": ("uct:400",),
+        "dodgem7": ("uct:400",),  # what plays Dodgem knows one size
+        "go19": ("go13-gpu", "go13-late-cpu", "go13-cpu", "uct:400"),
+        "gomoku19": ("gomoku15-cpu", "uct:400"),
+        "renju15": ("uct:400",),  # its planes have forbidden points
     }.items():
         players = [spec.removeprefix("gumbel:64@") for spec in found.players(name)]
         assert players[0] == order[0]

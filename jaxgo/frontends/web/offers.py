@@ -5,15 +5,19 @@ a spec that holds anything like a path, or an option that names a file, is refus
 """
 
 import dataclasses
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.game import Game
 from jaxgo.evaluators import EVALUATORS, Evaluator, Rollout
 from jaxgo.frontends.web.protocol import MOST_SIMULATIONS
 from jaxgo.games import GAMES
+from jaxgo.nets import ResNet
+from jaxgo.nets.base import cell_actions, planes_shape
 from jaxgo.players import SHORT, Player, parse
 from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Gumbel, Search
 from jaxgo.system.files import read_json
@@ -35,10 +39,12 @@ class Offers:
 
     networks: dict[str, str]
     usual: tuple[str, ...] = USUAL
+    fitting: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # networks of another size, by game
 
     def players(self, name: str) -> list[str]:
         """Specs to choose from; the first one is who sits there if nobody says otherwise."""
-        own = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name]
+        nets = [net for net, of in self.networks.items() if of == name] or self.fitting.get(name, ())
+        own = [f"{ON_PLANES}@{net}" for net in nets]
         alone = name in GAMES and GAMES[name].players == 1
         return [*own, *(PUZZLES if alone else ()), *self.usual]
 
@@ -140,14 +146,28 @@ def find(folders: Sequence[Path]) -> Offers:
     for folder in folders:
         runs = [folder, *sorted(folder.iterdir())] if folder.is_dir() else []
         places += [name_of_run(run) for run in runs if run.is_dir() and weight_steps(run)]
-    networks = {}
+    networks, sizeless = {}, []
     for name in places:
         try:
             about, _ = load_weights(name)
         except UsageError:  # nothing to play with
             continue
         networks[name] = _called(str(about.get("game", "")), about.get("options", {}))
-    return Offers(networks)
+        if networks[name] and about.get("net", {}).get("kind") == ResNet.kind and cell_actions(GAMES[networks[name]]):
+            sizeless.append(name)
+    bare = [name for name in GAMES if name not in networks.values()]
+    return Offers(networks, fitting={name: _fitting(name, {net: networks[net] for net in sizeless}) for name in bare})
+
+
+def _fitting(name: str, networks: dict[str, str]) -> tuple[str, ...]:
+    """Of these networks, which read a board of any size, those of the largest board of the same game."""
+    game = GAMES[name]
+
+    def alike(other: Game[Any]) -> bool:
+        return type(other) is type(game) and planes_shape(other)[-1] == planes_shape(game)[-1] and cell_actions(game)
+
+    found = {net: math.prod(GAMES[of].shape) for net, of in networks.items() if alike(GAMES[of])}
+    return tuple(net for net, size in found.items() if size == max(found.values()))
 
 
 def _learnt(name: str) -> int:
