@@ -166,6 +166,11 @@ def truth(game: Game[Any], options: Oracle) -> Callable[[Any], Values]:
     return ask
 
 
+def has_choice(values: Values) -> np.ndarray:
+    """`bool[B]`: whether a move of theirs loses value."""
+    return ((values > ILLEGAL) & (values < values.max(axis=1, keepdims=True))).any(axis=1)
+
+
 def questions(
     game: Game[Any], drawer: Player, options: Oracle, ask: Callable[[Any], Values] | None = None
 ) -> tuple[Position, Values]:
@@ -174,7 +179,7 @@ def questions(
     began = time.perf_counter()
     values = (ask or truth(game, options))(position.state)
     seconds = time.perf_counter() - began
-    choice = ((values > ILLEGAL) & (values < values.max(axis=1, keepdims=True))).any(axis=1)
+    choice = has_choice(values)
     some = np.flatnonzero(choice)[: options.positions or None]
     if not len(some):
         raise UsageError(f"{options.game} has no position with a wrong move among those drawn; draw more of them")
@@ -192,7 +197,7 @@ def of_file(game: Game[Any], path: Path, ask: Callable[[Any], Values]) -> tuple[
         f"oracle/truth/{path.name}",
         positions=len(best),
         as_published=float((best == worth).mean()),
-        with_a_choice=int(((values > ILLEGAL) & (values < best[:, None])).any(axis=1).sum()),
+        with_a_choice=int(has_choice(values).sum()),
         seconds=time.perf_counter() - began,
     )
     return position, values

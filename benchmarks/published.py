@@ -14,6 +14,7 @@ import numpy as np
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position
 from jaxgo.games.connect4 import ConnectFour
 
@@ -49,8 +50,7 @@ def follow(game: Game[Any], moves: Any) -> tuple[Position, Any]:
         there, action = column != NONE, jnp.clip(column, 0, game.num_actions - 1)
         allowed = (action == column) & play.legal(game, position)[action]
         after, _ = play.play(game, position, action)
-        position = jax.tree.map(lambda new, old: jnp.where(there, new, old), after, position)
-        return (position, sound & (allowed | ~there)), None
+        return (where_lanes(there, after, position), sound & (allowed | ~there)), None
 
     (position, sound), _ = jax.lax.scan(move, (play.start(game, jax.random.key(0)), jnp.bool_(True)), moves)
     return position, sound & ~play.over(game, position)

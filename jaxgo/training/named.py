@@ -199,19 +199,23 @@ GO9_LATE_GPU = _goes_on(
 )
 
 # shapes are the same on a larger board
-GO13_GPU = dataclasses.replace(
-    GO9_LATE_GPU,
-    config=dataclasses.replace(
-        GO9_LATE_GPU.config,
-        game="go13",
-        # games are long: half as many at once, so that those that are learnt from are not of the first weights alone
-        selfplay=SelfplayConfig(games=1024, steps=16),
-        learner=_late(6_000, like=GO9_GPU.config.learner),
-        judge=dataclasses.replace(GO9_GPU.config.judge, final=("random", "@go13-late-cpu")),
+GO13_GPU = _goes_on(
+    dataclasses.replace(
+        GO9_LATE_GPU,
+        config=dataclasses.replace(
+            GO9_LATE_GPU.config,
+            game="go13",
+            # games are long: half as many at once, or those that are learnt from would be of the first weights alone
+            selfplay=SelfplayConfig(games=1024, steps=16),
+        ),
     ),
+    "go9-late-gpu",
+    simulations=64,
+    steps=6_000,
+    rate_left=0.1,
     minutes=7.25,
     reached="all of 40 games against GNU Go at level 10 with 400 simulations, after 138 iterations on a busy H100",
-    init_from="go9-late-gpu",
+    final=("random", "@go13-late-cpu"),
 )
 
 

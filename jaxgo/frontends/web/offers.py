@@ -4,6 +4,7 @@ Names of players come from the page, so nothing in them may reach the file syste
 a spec that holds anything like a path, or an option that names a file, is refused before it is read.
 """
 
+import contextlib
 import dataclasses
 import math
 import re
@@ -142,16 +143,17 @@ def check_record(text: str, own: str = "") -> str:
 
 def find(folders: Sequence[Path]) -> Offers:
     """The weights that come with jaxgo, the most learned ones first, and the runs in these folders with a player."""
-    places = sorted(shipped(), key=_learnt, reverse=True)
+    places = shipped()
     for folder in folders:
         runs = [folder, *sorted(folder.iterdir())] if folder.is_dir() else []
         places += [name_of_run(run) for run in runs if run.is_dir() and weight_steps(run)]
-    networks, sizeless = {}, []
+    notes: dict[str, dict[str, Any]] = {}
     for name in places:
-        try:
-            about, _ = load_weights(name)
-        except UsageError:  # nothing to play with
-            continue
+        with contextlib.suppress(UsageError):  # nothing to play with
+            notes[name], _ = load_weights(name)
+    networks, sizeless = {}, []
+    for name in sorted(notes, key=lambda name: _learnt(name, notes), reverse=True):  # runs say nothing of it: 0
+        about = notes[name]
         networks[name] = _called(str(about.get("game", "")), about.get("options", {}))
         if networks[name] and about.get("net", {}).get("kind") == ResNet.kind and cell_actions(GAMES[networks[name]]):
             sizeless.append(name)
@@ -170,15 +172,11 @@ def _fitting(name: str, networks: dict[str, str]) -> tuple[str, ...]:
     return tuple(net for net, size in found.items() if size == max(found.values()))
 
 
-def _learnt(name: str) -> int:
+def _learnt(name: str, notes: dict[str, dict[str, Any]]) -> int:
     """Positions that shipped weights have learnt from, with those of the weights that they began with."""
     total = 0
-    while name:
-        try:
-            about, _ = load_weights(name)
-        except UsageError:  # `find` leaves it out
-            break
-        total += about.get("made", {}).get("positions", 0)
+    while name in notes:
+        total += notes[name].get("made", {}).get("positions", 0)
         name = NAMED[name].init_from if name in NAMED else ""
     return total
 
