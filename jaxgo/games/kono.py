@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_seat
+from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, check_ply_limit, returns_of_seat
 from jaxgo.games.boards import bits
 
 SIDE, CELLS, ACTIONS = 4, 16, 128  # action = from * 8 + kind * 4 + direction
@@ -130,6 +130,14 @@ class Kono(Game[KonoState]):
     def cells(self, state: KonoState) -> Int8[Array, " cells"]:
         black, white = bits.unpack(state.stones, CELLS).astype(jnp.int8)
         return black + white * jnp.int8(2)
+
+    def aux_targets(self) -> tuple[AuxTarget, ...]:
+        return (AuxTarget("ownership", "cells"),)
+
+    def aux_values(self, state: KonoState) -> dict[str, Float32[Array, "*target"]]:
+        """Whose piece each point has at the end."""
+        black, white = bits.unpack(state.stones, CELLS).astype(jnp.float32)
+        return {"ownership": black - white}
 
     def hash(self, state: KonoState) -> UInt32[Array, "2"]:
         black, white = state.stones

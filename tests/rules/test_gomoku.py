@@ -168,6 +168,31 @@ def test_the_reference_agrees_on_large_boards(name):
     check_agreement(game, Reference(game.size), random_games(game, 64), range(8))
 
 
+@pytest.mark.parametrize("rules", mostly_slow([*WINS], ["standard", "caro"]))
+def test_what_an_end_teaches(rules):
+    """The stones of the winner that are part of a winning line, by the reference; nothing of a draw."""
+    game, reference = Gomoku(9, rules), Reference(9, rules)
+    games = random_games(game, 256)
+    taught = jax.device_get(jax.jit(jax.vmap(game.aux_values))(games.final.state))["line"]
+    boards = jax.device_get(jax.vmap(game.cells)(games.final.state))
+    for board, line, result in zip(boards, taught, games.returns[:, 0], strict=True):
+        cells = "".join(".XO"[code] for code in board)
+        stone = {1: "X", -1: "O", 0: "-"}[int(result)]
+        expected = [result if c == stone and reference.wins(cells, cell) else 0 for cell, c in enumerate(cells)]
+        np.testing.assert_array_equal(line, expected)
+    assert (np.abs(taught).sum(axis=1) >= 5).sum() > 200
+
+
+def test_the_seat_with_black_is_taught_by_its_own_sign():
+    """After a swap the second seat has the black stones."""
+    game = Gomoku(7, opening="swap2")
+    games = random_games(game, 64)
+    taught = jax.device_get(jax.jit(jax.vmap(game.aux_values))(games.final.state))["line"]
+    swapped = np.asarray(games.final.state.black) == 1
+    np.testing.assert_array_equal(np.sign(taught.sum(axis=1)), games.returns[:, 0])
+    assert (swapped & (games.returns[:, 0] != 0)).sum() > 8
+
+
 def test_the_hash_is_that_of_the_board():
     """Keys grown move by move are those of the drawn position, and boards of other sizes have others."""
     games = random_games(Gomoku(9), 256)

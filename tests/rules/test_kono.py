@@ -135,6 +135,15 @@ def test_reference_agrees_on_options(options):
     assert check_agreement(game, reference, random_games(game, 32)) > 32
 
 
+def test_what_an_end_teaches():
+    """Whose piece each point has: what is left decides the game."""
+    state = random_games(GAME, 64).final.state
+    owned = np.asarray(jax.vmap(GAME.aux_values)(state)["ownership"])
+    boards = np.asarray(jax.vmap(GAME.cells)(state))
+    np.testing.assert_array_equal(owned, np.where(boards == 1, 1.0, np.where(boards == 2, -1.0, 0.0)))
+    assert set(boards.reshape(-1).tolist()) == {0, 1, 2}
+
+
 def test_hash_from_scratch():
     games = random_games(GAME, LANES)
     for t in range(0, len(games.actions), 7):

@@ -20,7 +20,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece, Threats, returns_of_seat
+from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, Threats, returns_of_seat
 from jaxgo.games.gomoku import lines, openings, point_scores, renju
 from jaxgo.games.gomoku.lines import Rows, Rule
 from jaxgo.games.gomoku.openings import Opening, Turn
@@ -177,6 +177,16 @@ class Gomoku(Game[GomokuState]):
     def hash(self, state: GomokuState) -> UInt32[Array, "2"]:
         turns = jnp.asarray(zobrist.table("turn", openings.PHASES, 2, 2))
         return state.key ^ turns[state.phase, state.black, state.to_play]
+
+    def aux_targets(self) -> tuple[AuxTarget, ...]:
+        return (AuxTarget("line", "cells"),)
+
+    def aux_values(self, state: GomokuState) -> dict[str, Float32[Array, "*target"]]:
+        """Which stones stand in a line that won."""
+        sides = enumerate(state.stones)
+        standing = [_fives(own, state.stones[1 - c], WINS[self.rules][c]) & own for c, own in sides]
+        won = [jnp.where(state.outcome == BLACK_WON + c, line, 0) for c, line in enumerate(standing)]
+        return {"line": lines.unpack(lines.union(won)).astype(jnp.float32) * self.returns(state)[0]}
 
     # -- views -------------------------------------------------------------------------------------------------
     def cells(self, state: GomokuState) -> Int8[Array, " cells"]:
