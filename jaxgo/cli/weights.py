@@ -48,13 +48,17 @@ def _note(name: str) -> dict[str, Any]:
     """What the file says of itself, its size, and what is wrong with it."""
     from jaxgo.core.errors import UsageError
     from jaxgo.system.weights import SHIPPED, digest, read_weights
+    from jaxgo.training.named import MADE_WITH
 
     path = SHIPPED / f"{name}.npz"
     try:
         about, params = read_weights(path)
     except UsageError as error:
         return {"name": name, "fault": str(error)}
-    sha256, told = digest(params), about.get("made", {}).get("sha256")
+    made = about.get("made", {})
+    if name in MADE_WITH:
+        about = {**about, "made": {**made, "command": f"{made.get('command')} {MADE_WITH[name]}"}}
+    sha256, told = digest(params), made.get("sha256")
     fault = "" if told == sha256 else f"{path} holds other arrays than were shipped; install jaxgo again"
     return {"name": name, **about, "sha256": sha256, "bytes": path.stat().st_size, "fault": fault}
 

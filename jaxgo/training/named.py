@@ -55,6 +55,12 @@ def heads_of(name: str) -> tuple[str, ...]:
     return ("short", *(target.name for target in find(name).aux_targets()))
 
 
+def head_weight_of(name: str) -> float:
+    """How the end of a game looks is worth as much as its moves and its result; a number's loss is large by itself."""
+    kinds = {target.kind for target in find(name).aux_targets()}
+    return LearnerConfig.head_weight if not kinds else 0.5 if "number" in kinds else 1.0
+
+
 def _late(
     steps: int,
     rate: float = 0.001,
@@ -113,7 +119,7 @@ CONNECT4 = Preset(
         selfplay=SelfplayConfig(games=256, steps=8, opening=0.9, opening_plies=12),
         targets=TargetsConfig(heads=heads_of("connect4")),
         replay=ReplayConfig(capacity=2**18, start=2**13),
-        learner=LearnerConfig(batch=512, reuse=8.0, head_weight=1.0),
+        learner=LearnerConfig(batch=512, reuse=8.0, head_weight=head_weight_of("connect4")),
         judge=JudgeConfig(every=120.0, pairs=16, simulations=64, final_pairs=64),
     ),
     hardware=CPU,
@@ -150,7 +156,7 @@ CONNECT4_GPU = Preset(
         selfplay=SelfplayConfig(games=4096, steps=8, opening=0.9, opening_plies=12),
         targets=TargetsConfig(heads=heads_of("connect4")),
         replay=ReplayConfig(capacity=2**20, start=2**16),
-        learner=LearnerConfig(batch=1024, reuse=6.0, ema=0.998, head_weight=1.0),
+        learner=LearnerConfig(batch=1024, reuse=6.0, ema=0.998, head_weight=head_weight_of("connect4")),
         judge=JudgeConfig(every=0.0, simulations=64, final_pairs=128),
     ),
     hardware=GPU,
@@ -179,7 +185,7 @@ GO9_GPU = Preset(
         selfplay=SelfplayConfig(games=2048, steps=16),
         targets=TargetsConfig(heads=heads_of("go9")),
         replay=ReplayConfig(capacity=2**20, start=2**16),
-        learner=LearnerConfig(batch=1024, ema=0.998, head_weight=0.5, decay_steps=13_000),
+        learner=LearnerConfig(batch=1024, ema=0.998, head_weight=head_weight_of("go9"), decay_steps=13_000),
         judge=JudgeConfig(every=0.0, simulations=64, final=("random", "@go9-deep-cpu"), final_pairs=128),
     ),
     hardware=GPU,
@@ -269,7 +275,9 @@ class OnCpu:
                 ),
                 targets=TargetsConfig(heads=heads, surprise=0.5 if dense else 0.0),
                 replay=ReplayConfig(capacity=_halved(2**18, _sample_size(game), GIB // 2), start=2**13),
-                learner=dataclasses.replace(self.learner, reuse=8.0 if dense else 4.0),
+                learner=dataclasses.replace(
+                    self.learner, reuse=8.0 if dense else 4.0, head_weight=head_weight_of(name)
+                ),
                 # to compile a judgement takes longer than these games to be learnt; weights that were good at the
                 # start, whose rate falls, are judged at the end alone
                 judge=JudgeConfig(
@@ -365,7 +373,6 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             learner=_late(6_000),
             final=("random", "uct:100"),
         ),
-        # larger searches, and more weight for whose the points are and how many
         "go13-late": OnCpu(
             70.0,
             ResNet(channels=32, blocks=3),
@@ -374,7 +381,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "65 % of 40 games against GNU Go at level 10 with 400 simulations, where go13-cpu took 57.5 %",
             game="go13",
             init_from="go13-cpu",
-            learner=_late(2_800, final=0.05, like=LearnerConfig(batch=256, head_weight=0.5)),
+            learner=_late(2_800, final=0.05),
             final=("random", "@go13-cpu"),
         ),
         "gomoku9": OnCpu(
@@ -470,6 +477,16 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
         "minerace": OnCpu(
             0.5, Mlp(width=64, blocks=2), 16, 128, "+77 ± 54 Elo at 64 simulations, where uct:400 has +77 ± 56"
         ),
+    }
+)
+# weights that were shipped before the ends of games had their part in learning, and what to type to make them again
+_GO_THEN, _THEN = "--learner.head-weight 0.15", "--targets.heads short --learner.head-weight 0.15"
+MADE_WITH: Mapping[str, str] = MappingProxyType(
+    {
+        "connect4-cpu": f"{_THEN} --selfplay.opening 0.8 --selfplay.opening-plies 24",
+        **dict.fromkeys(("gomoku9-cpu", "gomoku15-cpu", "kono-cpu", "kono-late-cpu"), _THEN),
+        **dict.fromkeys(("go5-cpu", "go7-cpu", "go9-cpu", "go9-late-cpu", "go9-later-cpu", "go9-last-cpu"), _GO_THEN),
+        **dict.fromkeys(("go9-deep-cpu", "go13-cpu"), _GO_THEN),
     }
 )
 NAMED: Mapping[str, Preset] = MappingProxyType(

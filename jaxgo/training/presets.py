@@ -14,8 +14,8 @@ from jaxgo.nets import ResNet
 from jaxgo.search import Gumbel
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.training import sizes
-from jaxgo.training.config import JudgeConfig, TargetsConfig, TrainConfig
-from jaxgo.training.named import ACCELERATORS, NAMED, OWN_GAME, Preset, heads_of
+from jaxgo.training.config import JudgeConfig, LearnerConfig, TargetsConfig, TrainConfig
+from jaxgo.training.named import ACCELERATORS, NAMED, OWN_GAME, Preset, head_weight_of, heads_of
 
 MINUTES = {"connect3d": 120.0, "gomoku15": 480.0, "go9": 240.0, "go19": 4320.0}  # the others: an hour
 
@@ -34,6 +34,7 @@ def _sized(name: str, minutes: float = 60.0) -> Preset:
         search=Gumbel(simulations=simulations),
         selfplay=SelfplayConfig(steps=16, fast_simulations=max(8, simulations // 4), full_share=0.25),
         targets=TargetsConfig(heads=heads_of(name)),
+        learner=LearnerConfig(head_weight=head_weight_of(name)),
         judge=JudgeConfig(every=600.0, pairs=128, final_pairs=256),
         save_every=600.0,
     )

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import pytest
 
+from jaxgo.cli.main import main
 from jaxgo.cli.train_words import parse, settings
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
@@ -16,6 +17,7 @@ from jaxgo.nets.base import on_platform
 from jaxgo.search import Greedy
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
+from jaxgo.system.weights import shipped
 from jaxgo.training import inherit, machine, named, presets, sizes
 from jaxgo.training.config import completed, from_json, to_json
 from jaxgo.training.presets import default_preset, preset
@@ -157,6 +159,21 @@ def test_weights_that_presets_begin_with_fit(tmp_path):
         assert job.init_from == words
         assert inherit.find(Trainer(job.config, devices.make_mesh()), words, tmp_path) is not None
         assert not parse([name, "--init-from", ""]).init_from
+
+
+def test_shipped_weights_tell_settings_that_are_others_by_now(capsys):
+    """What one types to make them again is not the preset alone, and no longer than it must be."""
+    assert set(named.MADE_WITH) <= set(shipped())
+    for name, typed in named.MADE_WITH.items():
+        words = typed.split()
+        starts = [i for i, word in enumerate(words) if word.startswith("--")]
+        flags = [words[a:b] for a, b in zip(starts, [*starts[1:], len(words)], strict=True)]
+        then = parse([name, *words]).config
+        for flag in flags:
+            rest = [word for other in flags if other != flag for word in other]
+            assert parse([name, *rest]).config != then, f"{name} has {flag} today"
+    assert main(["weights", "kono-cpu"]) == 0
+    assert f"uv run train.py kono-cpu {named.MADE_WITH['kono-cpu']}\n" in capsys.readouterr().out
 
 
 def test_a_game_that_is_registered_late_has_a_preset(monkeypatch):
