@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import tyro
@@ -11,6 +13,17 @@ from jaxgo.cli.command import columns, reader
 
 DAMAGED = 1  # the exit status where weights are not what was shipped
 ANCHOR = "uct:400"  # whose rating stands beside
+# what one types besides the command to make these again: since they were shipped, the ends of games have got their
+# part in learning
+GO_THEN, THEN = "--learner.head-weight 0.15", "--targets.heads short --learner.head-weight 0.15"
+MADE_WITH: Mapping[str, str] = MappingProxyType(
+    {
+        "connect4-cpu": f"{THEN} --selfplay.opening 0.8 --selfplay.opening-plies 24",
+        **dict.fromkeys(("gomoku9-cpu", "gomoku15-cpu", "kono-cpu", "kono-late-cpu"), THEN),
+        **dict.fromkeys(("go5-cpu", "go7-cpu", "go9-cpu", "go9-late-cpu", "go9-later-cpu", "go9-last-cpu"), GO_THEN),
+        **dict.fromkeys(("go9-deep-cpu", "go13-cpu"), GO_THEN),
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +61,6 @@ def _note(name: str) -> dict[str, Any]:
     """What the file says of itself, its size, and what is wrong with it."""
     from jaxgo.core.errors import UsageError
     from jaxgo.system.weights import SHIPPED, digest, read_weights
-    from jaxgo.training.named import MADE_WITH
 
     path = SHIPPED / f"{name}.npz"
     try:

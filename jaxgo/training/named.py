@@ -479,16 +479,6 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
         ),
     }
 )
-# weights that were shipped before the ends of games had their part in learning, and what to type to make them again
-_GO_THEN, _THEN = "--learner.head-weight 0.15", "--targets.heads short --learner.head-weight 0.15"
-MADE_WITH: Mapping[str, str] = MappingProxyType(
-    {
-        "connect4-cpu": f"{_THEN} --selfplay.opening 0.8 --selfplay.opening-plies 24",
-        **dict.fromkeys(("gomoku9-cpu", "gomoku15-cpu", "kono-cpu", "kono-late-cpu"), _THEN),
-        **dict.fromkeys(("go5-cpu", "go7-cpu", "go9-cpu", "go9-late-cpu", "go9-later-cpu", "go9-last-cpu"), _GO_THEN),
-        **dict.fromkeys(("go9-deep-cpu", "go13-cpu"), _GO_THEN),
-    }
-)
 NAMED: Mapping[str, Preset] = MappingProxyType(
     {
         "tictactoe-cpu": TICTACTOE,

@@ -10,6 +10,7 @@ import pytest
 
 from jaxgo.cli.main import main
 from jaxgo.cli.train_words import parse, settings
+from jaxgo.cli.weights import MADE_WITH
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
 from jaxgo.nets import NETS, Mlp
@@ -163,8 +164,8 @@ def test_weights_that_presets_begin_with_fit(tmp_path):
 
 def test_shipped_weights_tell_settings_that_are_others_by_now(capsys):
     """What one types to make them again is not the preset alone, and no longer than it must be."""
-    assert set(named.MADE_WITH) <= set(shipped())
-    for name, typed in named.MADE_WITH.items():
+    assert set(MADE_WITH) <= set(shipped())
+    for name, typed in MADE_WITH.items():
         words = typed.split()
         starts = [i for i, word in enumerate(words) if word.startswith("--")]
         flags = [words[a:b] for a, b in zip(starts, [*starts[1:], len(words)], strict=True)]
@@ -173,7 +174,7 @@ def test_shipped_weights_tell_settings_that_are_others_by_now(capsys):
             rest = [word for other in flags if other != flag for word in other]
             assert parse([name, *rest]).config != then, f"{name} has {flag} today"
     assert main(["weights", "kono-cpu"]) == 0
-    assert f"uv run train.py kono-cpu {named.MADE_WITH['kono-cpu']}\n" in capsys.readouterr().out
+    assert f"uv run train.py kono-cpu {MADE_WITH['kono-cpu']}\n" in capsys.readouterr().out
 
 
 def test_a_game_that_is_registered_late_has_a_preset(monkeypatch):
