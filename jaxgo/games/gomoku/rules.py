@@ -183,10 +183,9 @@ class Gomoku(Game[GomokuState]):
 
     def aux_values(self, state: GomokuState) -> dict[str, Float32[Array, "*target"]]:
         """Which stones stand in a line that won."""
-        sides = enumerate(state.stones)
-        standing = [_fives(own, state.stones[1 - c], WINS[self.rules][c]) & own for c, own in sides]
-        won = [jnp.where(state.outcome == BLACK_WON + c, line, 0) for c, line in enumerate(standing)]
-        return {"line": lines.unpack(lines.union(won)).astype(jnp.float32) * self.returns(state)[0]}
+        black, white = (_standing(state.stones[c], state.stones[1 - c], WINS[self.rules][c]) for c in (BLACK, WHITE))
+        line = jnp.where(state.outcome == BLACK_WON, black, white)
+        return {"line": lines.unpack(line).astype(jnp.float32) * self.returns(state)[0]}
 
     # -- views -------------------------------------------------------------------------------------------------
     def cells(self, state: GomokuState) -> Int8[Array, " cells"]:
@@ -230,10 +229,10 @@ class Gomoku(Game[GomokuState]):
         """Of a drawn position: a line that stands there has won, that of who moved last before the other."""
         standing = set()
         if board.in_a_row(codes.reshape(self.shape), 5).any():  # else it is known without a program
-            fives = jax.jit(_fives, static_argnums=2)
+            standing_lines = jax.jit(_standing, static_argnums=2)
             for colour in (BLACK, WHITE):
                 own, other = state.stones[colour], state.stones[1 - colour]
-                if np.asarray(fives(own, other, WINS[self.rules][colour]) & own).any():
+                if np.asarray(standing_lines(own, other, WINS[self.rules][colour])).any():
                     standing.add(colour)
         if standing:
             last = 1 - int(state.to_play)
@@ -408,8 +407,8 @@ def _rows(mask: np.ndarray) -> np.ndarray:
     return (mask.reshape(n, n).astype(np.uint32) << np.arange(n, dtype=np.uint32)).sum(1, dtype=np.uint32)
 
 
-def _fives(own: Rows, other: Rows, rule: Rule) -> Rows:
-    """The points where a stone wins, whether it is to be put there or stands there."""
+def _standing(own: Rows, other: Rows, rule: Rule) -> Rows:
+    """The stones of one side that stand in a line that wins."""
     looks = lines.look(own), lines.look(other)
     (five,) = lines.everywhere(lambda mine, yours: [lines.fives(mine, yours, rule)], own.shape[-1], *looks)
-    return lines.union(five)
+    return lines.union(five) & own
