@@ -176,6 +176,8 @@ def _find(named: str | Path, step: int | None) -> tuple[Path, int | None]:
         return path.parent, int(path.name) if step is None else step
     names = ", ".join(shipped()) or "none"
     hint = "; settings of a player stand before its @" if "," in text else ""
+    if text.startswith("@"):
+        hint = "; only players have an @, so leave it out"
     raise UsageError(f"{text!r} is no run folder, no file and no shipped weights (those are: {names}){hint}")
 
 

@@ -460,6 +460,8 @@ def test_hostile_weights_run_nothing_and_take_no_memory(tmp_path):
 def test_an_unknown_player_is_told_the_ways(trained, tmp_path):
     with pytest.raises(UsageError, match="is no run folder, no file and no shipped weights"):
         load_weights("nonsense")
+    with pytest.raises(UsageError, match=r"tictactoe-cpu\); only players have an @, so leave it out"):
+        load_weights("@tictactoe-cpu")
     with pytest.raises(UsageError, match=r"unknown step of .*'7'; choose one of: 5, 10"):
         load_weights(trained, 7)
     with pytest.raises(UsageError, match="is no run folder, no file"):
