@@ -22,6 +22,7 @@ from jaxgo.frontends import board as boards
 from jaxgo.frontends.analysis_answer import Answer
 from jaxgo.frontends.analysis_query import FieldError, Query, parse, read
 from jaxgo.frontends.board import Board
+from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.gtp_engine import long_enough
 from jaxgo.frontends.gtp_text import move_name
 from jaxgo.frontends.lines import LONGEST
@@ -160,6 +161,7 @@ class AnalysisEngine:
             load_player(self.player, query.game)
         except UsageError as error:
             raise FieldError(str(error), "boardXSize") from None
+        make_room()
         found = positions(query)
         with self._changed:
             if len(self._waiting) + len(query.turns) > MOST_WAITING:

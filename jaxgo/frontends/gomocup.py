@@ -19,6 +19,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.clock import freeze_garbage
+from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.gomocup_clock import MatchClock
 from jaxgo.frontends.gomocup_opening import Opener, answer_swap2
 from jaxgo.frontends.lines import LONGEST
@@ -326,6 +327,7 @@ class _Preparation:
 
 def open_table(game: Gomoku, player: str) -> Session:
     """A session with the player on both seats, compiled."""
+    make_room()
     session = Session(game, "gomoku", room_bytes=ROOM_BYTES)
     try:
         for seat in range(2):

@@ -17,6 +17,7 @@ from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
+from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.thinking import ROOM_BYTES, Mind, OnSnapshot, Thinking, Thought
 from jaxgo.players import Player, load_player
 from jaxgo.records import formats
@@ -268,6 +269,7 @@ class Session:
     def _change_over(self, game: Game[Any]) -> None:
         old, adviser = [p.name if p else None for p in self._seats], self._adviser
         self._minds = {}
+        make_room()
         self._seats = [_try(spec, game) for spec in (*old, None)[: game.players]]
         self._adviser = _try(adviser.name if adviser else None, game)
         start = boards.begin(game, seed=self._seed)

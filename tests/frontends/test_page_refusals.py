@@ -16,12 +16,13 @@ from visitor import HOME, QUICK, WAIT, Page, state, visit
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS
+from jaxgo.frontends import compiled
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web import shared as shared_by_all
 from jaxgo.frontends.web.offers import FILES, USUAL, Offers, check_player
 from jaxgo.frontends.web.searches import Searches
-from jaxgo.frontends.web.shared import COMPILED, LOADED, Shared
+from jaxgo.frontends.web.shared import LOADED, Shared
 from jaxgo.games import GAMES, make
 from jaxgo.players import load_player
 from jaxgo.search import PRESETS, SEARCHES, think
@@ -361,27 +362,27 @@ def test_a_player_is_loaded_once_for_all_visitors(monkeypatch, tmp_path):
 
 
 def test_no_visitor_uses_up_what_the_server_may_compile(monkeypatch):
-    compiled, most, swept = [], [], []
+    programs, most, swept = [], [], []
 
     def sweep():
-        swept.append(len(compiled))
-        compiled.clear()
+        swept.append(len(programs))
+        programs.clear()
 
-    monkeypatch.setattr(shared_by_all.think, "compiled", lambda: len(compiled))
-    monkeypatch.setattr(shared_by_all.play, "compiled", lambda: 0)
-    monkeypatch.setattr(shared_by_all.jax, "clear_caches", sweep)  # the programs of other tests
+    monkeypatch.setattr(think, "compiled", lambda: len(programs))
+    monkeypatch.setattr(play, "compiled", lambda: 0)
+    monkeypatch.setattr(compiled.jax, "clear_caches", sweep)  # the programs of other tests
     monkeypatch.setattr(
-        Session, "set_player", lambda self, seat, player, warm=True: player is not None and compiled.append(player)
+        Session, "set_player", lambda self, seat, player, warm=True: player is not None and programs.append(player)
     )
     shared = Shared(Offers({}, ("random",)))
     busy, other = (table.Table(shared, lambda told: None, "tictactoe") for _ in range(2))
     try:
         for number in range(1, 250):
             busy.handle(protocol.Seats(["", f"uct:{number}"]))
-            most.append(len(compiled))
+            most.append(len(programs))
         other.handle(protocol.New("tictactoe", {"width": "4"}))
         other.handle(protocol.Seats(["", "uct:1600"]))
-        assert max(most) == swept[0] == COMPILED
+        assert max(most) == swept[0] == compiled.MOST
         assert len(shared._players) == LOADED
     finally:
         busy.close()

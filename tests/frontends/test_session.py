@@ -10,9 +10,13 @@ import pytest
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
+from jaxgo.frontends import compiled
+from jaxgo.frontends.analysis import AnalysisEngine
+from jaxgo.frontends.gomocup import open_table
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Mind
 from jaxgo.games import make
+from jaxgo.search import think
 from jaxgo.search.think import Limit
 
 GAME = make("tictactoe")
@@ -34,6 +38,29 @@ def _fresh(session):
 
 def drawn(session):
     return session.text.split()[0]
+
+
+def test_what_is_compiled_is_let_go_where_many_games_were_on_the_board(monkeypatch):
+    """A process of Linux may have so many memory maps; `komi` and `boardsize` of a referee make another game each."""
+    swept = []
+    monkeypatch.setattr(compiled, "MOST", play.compiled() + think.compiled() + 3)
+    monkeypatch.setattr(compiled.jax, "clear_caches", lambda: swept.append(1))  # the programs of other tests
+    opened = Session(make("tictactoe", width=2, height=3), "tictactoe")
+    try:
+        opened.new_game(make("tictactoe", width=2, height=6))
+        assert not swept
+        opened.new_game(make("tictactoe", width=2, height=7))
+        assert swept
+    finally:
+        opened.close()
+    talk = AnalysisEngine(GAME, "tictactoe", "random", swept.append)
+    swept.clear()
+    talk.take(json.dumps({"id": "q", "moves": [], "rules": "cgos", "boardXSize": 3, "boardYSize": 3}))
+    talk.close()
+    assert swept[0] == 1
+    swept.clear()
+    open_table(make("gomoku", size=7), "random").close()
+    assert swept == [1]
 
 
 # -- the board -------------------------------------------------------------------------------------------------------

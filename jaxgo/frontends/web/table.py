@@ -17,6 +17,7 @@ from typing import Any
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
+from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
 from jaxgo.frontends.web import drawing, offers, protocol, told
@@ -126,7 +127,7 @@ class Table:
 
     def _make(self, name: str, options: dict[str, str]) -> Game[Any]:
         game = read_game(name, [f"{key}={value}" for key, value in options.items()])
-        self.shared.admit()
+        make_room()
         return game
 
     def _do_new(self, request: protocol.New) -> None:
@@ -245,7 +246,7 @@ class Table:
         if not spec:
             return None
         player = offers.check_player(self.shared.player(self.shared.offers.check(spec), game))
-        self.shared.admit()
+        make_room()
         return player
 
     def _sit(self, players: Sequence[Player | None], warm: bool = True) -> None:
@@ -401,7 +402,7 @@ class Table:
     def _do_load(self, request: protocol.Load) -> None:
         record = formats.read(offers.check_record(request.text, self._own))
         name, options = name_of(record.game)
-        self.shared.admit()
+        make_room()
         board = boards.of_record(record)
         self._put_up(board, name, {key: str(value) for key, value in options.items()})
         self._fresh(paused=True)
