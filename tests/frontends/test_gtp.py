@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sgfmill import sgf as sgfmill
@@ -201,6 +202,17 @@ def test_who_gave_up_can_be_played_on_with(go):
     assert re.match(r"= [A-E][1-5]|= pass", go.ask("reg_genmove b"))
     assert go.ask("undo") == "="
     assert go.engine.session.board.moves == ["C3"], "the last move is taken back, as if nobody had given up"
+
+
+def test_who_gives_up_out_of_turn_takes_no_turn(go, monkeypatch):
+    assert go.ask("play b c3") == "="
+    monkeypatch.setattr(go.engine, "resign", 0.5)
+    lost = SimpleNamespace(result=lambda: SimpleNamespace(value=-1.0, action=12))
+    monkeypatch.setattr(go.engine.session, "think", lambda *_, **__: lost)
+    assert go.ask("genmove b") == "= resign"
+    assert go.engine.session.board.moves == ["C3"]
+    assert go.ask("undo") == "="
+    assert go.engine.session.board.moves == []
 
 
 @pytest.mark.slow  # compiles for seconds
