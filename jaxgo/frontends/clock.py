@@ -50,6 +50,8 @@ class Clock:
             self.main = max(seconds, 0.0)
         else:
             self.main, self.period_left, self.stones_left = 0.0, max(seconds, 0.0), stones
+            if self.stones == 0:  # of a period that nobody has told before
+                self.period, self.stones = self.period_left, stones
             if self.stones == 1:  # of byo-yomi the number of periods is told
                 self.stones_left = 1
 

@@ -46,6 +46,12 @@ def test_clocks_by_hand():
     clock.begin(0.0, 5.0, 1)
     clock.left(4.0, 3)  # three periods of byo-yomi, each for one move
     assert clock.budget(40) == pytest.approx(SAFE * 4 - LAG)
+    clock = Clock()
+    clock.left(30.0, 5)  # a period that no settings told of
+    assert clock.budget(40) == pytest.approx(SAFE * 30 / 5 - LAG)
+    clock.begin(60.0)
+    clock.left(20.0, 2)
+    assert clock.budget(40) == pytest.approx(SAFE * 20 / 2 - LAG)
 
 
 def test_no_clock_is_ever_spent_whatever_is_told():
