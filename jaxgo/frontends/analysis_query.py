@@ -91,6 +91,8 @@ def read(told: dict[str, Any], own: Game[Any]) -> Query:
         raise FieldError("only Go can begin with stones on the board", "initialStones")
     if any(isinstance(game, Go) and point == game.points for _, point in stones):
         raise FieldError("a stone stands on a point", "initialStones")
+    if len({point for _, point in stones}) < len(stones):
+        raise FieldError("two stones stand on one point", "initialStones")
     turns = _whole_list(told, "analyzeTurns", [len(moves)], 0, len(moves))
     low, high = -(2**31), 2**31
     priority = _whole(told, "priority", 0, low, high) or 0
@@ -149,14 +151,19 @@ def _komi(told: dict[str, Any], usual: float) -> float:
 def _rules(told: dict[str, Any], own: tuple[str, bool], warnings: Warnings) -> tuple[str, bool]:
     """Ko and suicide. Territory is not counted here: who asks for it gets areas, and a warning."""
     rules = told.get("rules")
+    if isinstance(rules, str) and rules.lstrip().startswith("{"):
+        try:
+            rules = read_json(rules)
+        except ValueError:
+            raise FieldError("rules that begin with { are JSON", "rules") from None
     if isinstance(rules, str):
         name = "-".join(rules.lower().split()).replace("_", "-")
-        if name not in NAMED_RULES and not name.startswith("{"):
+        if name not in NAMED_RULES:
             warnings.append(
                 (f"there are no rules {rules[:40]!r} here; areas are counted, as by Chinese rules", "rules")
             )
             name = "chinese"
-        rules = name if name in NAMED_RULES else rules
+        rules = name
     elif isinstance(rules, dict):
         odd = [key for key in rules if key in ONLY and rules[key] != ONLY[key]]
         warnings += [(f"the rule {key} is {ONLY[key]} here", "rules") for key in odd]

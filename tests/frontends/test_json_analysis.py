@@ -102,6 +102,9 @@ def test_a_query_is_read_whole():
     wide = read(QUERY | {"boardXSize": 7, "boardYSize": 4}, make("go9")).game
     assert wide.shape == (4, 7)
     assert read(QUERY | {"initialStones": [["B", "A1"], ["B", "B2"]]}, make("go9")).first == 1, "a handicap"
+    object_in_text = read(QUERY | {"rules": ' {"ko": "POSITIONAL", "scoring": "TERRITORY"}'}, make("go9"))
+    assert object_in_text.game.ko == "positional"
+    assert object_in_text.warnings == (("the rule scoring is AREA here", "rules"),)
 
 
 def test_what_katrain_asks_for_is_understood():
@@ -151,6 +154,9 @@ WRONG = [
     ("moves", [["B", 3]]),
     ("moves", [["B", "(5,0)"]]),
     ("initialStones", [["B", "pass"]]),
+    ("initialStones", [["B", "A1"], ["W", "A1"]]),
+    ("initialStones", [["B", "A1"], ["B", "A1"]]),
+    ("rules", '{"ko"'),
     ("initialPlayer", "green"),
     ("rules", None),
     ("rules", {"ko": "NONE"}),
