@@ -7,6 +7,7 @@ from pathlib import Path
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import NOTHING
 from jaxgo.core.replay import some_legal
+from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thought
 from jaxgo.records import formats
@@ -145,7 +146,11 @@ class Terminal:
 
     def _do_load(self, rest: str) -> None:
         record = formats.load(Path(rest), self.session.game)
-        self.session.load(formats.write(record, "json"))
+        try:
+            board = boards.of_record(record)
+        except UsageError as error:
+            raise UsageError(f"{rest}: {error}") from None
+        self.session.restore(board, record.name)
         self._draw()
 
     def _do_swap(self, rest: str) -> None:

@@ -1,5 +1,6 @@
 """A game in the terminal, as a transcript."""
 
+import json
 import re
 
 import pytest
@@ -59,6 +60,14 @@ def test_words(session, tmp_path):
     assert "cannot read /nowhere" in shown
     assert "unknown format" in shown or "format of games" in shown
     assert shown.splitlines()[-1] == "seat 1 wins: seat 0 resigned> "
+
+
+def test_a_file_with_a_mistake_is_named(session, tmp_path):
+    file = tmp_path / "bad.json"
+    talk(session, f"save {file}")
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"moves": ["b2", "b2"]}))
+    assert f"{file}: move 2, 'b2' is not legal" in talk(session, f"load {file}")
+    assert session.board.moves == [], "the game stays"
 
 
 @pytest.mark.parametrize("line", ["new", "undo", "undo\nredo", "setup .../.X./... 1", "load FILE"])
