@@ -452,6 +452,8 @@ def test_a_limit_is_a_number_or_a_unit(page):
 
     unit.select_option("simulations")
     told("400", "simulations")
+    unit.select_option("seconds")  # of which 400 are too many
+    told("1", "seconds")
     amount.fill("0")
     told("0", "")
     amount.fill("2.5")

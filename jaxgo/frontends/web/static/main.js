@@ -306,14 +306,14 @@ function decoded(bytes) {
   return latin;
 }
 
-// A number without a unit means seconds, a unit without a number its usual one, and no number no limit.
+// A number without a unit means seconds, another unit its usual number, and no number no limit.
 const usually = { seconds: 1, simulations: 400 };
 for (const id of ["amount", "unit"]) {
   find(id).addEventListener("change", () => {
     const amount = Number(find("amount").value);
     const unit = find("unit").value || (id === "amount" ? "seconds" : "");
-    const many = amount > 0 ? amount : id === "unit" ? usually[unit] : 0;
-    if (unit && many) send({ do: "budget", [unit]: unit === "seconds" ? many : Math.max(1, Math.round(many)) });
+    const many = id === "unit" ? usually[unit] : amount;
+    if (unit && many > 0) send({ do: "budget", [unit]: unit === "seconds" ? many : Math.max(1, Math.round(many)) });
     else send({ do: "budget" });
   });
 }
