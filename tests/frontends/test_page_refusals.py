@@ -19,6 +19,7 @@ from jaxgo.evaluators import EVALUATORS
 from jaxgo.frontends import compiled
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.web import protocol, server, table
+from jaxgo.frontends.web import searches as turns
 from jaxgo.frontends.web import shared as shared_by_all
 from jaxgo.frontends.web.offers import FILES, USUAL, Offers, check_player
 from jaxgo.frontends.web.searches import Searches
@@ -28,6 +29,8 @@ from jaxgo.players import load_player
 from jaxgo.search import PRESETS, SEARCHES, think
 
 # -- refusals --------------------------------------------------------------------------------------------------------
+LONG = "uct:150000,evaluator=uniform,solver=no"
+
 REFUSED = [
     "",
     "nonsense",
@@ -249,7 +252,7 @@ def test_a_visit_that_is_cancelled_leaves_no_search_behind(monkeypatch):
 def test_a_search_that_waits_for_another_is_stopped_as_well():
     app = server.create(Shared(Offers({}, ("random",)), most_searches=1), "tictactoe")
     with TestClient(app, base_url=HOME) as client, visit(client) as busy, visit(client) as page:
-        busy.answer("seats", players=["uct:150000,evaluator=uniform,solver=no", ""])
+        busy.answer("seats", players=[LONG, ""])
         page.answer("seats", players=[QUICK, ""])
         page.ask("stop")
         assert page.hear("position")["paused"], "or it says that it will move, and never does"
@@ -257,6 +260,33 @@ def test_a_search_that_waits_for_another_is_stopped_as_well():
         busy.hear("position", lambda message: message["moves"])
         page.ask("go")
         page.hear("position", lambda message: message["moves"])
+
+
+def test_an_analysis_goes_on_after_a_hint(client):
+    with visit(client, ("", LONG)) as page:
+        page.answer("budget", simulations=8)
+        page.ask("analyse", on=True)
+        page.hear("thought", goes_on)
+        page.ask("hint")
+        page.hear("thought", lambda message: message["hint"] and message["final"])
+        page.hear("thought", goes_on)
+        page.ask("stop")
+        assert not page.hear("position")["analysing"], "or a ticked box says that it goes on"
+
+
+def test_analyses_of_two_visitors_take_turns(monkeypatch):
+    monkeypatch.setattr(turns, "SLICE", 0.2)
+    app = server.create(Shared(Offers({}, ("random",)), most_searches=1), "tictactoe")
+    with TestClient(app, base_url=HOME) as client, visit(client, ("", LONG)) as one, visit(client, ("", LONG)) as other:
+        for page in (one, other):
+            page.ask("analyse", on=True)
+        for page in (one, other, one, other):
+            page.hear("thought", lambda message: message["final"])
+            page.hear("thought", goes_on)
+
+
+def goes_on(message):
+    return not message["final"] and not message["hint"]
 
 
 def test_names_of_networks_are_those_on_offer():

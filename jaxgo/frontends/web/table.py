@@ -282,6 +282,8 @@ class Table:
         self._changed()
 
     def _do_hint(self, request: protocol.Hint) -> None:
+        if self._analysing and not self._plays():
+            self.shared.searches.forget(self)  # the analysis, which goes on when the hint is there
         self._ask(self.session.think, self._limit, hint=True)
 
     def _do_analyse(self, request: protocol.Analyse) -> None:
@@ -293,6 +295,7 @@ class Table:
             self._paused, self._loop, self._analysing = True, False, False
             self._quiet()
         else:
+            self._analysing = self._analysing and self._plays()
             self.shared.searches.stop(self)
         self._tell_position()
 
@@ -309,10 +312,17 @@ class Table:
         self._tell_position()
         if shown.over or self._closed:
             return
-        if self._machine() is not None and not self._paused:
+        if self._plays():
             self._ask(self.session.genmove, self._limit)
         elif self._analysing:
-            self._ask(self.session.analyse, Limit(seconds=protocol.MOST_SECONDS))
+            self._analyse()
+
+    def _plays(self) -> bool:
+        """Whether a machine is about to move."""
+        return self._machine() is not None and not self._paused
+
+    def _analyse(self) -> None:
+        self._ask(self.session.analyse, Limit(seconds=protocol.MOST_SECONDS))
 
     def _ask(self, search: Callable[..., Thinking], limit: Limit | None, hint: bool = False) -> None:
         number, answered = self.session.number, functools.partial(self._answered, hint)
@@ -329,7 +339,8 @@ class Table:
         self.shared.searches.ask(self, begin)
 
     def _answered(self, hint: bool, future: "Future[Any]") -> None:
-        """A search is over: what it found is told, and the game goes on where a move was played."""
+        """A search is over: what it found is told, and the game goes on where a move was played, or the analysis where
+        it was ended for a hint or for others."""
         error = future.exception()
         if error is not None:
             words = str(error)
@@ -343,8 +354,14 @@ class Table:
         thought = future.result()
         self._tell_thought(thought, hint)
         with self._lock:
-            if not self._closed and thought.number + 1 == self.session.number and not hint:
+            if self._closed:
+                return
+            if thought.number + 1 == self.session.number and not hint:
                 self._changed()
+            elif thought.number == self.session.number and self._analysing and not self._plays():
+                searches = self.shared.searches
+                if (hint or searches.was_cut(self)) and not searches.waits(self):
+                    self._analyse()
 
     # -- one game after another --------------------------------------------------------------------------------
     def _do_loop(self, request: protocol.Loop) -> None:
