@@ -19,7 +19,7 @@ GO_THEN, THEN = "--learner.head-weight 0.15", "--targets.heads short --learner.h
 MADE_WITH: Mapping[str, str] = MappingProxyType(
     {
         "connect4-cpu": f"{THEN} --selfplay.opening 0.8 --selfplay.opening-plies 24",
-        **dict.fromkeys(("gomoku15-cpu", "kono-cpu", "kono-late-cpu"), THEN),
+        **dict.fromkeys(("kono-cpu", "kono-late-cpu"), THEN),
         **dict.fromkeys(("go5-cpu", "go7-cpu", "go9-cpu", "go9-late-cpu", "go9-later-cpu", "go9-last-cpu"), GO_THEN),
         **dict.fromkeys(("go9-deep-cpu", "go13-cpu"), GO_THEN),
     }
