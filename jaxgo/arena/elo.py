@@ -30,6 +30,7 @@ ELO = 400 / math.log(10)  # an Elo point is 1/ELO of a natural unit of log odds
 MIXED = 4.0  # pairs of the pool's average spread that are mixed into the spread of each two agents
 MOST_LEVEL = 1e6  # of an anchor, either way
 STEPS = 100  # of Newton's method; a dozen is usual
+FAR = 3.0  # natural logarithms of the odds that one of them changes at most
 
 Vector = Float64[np.ndarray, " p"]
 Square = Float64[np.ndarray, "p p"]
@@ -254,9 +255,11 @@ def _newton(posterior: Posterior) -> Vector:
         step = np.linalg.solve(_curvature(posterior, x), slope)
         if slope @ step < 1e-12 * max(1.0, -here):  # less than a float64 can tell apart
             return x
-        share = 1.0
+        share = min(1.0, FAR / np.abs(step).max())  # a longer step may end where nothing changes the odds any more
         while (there := _log(posterior, x + share * step)) < here and share > 1e-9:
             share /= 2
+        if there < here:  # by no step that a float64 can tell
+            return x
         x, here = x + share * step, there
     raise ArithmeticError("the fit of the ratings did not settle; please report the results that did this")
 

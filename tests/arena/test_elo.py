@@ -51,6 +51,15 @@ def simulate(rng, strengths, pairs, advantage=0.4, draw=0.5, bias=0.0):
     return Tally(tuple(map(str, range(len(strengths)))), first, second, counts)
 
 
+@pytest.mark.parametrize(("drawn", "won"), [(40, 2), (400, 1), (599, 22)])
+def test_a_pool_that_mostly_draws_is_rated(drawn, won):
+    """The first steps of the fit went so far that no odds changed any more, and ratings of 300,000 came of it."""
+    found = rate(round_robin(("a", "b", "c"), [("a", "b", 0, 2 * drawn, 0), ("a", "c", 2 * won, 0, 0)]))
+    (a, _), (b, _), (c, error) = (dataclasses.astuple(found.rating(name)) for name in "abc")
+    assert c < min(a, b) < 1000
+    assert error < 1000
+
+
 @pytest.mark.parametrize("points", [2.0, -0.5, math.nan, math.inf, "1", None])
 def test_points_that_no_game_gives_are_refused(points):
     for side in ("first", "second"):
