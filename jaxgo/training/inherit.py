@@ -20,6 +20,7 @@ import numpy as np
 from jaxgo.core.errors import UsageError
 from jaxgo.nets import to_json
 from jaxgo.nets.base import planes_shape
+from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import find_weights, load_weights, weight_steps
 from jaxgo.training.trainer import Trainer, TrainState
@@ -75,8 +76,10 @@ def keep(run: RunDir, start: Start, about: Mapping[str, Any]) -> None:
             f"{run.path} has begun with {then}, not with {start.words}; go on with --init-from '', or name "
             "another folder with --run"
         )
+    kept = run.save_weights(0, start.params, {**about, FROM: start.words})
+    if kept is None and devices.is_first_host():  # or the run would begin with new ones
+        raise UsageError(f"{run.path} cannot keep the weights that it is to begin with; make room there, and try again")
     run.say(f"begins with the weights of {start.place}")
-    run.save_weights(0, start.params, {**about, FROM: start.words})
 
 
 def first(home: Path) -> tuple[dict[str, Any], Any] | None:

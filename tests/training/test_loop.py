@@ -333,13 +333,18 @@ def test_a_run_can_be_stopped_and_saves(path):
         assert 2 <= int(state.iteration) == folder.steps()[-1] < CONFIG.budget.iterations  # it hears of it late
 
 
-def test_a_run_begins_with_the_weights_of_another(trainer, run, path, tmp_path):
+def test_a_run_begins_with_the_weights_of_another(trainer, run, path, tmp_path, monkeypatch):
     """All of them, heads too, in both places of the learner; a run that is killed at once begins so again."""
     weights = run[1].learner.average
     with RunDir(path.with_name("heir"), to_json(CONFIG)) as folder:
         start = inherit.find(trainer, str(path), folder.path)
         said: list[str] = []
         folder.say = said.append
+        with monkeypatch.context() as full:
+            full.setattr(folder, "save_weights", lambda *_: None)
+            with pytest.raises(UsageError, match="cannot keep the weights that it is to begin with; make room"):
+                inherit.keep(folder, start, about(CONFIG))
+        assert not said, "new weights would be trained under the name of these"
         inherit.keep(folder, start, about(CONFIG))
         assert said == [f"begins with the weights of {path}/{max(weight_steps(path))}"], "a damaged step is not meant"
         assert inherit.find(trainer, str(path), folder.path) is None, "the weights are here by now"
