@@ -175,6 +175,7 @@ class WatchConfig:
 
     def __post_init__(self) -> None:
         check_settings("watch.", self)
+        check_whole("watch.", self, MOST_STEPS)
         if min(self.silent, self.give_up, self.entropy, self.spread, self.length) < 0 or self.iterations < 1:
             raise UsageError("watch.iterations is at least 1, and silent, give_up, entropy, spread, length at least 0")
         if not 0.0 <= self.draws <= 1.0:

@@ -110,3 +110,8 @@ def test_work_that_does_not_end_is_left_and_the_process_then_ends_by_itself(monk
         time.sleep(0.01)
     assert aside.leave(0, ended.append) == 0
     assert ended == [143]
+
+
+def test_iterations_that_no_machine_counts_are_refused():
+    with pytest.raises(UsageError, match=r"watch\.iterations=9{19} is too large; at most 2,147,483,647"):
+        WatchConfig(iterations=int("9" * 19))
