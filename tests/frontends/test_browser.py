@@ -450,10 +450,9 @@ def test_a_limit_is_a_number_or_a_unit(page):
         expect(unit).to_have_value(of)
         expect(amount).to_have_value(number)
 
-    unit.select_option("simulations")
-    told("400", "simulations")
-    unit.select_option("seconds")  # of which 400 are too many
-    told("1", "seconds")
+    for of, usual in (("simulations", "400"), ("seconds", "1")):  # 400 seconds are too many
+        unit.select_option(of)
+        told(usual, of)
     amount.fill("0")
     told("0", "")
     amount.fill("2.5")
