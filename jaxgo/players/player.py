@@ -235,10 +235,11 @@ def _described(head: str, player: Player) -> Spec | None:
         return None
     if budget:
         usually = _amount(base)
-        base = dataclasses.replace(base, simulations=_fields(search)["simulations"])  # type: ignore[type-var]
         if search.budget == 0 or not budget.isdecimal():
             budget = budget if budget != usually else ""
     options = _differences(base, search, {name: name for name in _fields(base)})
+    if budget and options is not None:  # they stand behind the colon
+        options = tuple(option for option in options if option[0] != "simulations")
     if player.weights:
         usual = Network(evaluator.module, platform=evaluator.platform) if isinstance(evaluator, Network) else None
     if usual is None:

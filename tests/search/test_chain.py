@@ -150,6 +150,15 @@ def test_aggressive_takes_most_whatever_is_taken_back():
     assert taken > 0
 
 
+def test_a_chain_with_a_book_is_loaded_by_its_name(tmp_path):
+    book = tmp_path / "openings.book"
+    book.write_text("b2 a1\n")
+    name = f"chain:win+book+careful+uct:16,book={book}"
+    player = load_player(name, make("tictactoe"))
+    assert player.search == Chain("win+book+careful+uct:16", book=str(book))
+    assert load_player(player.name, make("tictactoe")).search == player.search
+
+
 def test_a_book_that_is_no_text_is_refused(tmp_path):
     book = tmp_path / "openings.book"
     book.write_bytes(b"\xff\xfe\x00")
