@@ -82,6 +82,8 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
         ("uct:40,log=binary", "unknown log 'binary'; choose one of: natural, decimal"),
         ("alphabeta:40,layers=odds", "unknown layers 'odds'; choose one of: even, odd, all"),
         ("uct:40,c", "'c' in 'uct:40,c' is not of the form name=value"),
+        ("puct:40,c_base=-5", "puct needs c_base above 0"),
+        ("gumbel:40,value_scale=-1", "value_scale and visit_offset of at least 0"),
         ("uct:40,c=1,c=2", "gives c twice"),
         ("uct:40,simulations=10", "gives simulations twice, behind the colon, too"),
         ("uct:40,evaluator=oracle", "unknown evaluator 'oracle'; choose one of: uniform, heuristic, rollout"),

@@ -81,8 +81,8 @@ class Gumbel(Search[GumbelState], Narrowing):
             raise UsageError(
                 "gumbel needs simulations and max_considered of at least 1, parallel_leaves and nodes of at least 0"
             )
-        if self.min_value_range < 0:
-            raise UsageError("gumbel needs min_value_range of at least 0")
+        if min(self.min_value_range, self.value_scale, self.visit_offset) < 0:
+            raise UsageError("gumbel needs min_value_range, value_scale and visit_offset of at least 0")
 
     @property
     def budget(self) -> int:

@@ -44,6 +44,8 @@ class Puct(Bandit):
         super().__post_init__()
         if not 0.0 <= self.noise <= 1.0 or self.alpha < 0.0 or self.total_alpha <= 0.0 or self.forced < 0.0:
             raise UsageError("puct needs noise in [0, 1], alpha and forced of at least 0, total_alpha above 0")
+        if self.c_base <= 0.0 or self.c_init < 0.0:
+            raise UsageError("puct needs c_base above 0 and c_init of at least 0")
         if self.fpu not in get_args(Fpu):
             raise unknown_name("fpu of puct", self.fpu, get_args(Fpu))
         if self.added and self.forced > 0.0:
