@@ -18,7 +18,7 @@ from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 from jaxgo.system.files import replacing
 
-VERSION = 1
+VERSION = 2  # 1: keys of Go did not tell finished positions from live ones
 SURE = 20.0  # what a won move's logit lies above a drawn one's; nearer ends of the same value differ by less
 HASTE = 0.01  # for each move to the end
 # what numpy, zipfile and zlib raise for damaged files

@@ -195,6 +195,12 @@ def test_what_cannot_be_solved_is_refused():
         solve_game(make("dodgem3"), room=Room(2048, most=1000))
 
 
+def test_a_finished_game_of_go_is_no_live_one_on_the_same_board():
+    """Two passes in a row end it, two passes with a stone between them do not; a plain search counts 255 positions."""
+    game = make("go5", size=2, ko="simple", komi=0.5)
+    assert len(solve_game(game, room=SMALL).keys) == 255
+
+
 @pytest.mark.slow
 def test_dodgem_4_is_a_draw():
     game = make("dodgem4")

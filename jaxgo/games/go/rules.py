@@ -274,9 +274,11 @@ class Go(Game[GoState]):
         return jnp.where(state.to_play == BLACK, jnp.uint32(0), jnp.asarray(zobrist.table("go side", 1)[0]))
 
     def hash(self, state: GoState) -> UInt32[Array, "2"]:
-        ko, passed = zobrist.table("go ko", self.points), zobrist.table("go pass", 1)[0]
+        ko, passed = zobrist.table("go ko", self.points), jnp.asarray(zobrist.table("go pass", 2))
         ko_key = jnp.where(state.ko >= 0, jnp.asarray(ko)[state.ko.astype(jnp.int32)], jnp.uint32(0))
-        pass_key = jnp.where(state.recent[0] == self.points, jnp.asarray(passed), jnp.uint32(0))
+        once = state.recent[0] == self.points
+        ended = once & (state.recent[1] == self.points)  # a finished game is no live one on the same board
+        pass_key = jnp.where(once, jnp.where(ended, passed[1], passed[0]), jnp.uint32(0))
         return state.key ^ self._side_key(state) ^ ko_key ^ pass_key
 
     def cells(self, state: GoState) -> Int8[Array, " cells"]:
