@@ -8,7 +8,6 @@ the time it answers harms nobody: every thought carries the number of its positi
 import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any
 
 from jaxgo.core import position_text
@@ -27,7 +26,7 @@ from jaxgo.system import aside
 
 ADVISER = "uct:400"  # who gives hints where no player sits at the board
 ASIDE = -1  # the adviser's seat
-OnAnswer = Callable[[Future[Any]], None]
+OnAnswer = Callable[[Thinking], None]
 
 
 class Session:
@@ -333,7 +332,7 @@ class Session:
             return thought
 
         if on_answer is not None:
-            thinking.future.add_done_callback(on_answer)
+            thinking.future.add_done_callback(lambda _: on_answer(thinking))
         self._submit(thinking, work)
         return thinking
 

@@ -22,7 +22,6 @@ class Searches:
         self._waiting: OrderedDict[Hashable, Begin] = OrderedDict()
         self._running: dict[Hashable, tuple[Thinking | None, float]] = {}  # None: it is about to begin
         self._endings: dict[Hashable, Ending] = {}  # of those that were ended while they were about to begin
-        self._cut: set[Hashable] = set()  # whose last search was ended because others waited
 
     def ask(self, who: Hashable, begin: Begin) -> None:
         """Begins a search as soon as there is room. Another one that this visitor waits for is forgotten."""
@@ -53,18 +52,13 @@ class Searches:
         """Whether a visitor's search has to wait for another one."""
         return who in self._waiting
 
-    def was_cut(self, who: Hashable) -> bool:
-        """Whether the last search of a visitor was ended because others waited."""
-        return who in self._cut
-
     def tick(self) -> None:
         """Ends searches that have had their time while others wait; called now and then."""
         late = time.monotonic() - SLICE
         with self._lock:
             if any(who not in self._running for who in self._waiting):
-                for who, (thinking, began) in self._running.items():
+                for thinking, began in self._running.values():
                     if thinking is not None and began < late:
-                        self._cut.add(who)
                         thinking.stop()
 
     def _advance(self) -> None:
@@ -77,7 +71,6 @@ class Searches:
                 begin = self._waiting.pop(who)
                 self._running[who] = None, time.monotonic()
                 self._endings.pop(who, None)
-                self._cut.discard(who)
             try:
                 thinking = begin()  # without the lock: it may have to wait for the visitor's session
             except BaseException:

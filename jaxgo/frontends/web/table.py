@@ -11,7 +11,6 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from typing import Any
 
 from jaxgo.core.errors import UsageError
@@ -42,7 +41,7 @@ class Table:
         self._lock = threading.RLock()
         self.name, self.options = name, dict(options or {})
         self._own = name  # what the server was started with: it may be a game of one's own
-        self.session = Session(read_game(name, [f"{k}={v}" for k, v in self.options.items()]), name)
+        self.session = Session(self._make(name, self.options), name)
         self._limit: Limit | None = None
         self._paused, self._analysing = False, False
         self._loop, self._delay = False, 3.0
@@ -125,10 +124,9 @@ class Table:
             return self.name, self.options
         return offers.check_game(request.game or self.name, self._own), dict(request.options)
 
-    def _make(self, name: str, options: dict[str, str]) -> Game[Any]:
-        game = read_game(name, [f"{key}={value}" for key, value in options.items()])
-        make_room()
-        return game
+    @staticmethod
+    def _make(name: str, options: dict[str, str]) -> Game[Any]:
+        return read_game(name, [f"{key}={value}" for key, value in options.items()])
 
     def _do_new(self, request: protocol.New) -> None:
         name, options = self._asked(request)
@@ -338,10 +336,10 @@ class Table:
 
         self.shared.searches.ask(self, begin)
 
-    def _answered(self, hint: bool, future: "Future[Any]") -> None:
+    def _answered(self, hint: bool, thinking: Thinking) -> None:
         """A search is over: what it found is told, and the game goes on where a move was played, or the analysis where
         it was ended for a hint or for others."""
-        error = future.exception()
+        error = thinking.future.exception()
         if error is not None:
             words = str(error)
             if not isinstance(error, UsageError):
@@ -351,7 +349,7 @@ class Table:
             with self._lock:
                 self._paused = True
             return
-        thought = future.result()
+        thought = thinking.result()
         self._tell_thought(thought, hint)
         with self._lock:
             if self._closed:
@@ -359,8 +357,8 @@ class Table:
             if thought.number + 1 == self.session.number and not hint:
                 self._changed()
             elif thought.number == self.session.number and self._analysing and not self._plays():
-                searches = self.shared.searches
-                if (hint or searches.was_cut(self)) and not searches.waits(self):
+                cut = thinking.stopped.is_set() and not thinking.dropped  # for others: who stops his own unticks it
+                if (hint or cut) and not self.shared.searches.waits(self):
                     self._analyse()
 
     # -- one game after another --------------------------------------------------------------------------------
@@ -419,7 +417,6 @@ class Table:
     def _do_load(self, request: protocol.Load) -> None:
         record = formats.read(offers.check_record(request.text, self._own))
         name, options = name_of(record.game)
-        make_room()
         board = boards.of_record(record)
         self._put_up(board, name, {key: str(value) for key, value in options.items()})
         self._fresh(paused=True)
