@@ -211,8 +211,10 @@ class Go(Game[GoState]):
 
     # -- the end -------------------------------------------------------------------------------------------------
     def over(self, state: GoState) -> Bool[Array, ""]:
-        passes = (state.recent[0] == self.points) & (state.recent[1] == self.points)
-        return passes | (state.ply >= self.max_plies)
+        return self._both_passed(state) | (state.ply >= self.max_plies)
+
+    def _both_passed(self, state: GoState) -> Bool[Array, ""]:
+        return (state.recent[0] == self.points) & (state.recent[1] == self.points)
 
     def _areas(self, state: GoState, wanted: Bool[Array, ""]) -> UInt32[Array, "2 W"]:
         """Stones of each colour and the empty points that reach only this colour; no flood where not wanted."""
@@ -276,9 +278,9 @@ class Go(Game[GoState]):
     def hash(self, state: GoState) -> UInt32[Array, "2"]:
         ko, passed = zobrist.table("go ko", self.points), jnp.asarray(zobrist.table("go pass", 2))
         ko_key = jnp.where(state.ko >= 0, jnp.asarray(ko)[state.ko.astype(jnp.int32)], jnp.uint32(0))
-        once = state.recent[0] == self.points
-        ended = once & (state.recent[1] == self.points)  # a finished game is no live one on the same board
-        pass_key = jnp.where(once, jnp.where(ended, passed[1], passed[0]), jnp.uint32(0))
+        # a finished game is no live one on the same board
+        pass_word = jnp.where(self._both_passed(state), passed[1], passed[0])
+        pass_key = jnp.where(state.recent[0] == self.points, pass_word, jnp.uint32(0))
         return state.key ^ self._side_key(state) ^ ko_key ^ pass_key
 
     def cells(self, state: GoState) -> Int8[Array, " cells"]:
