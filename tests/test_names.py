@@ -21,10 +21,10 @@ from jaxgo.core import game as game_of
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.names import place_of, resolve
-from jaxgo.core.words import read_value
+from jaxgo.core.words import read_value, write_settings
 from jaxgo.evaluators import Heuristic
 from jaxgo.games.mnk import Mnk
-from jaxgo.games.names import name_of, read_game
+from jaxgo.games.names import describe_options, name_of, read_game
 from jaxgo.nets import Head, Mlp
 from jaxgo.players import Player, load_player
 from jaxgo.search import Greedy, Gumbel
@@ -382,11 +382,33 @@ def test_a_net_that_cannot_learn_is_refused_in_one_sentence(source, said):
         ("5", 1, 5),
         ("x", 1, "x"),
         ("on", "any", "on"),
+        ("2,4,5", None, (2, 4, 5)),
+        ("3,", None, (3,)),
+        ("D4,E5", None, "D4,E5"),
+        ("3", (1, 3), (3,)),
+        ("a,b", ("c",), ("a", "b")),
+        ("", (1,), ()),
     ],
 )
 def test_a_value_is_read_as_its_default_is(text, like, value):
     found = read_value(text, like)
     assert (type(found), found) == (type(value), value)
+
+
+def test_an_option_that_is_a_tuple_is_typed_as_it_is_told():
+    place = "examples.own_game:Nim"
+    assert describe_options(Nim(heaps=(2, 4))) == "heaps=2,4 most=3"
+    for heaps in ((2, 4, 5), (3,)):
+        (setting,) = write_settings(name_of(Nim(heaps=heaps))[1])
+        assert read_game(place, [setting]) == Nim(heaps=heaps)
+        assert train_words.parse([place, "--option", setting]).config.make_game() == Nim(heaps=heaps)
+    with pytest.raises(UsageError, match=r"\(2, 'x'\) is of another kind"):
+        read_game(place, ["heaps=2,x"])
+
+
+def test_games_that_are_made_directly_have_options_of_their_kinds():
+    with pytest.raises(UsageError, match="Heaped: heaps='135' is not a tuple"):
+        search.Model(Heaped(heaps="135"), Heuristic())
 
 
 def test_an_option_of_a_game_is_read_alike_by_all_commands():

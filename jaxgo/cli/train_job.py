@@ -16,6 +16,7 @@ from jaxgo.arena import elo, records
 from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.cli.train_words import Job, list_presets, parse
 from jaxgo.core.errors import UsageError
+from jaxgo.core.words import write_settings
 from jaxgo.players import Player, load_player
 from jaxgo.system import aside, devices
 from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
@@ -243,7 +244,7 @@ def _finish(console: Console, job: Job) -> None:
 
 def then(job: Job) -> dict[str, str]:
     """Commands that are of use after a run, by what they are for."""
-    options = [word for name, value in job.config.options for word in ("--option", f"{name}={value}")]
+    options = [word for setting in write_settings(dict(job.config.options)) for word in ("--option", setting)]
     game, player = [job.config.game_name, *options], f"@{name_of_run(Path(job.run))}"
     commands = {"its thoughts": shlex.join(["uv", "run", "jaxgo", "analyse", *game, "--agent", player])}
     if job.config.make_game().players == 2:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from jaxgo.cli.command import columns, reader
+from jaxgo.core.words import write_settings
 
 DAMAGED = 1  # the exit status where weights are not what was shipped
 ANCHOR = "uct:400"  # whose rating stands beside
@@ -95,10 +96,10 @@ def _table(notes: list[dict[str, Any]]) -> None:
 def _tell(note: dict[str, Any]) -> None:
     """All of it, a line each."""
     made = note.get("made", {})
-    options = "".join(f" --option {name}={value}" for name, value in note.get("options", {}).items())
+    options = "".join(f" --option {setting}" for setting in write_settings(note.get("options", {})))
     lines = {
         "game": f"{note.get('game')}{options}",
-        "net": " ".join(f"{key}={value}" for key, value in note.get("net", {}).items()),
+        "net": " ".join(write_settings(note.get("net", {}))),
         "player": f"{made.get('player')}",
         "command": f"{made.get('command')}",
         "cost": f"{made.get('seconds', 0) / 60:.1f} minutes on {made.get('machine')}, {made.get('iterations')} "

@@ -10,6 +10,7 @@ KINDS: dict[type, tuple[type, str]] = {  # of defaults: what else is taken, and 
     int: (numbers.Integral, "a whole number"),  # numpy's are, too
     float: (numbers.Real, "a number of Python or numpy"),
     str: (str, "a text"),
+    tuple: (tuple, "a tuple"),
 }
 MOST_SEED = 2**31 - 1  # JAX cuts larger ones
 

@@ -1,9 +1,10 @@
 """Settings as people type them: NAME=VALUE, and what the text of a value means."""
 
 import contextlib
+from collections.abc import Mapping
 from typing import Any
 
-Value = bool | int | float | str
+Value = bool | int | float | str | tuple[Any, ...]
 
 SWITCHES = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -20,10 +21,13 @@ def tuples(value: Any) -> Any:
 
 
 def read_value(text: str, like: Value | None = None) -> Value:
-    """The text as a value of the kind of `like`, or else of the first kind that fits: a switch, a number.
+    """The text as a value of the kind of `like`, or else of the first kind that fits: a switch, a number, numbers with
+    commas between them.
 
     A text that is nothing of the kind stays a text; who asked knows what to say of it.
     """
+    if isinstance(like, tuple):
+        return tuple(read_value(part.strip(), like[0] if like else None) for part in text.split(",") if part.strip())
     kinds = (bool, int, float) if like is None else (type(like),)
     for kind in kinds:
         if kind is bool and text.lower() in SWITCHES:
@@ -31,4 +35,20 @@ def read_value(text: str, like: Value | None = None) -> Value:
         if kind in (int, float):
             with contextlib.suppress(ValueError):
                 return kind(text)
+    if like is None and "," in text:
+        numbers: Any = read_value(text, ())
+        if numbers and not any(isinstance(number, str) for number in numbers):
+            return tuple(numbers)
     return text
+
+
+def write_value(value: Any) -> str:
+    """A value as `read_value` reads it: one word, with commas in a tuple."""
+    if isinstance(value, (tuple, list)):  # JSON makes lists of tuples
+        return ",".join(map(write_value, value)) + ("," if len(value) == 1 else "")
+    return str(value)
+
+
+def write_settings(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as they are typed, each NAME=VALUE."""
+    return [f"{name}={write_value(value)}" for name, value in settings.items()]

@@ -89,9 +89,7 @@ def make(name: str, /, **options: Any) -> Game[Any]:
         if option not in valid:
             raise unknown_name(f"option of {name}", option, valid or ["(none)"])
         default = getattr(game, option)
-        kinds = (int, float) if isinstance(default, float) else type(default)
-        wrong_bool = isinstance(value, bool) != isinstance(default, bool)
-        if default is not None and (wrong_bool or not isinstance(value, kinds)):
+        if default is not None and not _is_like(value, default):
             raise UsageError(f"option {option} of {name} is {default!r} by default; {value!r} is of another kind")
     # a cap that follows from the size of the board follows the new size
     follows = {
@@ -107,6 +105,15 @@ def make(name: str, /, **options: Any) -> Game[Any]:
         raise UsageError(f"{name} with {told} has no cells or no actions; take other options")
     check(made, f"{name} with {told}")
     return made
+
+
+def _is_like(value: Any, default: Any) -> bool:
+    """Whether a value is of the kind of a default: a float may be a whole number, and a tuple holds such as the first
+    one in the default."""
+    if isinstance(default, tuple):
+        return isinstance(value, tuple) and all(_is_like(item, default[0]) for item in value if default)
+    kinds = (int, float) if isinstance(default, float) else type(default)
+    return isinstance(value, bool) == isinstance(default, bool) and isinstance(value, kinds)
 
 
 def _is_derived(game: Game[Any], field: "dataclasses.Field[Any]") -> bool:

@@ -8,7 +8,7 @@ from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.names import place_of
-from jaxgo.core.words import read_value, split_setting
+from jaxgo.core.words import read_value, split_setting, write_settings
 from jaxgo.games import GAMES, find, make
 
 
@@ -31,7 +31,7 @@ def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
 def describe_options(game: Game[Any]) -> str:
     """The options of a game and their values, as they are typed."""
     fields = dataclasses.fields(game)  # type: ignore[arg-type]
-    return " ".join(f"{field.name}={getattr(game, field.name)}" for field in fields)
+    return " ".join(write_settings({field.name: getattr(game, field.name) for field in fields}))
 
 
 def name_of(game: Game[Any]) -> tuple[str, dict[str, Any]]:

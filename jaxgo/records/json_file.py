@@ -6,6 +6,7 @@ from typing import Any
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.names import check_loaded
+from jaxgo.core.words import write_settings
 from jaxgo.games import make
 from jaxgo.games.names import name_of
 from jaxgo.records.record import GameRecord, bounded
@@ -82,7 +83,7 @@ def _game(told: dict[str, Any]) -> Game[Any]:
 
 def _described(game: Game[Any]) -> str:
     name, options = name_of(game)
-    return " ".join([name, *(f"{option}={value}" for option, value in options.items())])
+    return " ".join([name, *write_settings(options)])
 
 
 def _list_of(told: dict[str, Any], name: str, kind: Any) -> list[Any]:

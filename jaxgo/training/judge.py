@@ -22,6 +22,7 @@ from jaxgo.arena.tally import five
 from jaxgo.arena.tournament import Tournament
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.words import write_settings
 from jaxgo.evaluators.base import Params
 from jaxgo.players import Player, load_player, named
 from jaxgo.search.base import Search
@@ -100,7 +101,7 @@ class Judge:
         mine = sum(away.pop(player.name, None) is None for player in players)
         own = 1 + max(config.judge.past, 1 if config.gate.every else 0)
         room = max(config.judge.pairs, config.judge.final_pairs)
-        options = tuple(f"{name}={value}" for name, value in config.options)
+        options = tuple(write_settings(dict(config.options)))
         play = Tournament(
             Contest(config.game_name, self.game, tuple(players), options, config.seed + seed),
             plan,

@@ -15,6 +15,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.words import write_settings, write_value
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.session import Session
@@ -126,7 +127,7 @@ class Table:
 
     @staticmethod
     def _make(name: str, options: dict[str, str]) -> Game[Any]:
-        return read_game(name, [f"{key}={value}" for key, value in options.items()])
+        return read_game(name, write_settings(options))
 
     def _do_new(self, request: protocol.New) -> None:
         name, options = self._asked(request)
@@ -418,7 +419,7 @@ class Table:
         record = formats.read(offers.check_record(request.text, self._own))
         name, options = name_of(record.game)
         board = boards.of_record(record)
-        self._put_up(board, name, {key: str(value) for key, value in options.items()})
+        self._put_up(board, name, {key: write_value(value) for key, value in options.items()})
         self._fresh(paused=True)
 
     # -- what the page is told ---------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.words import write_value
 from jaxgo.evaluators.base import Params
 from jaxgo.system import aside, metrics
 from jaxgo.system.metrics import read_rows
@@ -66,7 +67,7 @@ class Watched:
             "tell": "run",
             "name": str(self.run),
             "game": self.config.game_name,
-            "options": {name: str(value) for name, value in self.config.options},
+            "options": {name: write_value(value) for name, value in self.config.options},
             "player": self.player if steps else "",
             "seats": self._game.players,
             "step": steps[-1] if steps else None,
