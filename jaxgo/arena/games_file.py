@@ -44,6 +44,11 @@ def _stem(pair: PairResult, side: int) -> str:
     return f"{pair.game}-{pair.id}-{side + 1}"
 
 
+def is_saved(folder: Path, pair: PairResult) -> bool:
+    """Whether a file of the first game of a pair lies there."""
+    return any((folder / (_stem(pair, 0) + ending)).is_file() for ending in (".txt", ".sgf"))
+
+
 def load(folder: Path, game: Game[Any], pair: PairResult, side: int) -> list[int] | None:
     """The actions of the first (0) or second (1) game of a pair, as `save` wrote them; None where it was not saved."""
     for ending, read in ((".txt", _read_plain), (".sgf", lambda game, text: list(sgf.read(text, game).moves))):

@@ -149,8 +149,9 @@ class Tournament:
         return five(self.line(), self.names[0]).tolist()
 
     def notes(self) -> list[str]:
-        """What a reader of the results should know: who has no temperature, of what no precision is asked, openings."""
-        return [*self._cold(), *self._apart(), *self._wide(), *self._repeats()]
+        """What a reader of the results should know: who has no temperature, of what no precision is asked, openings,
+        and which games are not in the folder."""
+        return [*self._cold(), *self._apart(), *self._wide(), *self._repeats(), *self._unsaved()]
 
     def _cold(self) -> list[str]:
         """Who has no temperature where there is one."""
@@ -201,6 +202,17 @@ class Tournament:
             were = "it was" if most == 1 else "they were"
             notes.append(f"{only} for {again:,} pairs; {were} played again, each time with other luck")
         return notes
+
+    def _unsaved(self) -> list[str]:
+        """Games that were played before somebody asked for them."""
+        if not self.folder:
+            return []
+        wanted = [pair for pair in self.results() if self.sample is None or pair.number < self.sample]
+        missing = sum(not games_file.is_saved(self.folder, pair) for pair in wanted)
+        if not missing:
+            return []
+        pairs = "a pair was" if missing == 1 else f"{missing:,} pairs were"
+        return [f"{pairs} played before, when games were not saved in {self.folder}; for them, take another --out"]
 
     # -- what is known ---------------------------------------------------------------------------------------------
     def _is_ours(self, pair: PairResult) -> bool:

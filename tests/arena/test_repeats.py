@@ -83,6 +83,17 @@ def test_a_match_without_luck_ends_with_the_openings(short):
     assert [step.games for step in again.run()] == [0]
 
 
+def test_games_that_were_played_before_they_were_asked_for_are_told(short, tmp_path):
+    _, _, folder = short
+    asked = {"path": folder / "m.jsonl", "games": tmp_path, "slots": 4}
+    play = Tournament(contest(), Schedule(pairs=5), lines(folder, "b2", "a1"), **asked)
+    assert play.notes()[-1] == (
+        f"2 pairs were played before, when games were not saved in {tmp_path}; for them, take another --out"
+    )
+    one = Tournament(contest(), Schedule(pairs=5), lines(folder, "b2", "a1"), **asked, sample=1)
+    assert one.notes()[-1].startswith("a pair was played before")
+
+
 def test_luck_may_play_an_opening_again(tmp_path):
     warm = contest(temperature=1.0, hot_plies=2)
     play = Tournament(warm, Schedule(pairs=5), lines(tmp_path, "b2", "a1"), slots=4)
