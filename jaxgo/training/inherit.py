@@ -41,7 +41,10 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
 
     None where the run in the folder has begun with them already: they may be gone since.
     """
-    known = first(home)
+    try:
+        known = first(home)
+    except UsageError as error:
+        raise UsageError(f"what {home} began with is not known, as {error}; go on with --init-from ''") from None
     if known is not None and known[0][FROM] == words:
         return None
     place, about, params = find_weights(words)
@@ -71,9 +74,9 @@ def keep(run: RunDir, start: Start, about: Mapping[str, Any]) -> None:
     """Notes in the folder of a new run with what it begins; a UsageError where it began otherwise."""
     known = first(run.path)
     if known is not None or run.steps():
-        then = "new weights" if known is None else known[0][FROM]
+        then = "new weights, or its note of step 0 is gone," if known is None else known[0][FROM]
         raise UsageError(
-            f"{run.path} has begun with {then}, not with {start.words}; go on with --init-from '', or name "
+            f"{run.path} has begun with {then} and not with {start.words}; go on with --init-from '', or name "
             "another folder with --run"
         )
     kept = run.save_weights(0, start.params, {**about, FROM: start.words})

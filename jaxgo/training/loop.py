@@ -70,7 +70,10 @@ def train(
     mesh: Mesh | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> TrainState:
-    """Trains until the budget is spent or `stop` says so, going on from the run's last checkpoint; saves at the end."""
+    """Trains until the budget is spent or `stop` says so, going on from the run's last checkpoint; saves at the end.
+
+    A run that collapses is saved too, and ends in a CollapsedError.
+    """
     if not (isinstance(config, TrainConfig) and isinstance(run, RunDir)):
         raise UsageError(
             f"train takes a TrainConfig and a RunDir, and not {type(config).__name__} and {type(run).__name__}; see "
@@ -85,7 +88,9 @@ def train(
         loop = Loop(Trainer(config, mesh or devices.make_mesh()), run, heard, stop, stall.beat)
         while not (loop.finished or loop.stopped) or not loop.heard():
             loop.advance()
-        loop.end(judge=not loop.stopped)
+        loop.end(judge=not (loop.stopped or loop.collapsed))
+        if loop.collapsed:
+            raise loop.collapsed
         return loop.state
 
 
@@ -138,6 +143,7 @@ class Loop:
         self._take_up(inherit.begin(trainer, state, run) if found is None else found[1])
         self._due = Due(self.config, stop, float(self.state.seconds))
         self._collapse, self._fell = Collapse(self.config.watch), ""
+        self.collapsed: CollapsedError | None = None  # what ends the run, if the config says so
         self._sound = ""  # the last loss, in words
         self._done = time.monotonic()  # when the device had done what we last heard of
         watch(Report("start", self.iteration, self.seconds, {}))
@@ -174,9 +180,10 @@ class Loop:
 
     @property
     def finished(self) -> bool:
-        """Whether the budget is spent."""
+        """Whether the budget is spent, or self-play has collapsed."""
         budget = self.config.budget
-        return (bool(budget.iterations) and self.iteration >= budget.iterations) or self._due.over
+        spent = (bool(budget.iterations) and self.iteration >= budget.iterations) or self._due.over
+        return spent or self.collapsed is not None
 
     @property
     def stopped(self) -> bool:
@@ -364,7 +371,8 @@ class Loop:
         for sentence in self._collapse(metrics):
             self.run.say(f"iteration {one.iteration}: {sentence}")
             if self.config.watch.stop:
-                raise CollapsedError(f"iteration {one.iteration}: {sentence}; watch.stop ends the run there")
+                told = f"iteration {one.iteration}: {sentence}; watch.stop ends the run there, and it is saved"
+                self.collapsed = CollapsedError(told)
 
     def _check(self, tally: dict[str, float], learnt: dict[str, float]) -> None:
         if tally["broken"]:

@@ -13,6 +13,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.nets import Mlp, ResNet, to_json
 from jaxgo.nets.base import planes_shape
 from jaxgo.system import devices
+from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import find_weights, save_weights
 from jaxgo.training import inherit
 from jaxgo.training.config import TargetsConfig, TrainConfig
@@ -76,6 +77,28 @@ def test_what_does_not_fit_is_refused_by_its_name(there, here, said, tmp_path):
     with pytest.raises(UsageError, match=re.escape(said)) as told:
         inherit.find(trainer(*here), str(path), tmp_path)
     assert str(told.value).startswith(f"--init-from: the weights of {path} do not fit, as ")
+
+
+def test_a_run_that_lost_what_it_began_with_is_told_how_it_goes_on(tmp_path):
+    small = trainer("go7", NET)
+    path, home = kept(tmp_path, small), tmp_path / "run"
+    with RunDir(home, {}) as run:
+        start = inherit.find(small, str(path), home)
+        inherit.keep(run, start, {})
+        run.wait()
+        (note,) = (home / "players").iterdir()
+        note.write_bytes(note.read_bytes()[:100])
+        with pytest.raises(
+            UsageError, match=r"began with is not known, as .* no sound weights .*; go on with --init-f"
+        ):
+            inherit.find(small, str(path), home)
+        note.unlink()
+        run.save(1, {"x": jnp.zeros(2)})
+        run.wait()
+        with pytest.raises(
+            UsageError, match=r"new weights, or its note of step 0 is gone, and not with .* --init-from ''"
+        ):
+            inherit.keep(run, start, {})
 
 
 def test_only_what_computes_may_differ(tmp_path):

@@ -27,6 +27,7 @@ from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import weight_steps
 from jaxgo.training import inherit, learner, targets
+from jaxgo.training import loop as loops
 from jaxgo.training import trainer as trainers
 from jaxgo.training.config import (
     Budget,
@@ -349,7 +350,7 @@ def test_a_run_begins_with_the_weights_of_another(trainer, run, path, tmp_path, 
         assert said == [f"begins with the weights of {path}/{max(weight_steps(path))}"], "a damaged step is not meant"
         assert inherit.find(trainer, str(path), folder.path) is None, "the weights are here by now"
         with pytest.raises(
-            UsageError, match=r"has begun with .*smoke, not with other; go on with --init-from '', or name"
+            UsageError, match=r"has begun with .*smoke and not with other; go on with --init-from '', or name"
         ):
             inherit.keep(folder, start._replace(words="other"), about(CONFIG))
         for _ in range(2):
@@ -466,17 +467,17 @@ def test_a_run_without_a_good_checkpoint_ends_at_once(trainer, states, path):
             loop._go_back(EvaluatorError("the network gave numbers that are not finite in self-play"))
 
 
-def test_a_collapse_is_said_and_ends_the_run_where_it_shall(trainer, states, path):
+def test_a_collapse_is_said_and_ends_the_run_where_it_shall(trainer, states, path, monkeypatch):
     said: list[str] = []
     config = dataclasses.replace(CONFIG, watch=WatchConfig(iterations=1, length=100.0, stop=True))
+    told = r"games are very short \(plies\): length .* is below watch\.length=100; .* and it is saved"
     with RunDir(path.with_name("collapsed"), to_json(config), say=said.append) as folder:
         loop = Loop(trainer, folder, lambda report: None)
         loop.config, loop._collapse = config, Collapse(config.watch)
-        with pytest.raises(
-            CollapsedError, match=r"games are very short \(plies\): length .* is below watch\.length=100"
-        ):
-            loop.advance()
-    assert len(said) == 1
+        monkeypatch.setattr(loops, "Loop", lambda *_: loop)  # whose programs are compiled
+        with pytest.raises(CollapsedError, match=told):
+            train(config, folder)
+        assert (folder.steps(), weight_steps(folder.path), len(said)) == ([1], [1], 1)
 
 
 @pytest.mark.usefixtures("two_devices")
