@@ -130,7 +130,9 @@ class Judge:
         pairs = records.read_begun(file) if began and past else []
         places = {Path(name.partition("@")[2]) for pair in pairs for name in (pair.a, pair.b) if "@" in name}
         home = self.folder.resolve()
-        judged = {int(place.name) for place in places if place.name.isdecimal() and place.parent.resolve() == home}
+        # a folder that is not there was this one, before it was moved or as another working directory sees it
+        ours = {place for place in places if place.parent.resolve() == home or not place.parent.is_dir()}
+        judged = {int(place.name) for place in ours if place.name.isdecimal()}
         steps = [step for step in weight_steps(self.folder) if step in judged and step <= began]
         found = []
         for step in steps[-past:] if past else []:

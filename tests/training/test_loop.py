@@ -290,15 +290,15 @@ def test_a_run_that_goes_on_meets_the_players_of_earlier_sittings(trainer, run, 
     again = path.with_name("longer")
     shutil.copytree(path, again)
     matches = again / "matches.jsonl"
-    matches.write_text(matches.read_text().replace(f"{path}/", f"{again}/"))
+    matches.write_text(matches.read_text().replace(f"{path}/", "runs/as-it-was/"))
     reports: list[Report] = []
     with RunDir(again, to_json(CONFIG)) as folder:
         loop = Loop(trainer, folder, reports.append)
         assert reports[-1][:2] == ("start", 6)
         loop.advance()
         loop.end()
-        judge = Judge(trainer, folder, began=5)
-        assert judge._past == [], "what was judged later than the checkpoint is not known yet"
+        assert Judge(trainer, folder, began=5)._past == [], "what was judged later than the checkpoint is not known yet"
+        assert [player.name for player in Judge(trainer, folder, began=7)._past] == [f"greedy@{again}/7"]
     (judged,) = (report.metrics for report in reports if report.phase == "judge" and report.metrics)
     mine = [pair for pair in records.read(again / "matches.jsonl") if judged["player"] in (pair.a, pair.b)]
     known = {(pair.b if pair.a == judged["player"] else pair.a).rpartition("/")[2]: all(pair.lines) for pair in mine}
