@@ -7,6 +7,8 @@ from jaxtyping import Array, Bool, Float32, Int32
 from jaxgo.search.model import ILLEGAL
 from jaxgo.search.tree import BLOCK, ROOT, Descent, Tree, games_of, mover_sign, read_now, reader_at
 
+ALMOST = 0.999  # a loss, but not one that can be proven
+
 
 def backup(
     tree: Tree,
@@ -41,6 +43,8 @@ def backup(
         mean = total / after
         if not virtual_loss:
             mean = jnp.where(tree.proven[game, inside], known, mean)
+        elif tree.reward is None:
+            mean = _unlost(tree.proven[game, inside], known, mean)
         at = jnp.where(part >= 0, part, beyond)
         value, visits = value.at[game, at].set(mean, mode="drop"), visits.at[game, at].set(after, mode="drop")
         return level - BLOCK, value, visits, result
@@ -91,7 +95,15 @@ def _add_whole(tree: Tree, path: Int32[Array, "L D"], result: Float32[Array, " L
     if not virtual_loss:
         moved &= ~tree.proven
     value = jnp.where(moved, sums[..., 0] / sums[..., 1], tree.value)
+    if virtual_loss:
+        value = _unlost(tree.proven, tree.value, value)
     return tree._replace(value=value, visits=visits)
+
+
+def _unlost(proven: Bool[Array, "*x"], known: Float32[Array, "*x"], mean: Float32[Array, "*x"]) -> Float32[Array, "*x"]:
+    """Means of walks under way that nobody takes for a proven loss: the node of a leaf that is not judged yet counts as
+    proven, and walks under way alone would make it as bad as can be."""
+    return jnp.where(proven & (jnp.abs(known) < 1.0), jnp.clip(mean, -ALMOST, ALMOST), mean)
 
 
 def _gains(

@@ -73,6 +73,28 @@ def test_the_solver_finds_exact_values_where_moves_pay(search):
     np.testing.assert_array_equal(sides[np.arange(games), result.action], sides.max(axis=-1))
 
 
+def test_a_solved_root_names_its_best_move_outside_of_a_program():
+    """One call after the other rounds otherwise than one program: the value of a root is not that of its best move to
+    the last bit."""
+
+    def later(row, action):
+        after, reward, discount = take(row, action)
+        return after, reward, 0.97 * discount
+
+    def worth(coins):
+        return max(coins[0] - 0.97 * worth(coins[1:]), coins[-1] - 0.97 * worth(coins[:-1])) if coins else 0
+
+    games, search, model = 256, Puct(simulations=300, c_init=6.0), Model.from_functions(later, even, 2)
+    coins = np.random.default_rng(5).random((games, 4), np.float32)
+    zero = jnp.zeros(games, jnp.int32)
+    position = model.positions(Row(jnp.array(coins), zero, zero + 3, jax.random.split(KEY, games)))
+    state = jax.jit(lambda at: search.extend(model, (), KEY, search.begin(model, (), KEY, at), 300))(position)
+    result = search.result(KEY, state)
+    assert result.solved.all()
+    sides = np.array([[c[0] - 0.97 * worth(c[1:]), c[-1] - 0.97 * worth(c[:-1])] for c in coins.tolist()])
+    np.testing.assert_array_equal(result.action, sides.argmax(axis=-1))
+
+
 @pytest.mark.slow  # compiles for seconds
 def test_games_go_on_by_the_functions_and_trees_are_kept():
     search = Puct(simulations=40, solver=False)

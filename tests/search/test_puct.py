@@ -209,6 +209,14 @@ def test_walks_under_way_count_as_lost():
     assert nodes[1.0] > 1.3 * nodes[0.0]
 
 
+def test_walks_under_way_are_no_proven_losses():
+    """Eight walks of a round and two candidates: the others wait for the leaves of these."""
+    root = positions(FIVE.game, LANES, 10)
+    narrow, _ = searched(Puct(64, parallel_leaves=8, breadth=2), FIVE, root)
+    assert ((narrow.visits > 0).sum(axis=-1) <= 2).all()
+    assert not narrow.solved.any()
+
+
 def test_one_leaf_a_round_is_plain_search():
     """Several leaves with a budget of one each are the plain search as well."""
     root = positions(FIVE.game, LANES, 22)
