@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Int8, Int32, UInt32
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
-from jaxgo.system.files import replacing
+from jaxgo.system.files import replacing, version
 
 VERSION = 2  # 1: keys of Go did not tell finished positions from live ones
 SURE = 20.0  # what a won move's logit lies above a drawn one's; nearer ends of the same value differ by less
@@ -138,7 +138,7 @@ class Solved(Evaluator):
     def init(self, game: Game[Any], key: Array) -> Params:
         if not self.file:
             raise UsageError("evaluator=solved needs file=TABLE, which `jaxgo solve GAME --out TABLE` writes")
-        table, about = _loaded(self.file)
+        table, about = _loaded(self.file, version(Path(self.file)))
         if about != describe(game):
             raise UsageError(f"the table {self.file} is about {about}, not about {describe(game)}")
         return on_device(table)
@@ -150,8 +150,9 @@ class Solved(Evaluator):
         return Evaluation(logits.astype(jnp.float32), here.value.astype(jnp.float32))
 
 
-@functools.cache
-def _loaded(path: str) -> tuple[Table, str]:
+@functools.lru_cache(maxsize=4)
+def _loaded(path: str, written: object) -> tuple[Table, str]:
+    """A table, read once as long as nobody writes it anew."""
     return load(Path(path))
 
 

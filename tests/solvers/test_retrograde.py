@@ -113,6 +113,8 @@ def test_a_table_is_saved_loaded_and_plays_perfectly(dodgem3, tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(UsageError, match="cannot read a solved table"):
             solved.load(path)
+        with pytest.raises(UsageError, match="cannot read a solved table"):  # of the whole one nothing is remembered
+            players.load_player(f"greedy,evaluator=solved,file={path}", game)
 
 
 def test_a_table_that_cannot_be_written_leaves_the_old_one(tmp_path):
