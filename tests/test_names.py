@@ -23,6 +23,8 @@ from jaxgo.core.game import Game
 from jaxgo.core.names import place_of, resolve
 from jaxgo.core.words import read_value, write_settings
 from jaxgo.evaluators import Heuristic
+from jaxgo.games.dodgem import Dodgem
+from jaxgo.games.kamisado.rules import Kamisado
 from jaxgo.games.mnk import Mnk
 from jaxgo.games.names import describe_options, name_of, read_game
 from jaxgo.nets import Head, Mlp
@@ -404,6 +406,14 @@ def test_an_option_that_is_a_tuple_is_typed_as_it_is_told():
         assert train_words.parse([place, "--option", setting]).config.make_game() == Nim(heaps=heaps)
     with pytest.raises(UsageError, match=r"\(2, 'x'\) is of another kind"):
         read_game(place, ["heaps=2,x"])
+
+
+@pytest.mark.parametrize(
+    "game", [Dodgem(4, max_plies=120), Dodgem(8, max_plies=200), Kamisado(3, max_plies=128)], ids=repr
+)
+def test_the_name_of_a_game_has_a_limit_that_another_option_would_set(game):
+    name, options = name_of(game)
+    assert games.make(name, **options) == game
 
 
 def test_games_that_are_made_directly_have_options_of_their_kinds():

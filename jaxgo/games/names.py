@@ -37,15 +37,24 @@ def describe_options(game: Game[Any]) -> str:
 def name_of(game: Game[Any]) -> tuple[str, dict[str, Any]]:
     """A name that `make` reads, and the options in which the game differs from it: the registered game that is most
     like it, or the place where its class is written."""
-    fields = [field.name for field in dataclasses.fields(game)]  # type: ignore[arg-type]
     best: tuple[str, dict[str, Any]] | None = None
     for name, known in GAMES.items():
         if type(known) is type(game):
-            differ = {field: getattr(game, field) for field in fields if getattr(game, field) != getattr(known, field)}
+            differ = _differences(name, known, game)
             if best is None or len(differ) < len(best[1]):
                 best = name, differ
     if best is None:
         place = place_of(type(game))
-        known = find(place)
-        best = place, {field: getattr(game, field) for field in fields if getattr(game, field) != getattr(known, field)}
+        best = place, _differences(place, find(place), game)
     return best
+
+
+def _differences(name: str, known: Game[Any], game: Game[Any]) -> dict[str, Any]:
+    """The options that make `game` of the game of a name."""
+
+    def other(than: Game[Any]) -> dict[str, Any]:
+        fields = [field.name for field in dataclasses.fields(game)]  # type: ignore[arg-type]
+        return {field: getattr(game, field) for field in fields if getattr(game, field) != getattr(than, field)}
+
+    differ = other(known)
+    return differ | other(make(name, **differ))  # a cap that follows from another option may have to be said
