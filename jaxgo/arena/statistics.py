@@ -133,7 +133,8 @@ def count(records: Iterable[GameRecord], plies: int = 2) -> Statistics:
 
 def _result(record: GameRecord) -> str:
     assert record.returns is not None, "only finished games have a result"
-    return FIRST if record.returns[0] > 0 else SECOND if record.returns[0] < 0 else DRAWN
+    gain = record.returns[record.first]
+    return FIRST if gain > 0 else SECOND if gain < 0 else DRAWN
 
 
 def _openings(ended: Sequence[tuple[GameRecord, str]], plies: int) -> list[Opening]:

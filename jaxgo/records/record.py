@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 from typing import Any
 
+from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 
@@ -25,6 +26,13 @@ class GameRecord:
     lines: tuple[int, ...] = ()  # of the file, where each move stands
     comments: dict[int, str] = dataclasses.field(default_factory=dict)  # on the position after so many moves
 
+    @property
+    def first(self) -> int:
+        """The seat that begins, with the moves of its start where that has any."""
+        if self.start.lower().split()[:1] in ([], [position_text.START]):
+            return int(position_text.example(self.game).split()[1])
+        return int(position_text.read(self.game, self.start)[0].state.to_play)
+
     def place(self, number: int) -> str:
         """Where the move of this number (from 1) is, for a message."""
         return f"line {self.lines[number - 1]}: move {number}" if number <= len(self.lines) else f"move {number}"
@@ -38,7 +46,7 @@ class GameRecord:
 
 def winner(verdict: str) -> tuple[float, float] | None:
     """What each seat got, from a verdict such as `B+3.5`; None where it cannot be read."""
-    letter = verdict.strip().upper()[:1]
+    letter = "" if verdict.strip().lower().startswith("both") else verdict.strip().upper()[:1]
     gain = {"B": 1.0, "W": -1.0, "0": 0.0, "D": 0.0, "J": 0.0}.get(letter)  # a draw is also `Draw` and `Jigo`
     return None if gain is None else (gain, -gain)
 

@@ -50,6 +50,16 @@ def test_ten_games_by_hand(folder, capsys):
     assert "the same as a game before: 2" in said
 
 
+def test_the_first_mover_is_who_begins(tmp_path, capsys):
+    """White, where Black has a handicap or a start says so."""
+    (tmp_path / "a.sgf").write_text("(;GM[1]SZ[9]HA[2]AB[cg][gc]KM[0.5]RE[B+R];W[ee];B[dd])")
+    (tmp_path / "b.sgf").write_text("(;GM[1]SZ[9]PL[W]KM[0.5]AB[aa]RE[W+R];W[ee];B[dd])")
+    results = [statistics.count([record]).results for record in statistics.read(tmp_path / "a.sgf")]
+    assert results == [{statistics.FIRST: 0, statistics.SECOND: 1, statistics.DRAWN: 0}]
+    (record,) = statistics.read(tmp_path / "b.sgf")
+    assert statistics.count([record]).results[statistics.FIRST] == 1
+
+
 def test_moves_of_a_start_are_played_before_those_of_the_game(tmp_path):
     for number, (start, moves) in enumerate((("start a1 a2", "b1 b2 c1"), ("", "a1 a2 b1 b2 c1"))):
         told = {"jaxgo": 1, "game": "tictactoe", "start": start, "moves": moves.split()}
@@ -80,7 +90,7 @@ def test_openings_by_hand(folder):
 
 def test_games_that_began_elsewhere_are_other_games():
     usual = GameRecord(GAME, "gomoku", (40, 41), returns=WON)
-    other = GameRecord(GAME, "gomoku", (40, 41), start=OTHER_START, returns=LOST)
+    other = GameRecord(GAME, "gomoku", (40, 41), start=OTHER_START, returns=WON)  # by the second mover
     found = statistics.count([usual, other, usual, other, other])
     assert found.repeated == {statistics.FIRST: 1, statistics.SECOND: 2}
     assert [(opening.games, opening.score) for opening in found.openings] == [(2, 1.0), (2, 1.0)]
