@@ -19,7 +19,7 @@ from jaxgo.core.play import Position
 
 START = "start"
 NOWHERE = "_"
-LONGEST = 20_000  # characters of a text
+LONGEST = 200_000  # characters of a text
 
 
 @functools.cache
@@ -70,7 +70,9 @@ def _alike(game: Game[Any], drawn: Position, position: Position) -> bool:
 def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]]:
     """Where a text begins, and the names of the moves to play from there."""
     words = text.split()
-    if not words or len(text) > LONGEST:
+    if len(text) > LONGEST:
+        raise UsageError(f"a position has at most {LONGEST:,} characters, and this one {len(text):,}")
+    if not words:
         raise UsageError(f"a position is written as {example(game)!r}, or as {START!r} and moves")
     if words[0].lower() == START:
         return play.begin(game, seed), words[1:]

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.names import check_loaded
@@ -58,13 +59,16 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     returns = _list_of(told, "returns", (int, float))
     if not all(-1 <= value <= 1 for value in returns):
         raise UsageError('"returns" are numbers from -1 (lost) to 1 (won)')
+    if len(returns) == 2 and abs(sum(returns)) > 1e-6:
+        raise UsageError(f'"returns" are {returns}: what one seat gets the other one loses, so they sum to 0')
     if returns and len(returns) != found.players:
         raise UsageError(f'"returns" has {len(returns)} numbers, and {found.players} play this game')
+    start = _text(told, "start")
     return GameRecord(
         game=found,
         name=told["game"],
         moves=tuple(moves),
-        start=_text(told, "start"),
+        start="" if start.strip().lower() == position_text.START else start,
         players=tuple(_list_of(told, "players", str)),
         returns=tuple(float(value) for value in returns) or None,
         verdict=_text(told, "verdict"),

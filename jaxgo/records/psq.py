@@ -46,23 +46,25 @@ def board(width: int, height: int, game: Game[Any] | None) -> Game[Any]:
 
 def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
     """The game of a file; `game` says which it must be, `upto` moves are read and no more."""
-    rows = bounded(text).splitlines()
-    head = HEAD.fullmatch(rows[0]) if rows else None
+    first, *others = bounded(text).splitlines() or [""]
+    head = HEAD.fullmatch(first)
     if head is None:
         raise UsageError("line 1: this is no PSQ: it begins with 'Piskvorky WIDTHxHEIGHT, 11:11, 0'")
     width, height = int(head[1]), int(head[2])
     game = board(width, height, game)
+    rows = [(number, row.strip()) for number, row in enumerate(others, 2) if row.strip()]
     moves: list[int] = []
-    for number, row in enumerate(rows[1:], 2):
+    for number, row in rows:
         found = MOVE.fullmatch(row)
         if found is None or (upto is not None and len(moves) >= upto):
             break
         column, line = int(found[1]) - 1, int(found[2]) - 1
         if not (0 <= column < width and 0 <= line < height):
-            raise UsageError(f"line {number}: {row.strip()[:20]} is no point of a board of {width}x{height}")
+            raise UsageError(f"line {number}: {row[:20]} is no point of a board of {width}x{height}")
         moves.append(line * width + column)
-    rest = [row.strip() for row in rows[1 + len(moves) :]]
-    if (upto is None or len(moves) < upto) and rest and re.fullmatch(r"-?\d+\s*,.*", rest[0]):
-        raise UsageError(f"line {len(moves) + 2}: {rest[0][:20]!r} is no move; moves are written as x,y,milliseconds")
-    players = tuple(rest[:2]) if len(rest) >= 2 else ()
-    return GameRecord(game, name_of(game)[0], tuple(moves), players=players, lines=tuple(range(2, 2 + len(moves))))
+    lines, rest = [number for number, _ in rows[: len(moves)]], rows[len(moves) :]
+    if (upto is None or len(moves) < upto) and rest and re.fullmatch(r"-?\d+\s*,.*", rest[0][1]):
+        number, row = rest[0]
+        raise UsageError(f"line {number}: {row[:20]!r} is no move; moves are written as x,y,milliseconds")
+    players = tuple(row for _, row in rest[:2]) if len(rest) >= 2 else ()
+    return GameRecord(game, name_of(game)[0], tuple(moves), players=players, lines=tuple(lines))

@@ -69,7 +69,7 @@ def _rules(game: Game[Any]) -> dict[str, list[str]]:
     head = {"FF": ["4"], "GM": ["1" if isinstance(game, Go) else "4"], "CA": ["UTF-8"], "AP": [PROGRAM], "SZ": [size]}
     if isinstance(game, Go):
         head["RU"] = [rule_names.written(game.ko, game.suicide)]
-        head |= {"KM": [f"{game.komi:g}"]} | ({"HA": [str(game.handicap)]} if game.handicap else {})
+        head |= {"KM": [f"{game.komi:.12g}"]} | ({"HA": [str(game.handicap)]} if game.handicap else {})
         head |= {LIMIT: [str(game.move_limit)]} if game.move_limit else {}
     elif isinstance(game, Gomoku):
         head["RU"] = [game.rules]
@@ -93,8 +93,7 @@ def _stones(game: Game[Any], start: str) -> dict[str, list[str]]:
 
 def _seats(record: GameRecord) -> Iterable[int]:
     """Who makes each move: the seats take turns."""
-    first = int((record.start or position_text.example(record.game)).split()[1])
-    return [(first + ply) % 2 for ply in range(len(record.moves))]
+    return [(record.first + ply) % 2 for ply in range(len(record.moves))]
 
 
 def _point(game: Game[Any], action: int) -> str:
@@ -131,8 +130,8 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
             if told:
                 raise UsageError(f"line {node.line}: stones are put on the board in the midst of the game")
             setup += [node] if node is not root else []
-        if node.first("C"):
-            comments[len(moves)] = node.first("C")
+        if node.first("C") and (upto is None or told <= upto):
+            comments[len(moves)] = "\n".join(filter(None, (comments.get(len(moves)), node.first("C"))))
         # behind the last one that is asked for anything may stand
         node = None if upto is not None and told >= max(upto, 1) else next(nodes, None)
     verdict = root.first("RE")

@@ -392,6 +392,29 @@ def test_whatever_stands_in_an_sgf_it_is_read_or_refused(text):
     assert all(0 <= action < record.game.num_actions for action in record.moves)
 
 
+def test_a_start_that_is_the_usual_one_is_none():
+    found = json_file.read('{"jaxgo": 1, "game": "go9", "start": "Start", "moves": ["E5"]}')
+    assert "B[ee]" in sgf.write(found)
+    with pytest.raises(UsageError, match="sum to 0"):
+        json_file.read('{"jaxgo": 1, "game": "go9", "moves": [], "returns": [1, 1]}')
+
+
+def test_blank_lines_of_a_psq_are_passed_over():
+    found = psq.read("Piskvorky 15x15, 11:11, 0\n8,8,0\n\n9,9,0\nA\nB\n")
+    assert (found.moves, found.players, found.lines) == ((112, 128), ("A", "B"), (2, 4))
+
+
+def test_comments_of_the_start_are_kept_and_those_of_later_moves_left_out():
+    text = "(;GM[1]SZ[9]C[root];C[intro];B[ee]C[first])"
+    assert sgf.read(text).comments == {0: "root\nintro", 1: "first"}
+    assert sgf.read(text, None, 0).comments == {0: "root\nintro"}
+
+
+def test_a_komi_has_all_its_digits_and_both_may_lose():
+    assert sgf.read(sgf.write(GameRecord(make("go9", komi=6.123456789), "go9", ()))).game.komi == 6.123456789
+    assert sgf.read("(;GM[1]SZ[9]RE[Both lose];B[ee])").returns is None
+
+
 def test_json_is_one_object_with_one_line_for_each_thing():
     told = json.loads(json_file.write(GameRecord(make("go9", komi=5.5), "go9", (0,))))
     assert told == {"jaxgo": 1, "game": "go9", "options": {"komi": 5.5}, "moves": ["A9"]}
