@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import history as histories
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Action, Game, S
 from jaxgo.core.history import History
 
@@ -125,7 +126,14 @@ def put(game: Game[Any], state: Any) -> Position:
 
 def cells(game: Game[Any], state: Any) -> np.ndarray:
     """`int8[cells]`: the board of a state."""
-    return np.asarray(_cells(game, state))
+    codes = np.asarray(_cells(game, state))
+    strange = codes[(codes < 0) | (codes >= len(game.pieces))]
+    if len(strange):
+        last = len(game.pieces) - 1
+        raise UsageError(
+            f"cells of {type(game).__name__} gives {strange[0]}, and its last piece is {last}; make each code a piece"
+        )
+    return codes
 
 
 @functools.partial(jax.jit, static_argnums=0)

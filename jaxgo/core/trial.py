@@ -5,6 +5,8 @@ which must end in time and have a move until they do: else searches would play i
 """
 
 import functools
+import math
+import re
 from typing import Any, NamedTuple
 
 import jax
@@ -53,9 +55,11 @@ def check_shapes(game: Game[Any]) -> None:
     _check_one(game, "over", state, "bool", ())
     _check_one(game, "returns", state, "float32", (game.players,))
     _check_step(game, state)
+    _check_names(game)
     # a game that no network and no table of positions ever sees may do without these
     _check_one(game, "observe", state, "numbers", (height, width, "C"), optional=True)
     _check_one(game, "hash", state, "uint32", (2,), optional=True)
+    _check_one(game, "cells", state, "whole", (math.prod(game.picture),), optional=True)
 
 
 @functools.lru_cache(maxsize=256)
@@ -129,11 +133,31 @@ def _check_one(
         rank = len(found.shape) == len(shape)
         fits = rank and all(a == b or isinstance(b, str) for a, b in zip(found.shape, shape, strict=True))
         number = jnp.issubdtype(found.dtype, jnp.number) or found.dtype == bool
-        loose = {"numbers": number, "float32": number and found.dtype != bool}
+        loose = {
+            "numbers": number,
+            "float32": number and found.dtype != bool,
+            "whole": jnp.issubdtype(found.dtype, jnp.integer),
+        }
         fits &= bool(loose.get(kind, found.dtype == kind))
     if not fits:
         wanted = f"{kind}[{', '.join(map(str, shape))}]"
         raise UsageError(f"{method} of {name} gives {_told(found)} for one position; {wanted} is needed")
+
+
+def _check_names(game: Game[Any]) -> None:
+    """Every action has a name of its own, which is one word: else moves that were written down are read as others."""
+    kind, seen = type(game).__name__, dict[str, int]()
+    for action in range(game.num_actions):
+        name: Any = game.action_name(action)
+        if not isinstance(name, str) or not re.fullmatch(r"[^\s,#]+", name):
+            raise UsageError(
+                f"action_name of {kind} calls action {action} {name!r}; make it one word, without blanks, commas and #"
+            )
+        if seen.setdefault(name.lower(), action) != action:
+            raise UsageError(
+                f"action_name of {kind} calls actions {seen[name.lower()]} and {action} {name!r}, as case is not "
+                "looked at; give each a name of its own"
+            )
 
 
 def _check_step(game: Game[Any], state: Any) -> None:

@@ -13,7 +13,7 @@ from examples.own_game import Nim
 from jaxgo.arena.games_file import movers
 from jaxgo.arena.match import Pool
 from jaxgo.cli import train_job
-from jaxgo.core import trial
+from jaxgo.core import play, trial
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import GAMES
@@ -159,6 +159,8 @@ WRONG = {
         r"observe of Wrong gives float32\[2, 1\] .* numbers\[2, 1, C\] is needed",
     ),
     "hash": (lambda state: jnp.uint32(1), r"hash of Wrong gives uint32\[\] for one position; uint32\[2\] is needed"),
+    "cells": (lambda state: jnp.zeros(3, jnp.int8), r"cells of Wrong gives int8\[3\] .*; whole\[2\] is needed"),
+    "action_name": (lambda action: f"take {action}", "calls action 0 'take 0'; make it one word, without blanks"),
 }
 FAILING = {
     "legal": lambda state: state.piles > 0,
@@ -177,6 +179,19 @@ def test_rules_of_other_shapes_and_types_are_told_by_their_method(method):
     model = Model(wrong(method, rule), Uniform())
     with pytest.raises(UsageError, match=said):
         model.start(jax.random.key(0), 1)
+
+
+def test_names_that_are_no_names_of_their_own_are_refused():
+    """Moves that are written down would be read as others."""
+    for names, said in (("aA", "calls actions 0 and 1 'A', as case"), (range(2), "calls action 0 0; make it one word")):
+        with pytest.raises(UsageError, match=said):
+            trial.check_shapes(wrong("action_name", lambda action, names=names: names[action]))
+
+
+def test_a_code_without_a_piece_is_told_when_it_is_drawn():
+    game = wrong("cells", lambda state: state.heaps + 7)
+    with pytest.raises(UsageError, match="cells of Wrong gives 8, and its last piece is"):
+        play.cells(game, game.init(jax.random.key(0)))
 
 
 @pytest.mark.parametrize(
