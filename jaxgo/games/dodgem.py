@@ -151,6 +151,7 @@ class Dodgem(Game[DodgemState]):
         """The race: how many forward moves more the opponent still needs, as a share of the most there can be."""
         blue, red = self.distances(state)
         lead = (red - blue).astype(jnp.float32) / (self.size * (self.size - 1))
+        lead = jnp.clip(lead, -1.0, 1.0)  # a board that was set up may have more cars
         return jnp.where(state.to_play == 0, lead, -lead)
 
     def move_weights(self, state: DodgemState) -> Float32[Array, " A"]:

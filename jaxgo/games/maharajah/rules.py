@@ -177,6 +177,7 @@ class Maharajah(Game[MaharajahState]):
         """The army's material: 0.9 for a full army, which should win, down to -0.9 for a bare king."""
         counts = jax.lax.population_count(by_kind(state.men)).sum(-1, dtype=jnp.uint32).astype(jnp.float32)
         value = 1.8 * (counts * jnp.asarray(WORTH)).sum() / WORTH[[1] * 8 + [2, 3, 4] * 2 + [5]].sum() - 0.9
+        value = jnp.clip(value, -1.0, 1.0)  # a board that was set up may have any number of queens
         return jnp.where(state.to_play == self.army, value, -value)
 
     def move_weights(self, state: MaharajahState) -> Float32[Array, " A"]:
