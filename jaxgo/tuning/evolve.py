@@ -106,6 +106,10 @@ class Evolution:
         except (ValueError, TypeError):
             raise UsageError(f"{self.log} is no log of jaxgo tune; name another folder with --out") from None
         if found and found[0] != self._about():
+            # by settings that were refused, or stopped at once, nothing was found out
+            if not done and isinstance(found[0], dict) and found[0].keys() == self._about().keys():
+                write_whole(self.log, "")
+                return []
             raise UsageError(
                 f"{self.log} was written by other settings; repeat those, or name another folder with --out"
             )

@@ -60,6 +60,9 @@ def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
     for other, plan in ((space("c"), SMALL), (elsewhere, SMALL), (space("c", "weight"), openings)):
         with pytest.raises(UsageError, match="written by other settings"):
             Known(other, plan, NOWHERE, path)
+    path.write_text(path.read_text().split("\n")[0] + "\n")
+    assert Known(space("c"), SMALL, NOWHERE, path).done == [], "of settings that found out nothing nothing is kept"
+    assert not path.read_text()
     for strange in (b"{}\nnonsense\n", b"\xff\xfe\n", b"a list\nof words"):
         path.write_bytes(strange)
         with pytest.raises(UsageError, match="no log of jaxgo tune"):
