@@ -59,7 +59,7 @@ def load(path: Path) -> tuple[Table, str]:
             _check(table)
             return table, str(file["about"])
     except DAMAGE as error:
-        raise UsageError(f"cannot read a solved table from {path}: {error}") from None
+        raise UsageError(f"cannot read a solved table from {path}, as `jaxgo solve` writes it: {error}") from None
 
 
 def _check(table: Table) -> None:

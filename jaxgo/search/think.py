@@ -100,7 +100,8 @@ class Limit:
     def __post_init__(self) -> None:
         if not isinstance(self.simulations, int | np.integer | None) or isinstance(self.simulations, bool):
             raise UsageError(f"a limit counts whole simulations, not {self.simulations!r}")
-        if not isinstance(self.seconds, int | float | np.integer | np.floating | None):
+        a_number = isinstance(self.seconds, int | float | np.integer | np.floating | None)
+        if not a_number or isinstance(self.seconds, bool):
             raise UsageError(f"the seconds of a limit are a number, not {self.seconds!r}")
         if not self.simulations and not self.seconds:
             raise UsageError("a limit needs simulations or seconds above 0")

@@ -21,6 +21,7 @@ from jaxgo.solvers.visited import Visited
 FAR = np.iinfo(np.int32).max
 PLACES = 1 << 16  # of the table of keys at the start; it grows
 FEWER = 8  # how many times fewer lanes the next smaller program has
+MOST_BATCH = 1 << 20  # positions that one program expands
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Room:
     def __post_init__(self) -> None:
         if min(self.batch, self.fan, self.most) < 1:
             raise UsageError("a solver needs a batch, a fan and room for positions of at least 1")
+        if self.batch > MOST_BATCH:
+            raise UsageError(f"a batch of {self.batch:,} positions is too large; at most {MOST_BATCH:,}")
 
 
 class Made(NamedTuple):

@@ -64,6 +64,11 @@ def test_the_limit_of_plies_is_lifted(capsys):
 
 
 @pytest.mark.slow
+def test_a_batch_that_no_program_holds_is_refused(capsys):
+    assert cli.main(["solve", "hughe", "--batch", "100000000000"]) == 2
+    assert "a batch of 100,000,000,000 positions is too large" in capsys.readouterr().err
+
+
 def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
     game = make("slide8")
     for seed in (0, 3):
