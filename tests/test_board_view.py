@@ -13,6 +13,7 @@ from jaxgo.cli import show
 from jaxgo.cli.main import main
 from jaxgo.core import play
 from jaxgo.games import GAMES
+from jaxgo.games.sliding import SlidingBlocks
 from jaxgo.ui import board_shape, board_view
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -161,6 +162,8 @@ def test_moves_are_numbered_where_their_pieces_stand(tmp_path):
         38: 1,
         31: 2,
     }
+    blocks = SlidingBlocks("AA..", "..AA")
+    assert show.numbered(blocks, play.begin(blocks), ["A-E", "A-E"]) == {3: 2}, "a block that moved on has one number"
 
 
 def test_a_picture_is_written_as_png(tmp_path, capsys):

@@ -132,7 +132,10 @@ def numbered(game: "Game[Any]", position: "Position", moves: Sequence[str]) -> d
         action = board.read(move)
         landed = clicks.choices(game, board.now.position.state, [action])[0].at
         board = board.play(action)
-        numbers = {cell: old for cell, old in numbers.items() if board.now.cells[cell]} | {landed: number}
+        cells = board.now.cells
+        # a block that moved may still cover where it landed before
+        gone = cells[landed] if game.grid == "blocks" and landed >= 0 else 0
+        numbers = {cell: old for cell, old in numbers.items() if cells[cell] not in (0, gone)} | {landed: number}
     return {cell: number for cell, number in numbers.items() if cell >= 0 and board.now.cells[cell]}
 
 

@@ -95,7 +95,7 @@ class SlidingBlocks(Game[SlidingState]):
         return SlidingState(blocks, jnp.int8(0), jnp.int16(0), self._key(self._words("blocks"), blocks))
 
     def _scrambled(self, key: Array) -> Int8[Array, " cells"]:
-        """Uniform over the arrangements that can be solved, the solved one apart."""
+        """Uniform over the arrangements that can be solved, but for one that comes in place of the solved one, too."""
         goal = jnp.asarray(_codes(self.goal, self.rows))
         drawn = jax.random.permutation(key, goal)
         # two tiles change places where the parity of the arrangement is not that of its empty cell's distance
