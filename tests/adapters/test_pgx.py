@@ -78,6 +78,7 @@ def test_positions_have_hashes_of_their_own():
     assert len({next(iter(keys)) for keys in known.values()}) >= len({board for board, _ in known})
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_a_search_finds_the_win():
     """a3 is a win in one for X: our tic-tac-toe and pgx's agree on values and on the move."""
     results = []

@@ -79,6 +79,7 @@ def test_players_by_the_clock(tmp_path):
     assert last.seconds > 0.2 * (moves - 12) / 2 / 2  # half of the moves are its own, two games at once
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_every_game_of_a_player_by_the_clock_has_a_key_of_its_own(monkeypatch):
     """All games began with the same one, so that a player drew alike in each."""
     drawn = []

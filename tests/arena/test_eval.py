@@ -89,6 +89,7 @@ def test_a_verdict_of_wins_alone_is_json_that_everybody_reads(tmp_path, capsys, 
     assert answer["error95"] is None
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_games_until_the_error_bars_are_small(tmp_path, capsys):
     out = tmp_path / "m.jsonl"
     assert run(*TWO[:-1], 64, "--until", "±300", "--out", out, "--json") == 0

@@ -75,6 +75,7 @@ def test_an_opening_is_left_out_whichever_seat_it_favours():
     assert found == (np.abs(values) <= 0.6).tolist()
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_a_player_says_which_openings_are_balanced():
     """By exhaustive search, whose word is the truth: draws alone pass, and they are all the draws that there are."""
     judge = load_player("alphabeta:100000,depth=9", TICTACTOE)
@@ -145,6 +146,7 @@ def test_mistakes_are_named(tmp_path):
         random_openings(TICTACTOE, plies=9, balance=1.0).actions(0)
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_longer_openings_follow_where_the_short_ones_end(two_plies):
     """Opening i stays, and no position comes twice, whatever its length and however it is turned."""
     longer = random_openings(TICTACTOE)

@@ -187,6 +187,7 @@ def false_decisions(trials: int) -> float:
     return found / trials
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_a_sequential_test_does_not_decide_by_repeats():
     """With repeats one test in five accepted H1; those seeds are among the first."""
     assert false_decisions(12) == 0

@@ -143,6 +143,7 @@ def test_a_puzzle_is_refused_before_openings_are_drawn():
         Contest("pegs", game, (seat("random", game), seat("greedy", game)))
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_games_of_gomoku_are_sgf(tmp_path):
     game = make("gomoku9", size=5)
     path = tmp_path / "book"

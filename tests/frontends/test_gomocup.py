@@ -206,6 +206,7 @@ def test_a_game_that_other_rules_would_have_ended_keeps_its_own(talk):
     assert stones(talk) == ()
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_rules_that_nobody_wants_any_more_leave_no_thread():
     before, fresh = set(threading.enumerate()), Talk()
     assert fresh.ask("START 5") == "OK"

@@ -391,6 +391,7 @@ def test_a_player_is_loaded_once_for_all_visitors(monkeypatch, tmp_path):
     assert len(shared._players) == LOADED
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_no_visitor_uses_up_what_the_server_may_compile(monkeypatch):
     programs, most, swept = [], [], []
 

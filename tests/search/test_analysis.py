@@ -166,6 +166,7 @@ class Hashed(Heuristic):
         )
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_the_tree_is_that_of_mctx_on_the_same_inputs():
     game, games, simulations = make("connect4"), 2, 24
     model, key = Model(game, Hashed()), jax.random.key(0)

@@ -86,6 +86,7 @@ def test_careful_plays_every_safe_move_and_nothing_else():
     assert {len(found) > 1 for found in moves} == {True, False}
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_the_first_link_with_something_to_say_decides(tmp_path):
     book = tmp_path / "openings.book"
     book.write_text("b2 a1  # the centre, then a corner\n\n", encoding="utf-8-sig")  # as some editors of Windows save

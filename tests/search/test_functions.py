@@ -73,6 +73,7 @@ def test_the_solver_finds_exact_values_where_moves_pay(search):
     np.testing.assert_array_equal(sides[np.arange(games), result.action], sides.max(axis=-1))
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_a_solved_root_names_its_best_move_outside_of_a_program():
     """One call after the other rounds otherwise than one program: the value of a root is not that of its best move to
     the last bit."""
@@ -120,6 +121,7 @@ def test_games_go_on_by_the_functions_and_trees_are_kept():
     assert not MODEL.play(after, jnp.zeros(4, jnp.int32))[1].reward.any(), "what is over pays no more"
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_a_known_best_value_closes_nodes_at_once():
     def race(place, action):
         """One to three steps; who reaches the fourth step wins."""
@@ -157,6 +159,7 @@ def judge(params, key, states):
     return numbers[:, 3:] * 3, numbers[:, 2] * 2 - 1
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_puct_has_the_numbers_of_the_drop_in():
     """The same model by two functions, and as mctx has it."""
     states = jax.random.bits(KEY, (32,), jnp.uint32)
@@ -176,6 +179,7 @@ def test_puct_has_the_numbers_of_the_drop_in():
     np.testing.assert_allclose(ours.value, theirs.value, atol=1e-5)
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_the_most_visited_move_is_played_however_large_values_are():
     def lottery(state, action):
         return state + 1, jnp.where(action == 1, 900.0, 0.0) * jnp.where(state == 0, 1.0, 0.0), 1.0
@@ -189,6 +193,7 @@ def test_the_most_visited_move_is_played_however_large_values_are():
     assert result.action[0] == np.asarray(result.visits)[0].argmax() == 0
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_illegal_actions_are_left_alone_and_the_clock_works():
     def legal(state):
         return jnp.arange(5) != state % 5

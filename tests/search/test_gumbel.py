@@ -90,6 +90,7 @@ def test_mctx_bit_for_bit_with_noise(game, plies: int):
     assert (again & (node < tree.used[:, None])).any() != isinstance(game, ConnectFour)
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_without_the_solver_a_lost_move_is_played_as_mctx_does():
     theirs, ours, _ = as_mctx(MINES, 4, 64, 2, 0.0)
     check_equal(theirs, ours)
@@ -126,7 +127,8 @@ def test_boundary_rule_spends_the_same_visits():
     assert whole(PLAIN, FIVE)._cache_size() == 1, "another budget must not trace anew"
 
 
-@pytest.mark.parametrize("leaves", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.slow  # compiles for seconds
+@pytest.mark.parametrize("leaves", [1, 3])
 def test_leaves_side_by_side_change_nothing(leaves: int):
     root = fives()
     result, q = searched(PLAIN, FIVE, root, 64)
@@ -200,6 +202,7 @@ def test_moves_that_are_no_candidates_cost_no_simulations():
     assert ((result.visits > 0).sum(axis=-1) == np.minimum(legal, 3)).all()
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_below_the_root_other_moves_wait_until_all_candidates_are_lost():
     """The visits of the second move are ahead of its small prior, and those of moves that are no candidates are not."""
     some = edges([10, 2, 0], [0.0, 0.0, 0.0], 13, logits=[np.log(0.9), np.log(0.1), UNLIKELY])

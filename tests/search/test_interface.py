@@ -83,15 +83,10 @@ def test_quiet_searches_do_not_explore():
 # -- room ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # compiles for seconds
 @pytest.mark.parametrize(
     "search",
-    [
-        Uct(simulations=12),
-        *(
-            pytest.param(search, marks=pytest.mark.slow)
-            for search in (Gumbel(simulations=12, max_considered=4), Puct(simulations=12, parallel_leaves=2))
-        ),
-    ],
+    [Uct(simulations=12), Gumbel(simulations=12, max_considered=4), Puct(simulations=12, parallel_leaves=2)],
 )
 def test_a_larger_budget_finds_room_or_is_refused(search: Any):
     root = positions(FOUR.game, 2, 0)

@@ -199,6 +199,7 @@ def test_names_are_those_of_mctx_or_say_why_not():
     assert {"RootFnOutput", "RecurrentFnOutput", "PolicyOutput", "Tree", "GumbelMuZeroExtraData"} <= {*dropin.__all__}
 
 
+@pytest.mark.slow  # compiles for seconds
 @pytest.mark.usefixtures("two_devices")
 def test_more_axes_by_vmap_and_by_devices_and_outputs_that_can_be_replaced():
     model = functools.partial(model_of, dropin, False)

@@ -108,6 +108,7 @@ def test_noise_everywhere_is_in_the_prior_of_every_node():
     assert search.quiet() == Puct(24, noise=0.0, alpha=0.3, solver=False)
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_a_position_is_worth_what_its_best_move_is():
     """Gumbel looks at the moves that lose, too: their simulations say nothing of what the position is worth."""
     game = make("connect4")

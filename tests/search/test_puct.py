@@ -147,6 +147,7 @@ def test_noise_is_among_candidates(monkeypatch):
     assert narrow[0].tolist() == [7.0, 7.0, UNLIKELY, ILLEGAL]
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_mctx_where_its_noise_does_not_decide():
     root = positions(FIVE.game, LANES, 22)
     run = peer("muzero_policy", FIVE, 100, dirichlet_fraction=0.0, temperature=0.0)

@@ -76,6 +76,7 @@ def test_greedy_plays_the_heaviest_move_and_draws_by_weight_with_a_temperature()
     assert (shares > 0).sum() > 1
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_greedy_draws_equals_and_takes_its_own_five_before_all_else():
     root = placed([0] * 9, 0, 1024)
     counts = np.bincount(search(Greedy(), TICTACTOE, Heuristic(), root).action, minlength=9)  # no weights here

@@ -93,6 +93,7 @@ def test_the_rule_of_five_is_found():
     assert (result.q[:, :3] < 0.2).all()
 
 
+@pytest.mark.slow  # compiles for seconds
 def test_a_lost_race_looks_lost_whatever_one_does():
     model, root = race(".....-....-....-IIII", 4)
     result, _ = searched(Uct(simulations=10_000, solver=False), model, root)
