@@ -277,6 +277,8 @@ def test_weights_are_data_and_not_constants():
     state = SMALL.place(board, 0)
     weights = np.array(list(point_scores.WEIGHTS.values()), np.float32)
     judge = jax.jit(lambda known: SMALL.judge(state, known))
+    usual = jax.jit(lambda: SMALL.judge(state, SMALL.knowledge()))()  # numpy's arrays, as they are
+    np.testing.assert_array_equal(usual[1], judge(SMALL.knowledge())[1])
     value, moves = judge(SMALL.knowledge_from(dict(zip(SMALL.weights(), weights.tolist(), strict=True))))
     np.testing.assert_allclose(value, SMALL.heuristic(state), rtol=1e-5)
     np.testing.assert_allclose(moves, SMALL.move_weights(state), rtol=1e-5)

@@ -1,5 +1,6 @@
 """Score Four: counts, playouts, every one of the 76 lines, a plain reference at every ply."""
 
+import jax
 import numpy as np
 import pytest
 from explore import explore
@@ -8,6 +9,7 @@ from reference.scorefour import LINES
 from reference.scorefour import ScoreFour as Reference
 from support import Host, check_playout, perft_json, random_games
 
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.games.scorefour import PEGS, ScoreFour, lines
 
@@ -62,3 +64,11 @@ def test_planes_show_own_beads_level_by_level():
 def test_a_hanging_bead_is_refused():
     with pytest.raises(UsageError, match="hangs"):
         Host.at(GAME, "/".join([".... X... .... ...."] + [".... .... .... ...."] * 3))
+
+
+def test_a_gap_that_is_drawn_on_a_board_is_refused():
+    cells = np.array(play.cells(GAME, GAME.init(jax.random.key(0))))
+    gap, on_board = cells.max(), np.flatnonzero(cells == 0)[0]
+    cells[on_board] = gap
+    with pytest.raises(UsageError, match="drawn as a gap between boards"):
+        GAME.place(cells, 0)

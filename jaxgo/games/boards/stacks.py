@@ -73,6 +73,8 @@ class Stacks:
 
     def place(self, codes: np.ndarray, to_play: int) -> np.ndarray:
         """`uint32[2, words]`: the mover's stones, then the other's, from codes 0, 1, 2 [count, height]."""
+        if (codes > 2).any():
+            raise UsageError("a cell of the board is drawn as a gap between boards; a cell is empty or has a stone")
         if (np.diff((codes > 0).astype(np.int8), axis=1) > 0).any():
             raise UsageError("a stone hangs in the air; fill every stack from the bottom")
         own = np.int8(to_play + 1)

@@ -363,7 +363,7 @@ class Gomoku(Game[GomokuState]):
         return point_scores.worths(known, apart=greater)
 
     def judge(self, state: GomokuState, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:
-        judged = point_scores.judged(state.stones, knowledge)
+        judged = point_scores.judged(state.stones, jnp.asarray(knowledge))
         value = jnp.tanh(judged.lead / SCALE)
         value = jnp.where(state.to_play == state.black, value, -value)
         centre = jnp.arange(self.points) == self.size // 2 * self.size + self.size // 2
@@ -384,18 +384,18 @@ class Gomoku(Game[GomokuState]):
             return super().judge_moves(state, knowledge, actions)
         colour = self._colour(state)
         rule = WINS[self.rules][BLACK]
-        lead, won = point_scores.tried(state.stones, knowledge, rule, actions, colour)
+        lead, won = point_scores.tried(state.stones, jnp.asarray(knowledge), rule, actions, colour)
         full = _count(state.stones) + 1 == self.points
         result = jnp.where(won, 1.0, 0.0)
         return jnp.where(won | full, result, jnp.tanh(jnp.where(colour == BLACK, lead, -lead) / SCALE)), won | full
 
     def heuristic(self, state: GomokuState) -> Float32[Array, ""]:
         """Threat scores of all own stones less those of the other side, squeezed; 0 while colours are not chosen."""
-        return self.judge(state, jnp.asarray(self.knowledge()))[0]
+        return self.judge(state, self.knowledge())[0]
 
     def move_weights(self, state: GomokuState) -> Float32[Array, " A"]:
         """What the point is worth to Black and to White together: the enemy's key point is my key point."""
-        return self.judge(state, jnp.asarray(self.knowledge()))[1]
+        return self.judge(state, self.knowledge())[1]
 
 
 def _count(stones: UInt32[Array, "*k n"]) -> Array:
