@@ -60,7 +60,8 @@ def look(path: Path) -> Run:
         path=path,
         game=str(config.get("game", "?")),
         state="running" if running else "stopped" if steps else "new",
-        iteration=int(_number(last.get("iteration"))),
+        # a run from Python may write no rows
+        iteration=int(_number(last.get("iteration"))) or max((step.step for step in steps), default=0),
         seconds=_number(last.get("seconds")),
         player=player,
         elo=elo,

@@ -37,6 +37,11 @@ def test_a_run_is_told(run):
     assert survey.find(run.parent) == survey.find(run) == [run]
 
 
+def test_a_run_that_writes_no_rows_is_as_far_as_its_newest_checkpoint(run):
+    (run / "metrics.jsonl").unlink()
+    assert survey.look(run).iteration == 2
+
+
 def test_a_run_that_is_open_is_running(run):
     with RunDir(run, {"game": "tictactoe"}):
         assert survey.look(run).state == "running"
