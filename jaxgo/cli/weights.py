@@ -16,13 +16,12 @@ DAMAGED = 1  # the exit status where weights are not what was shipped
 ANCHOR = "uct:400"  # whose rating stands beside
 # what one types besides the command to make these again: since they were shipped, the ends of games have got their
 # part in learning
-GO_THEN, THEN = "--learner.head-weight 0.15", "--targets.heads short --learner.head-weight 0.15"
+THEN = "--learner.head-weight 0.15"
 MADE_WITH: Mapping[str, str] = MappingProxyType(
     {
-        "connect4-cpu": f"{THEN} --selfplay.opening 0.8 --selfplay.opening-plies 24",
-        **dict.fromkeys(("kono-cpu", "kono-late-cpu"), THEN),
-        **dict.fromkeys(("go5-cpu", "go7-cpu", "go9-cpu", "go9-late-cpu", "go9-later-cpu", "go9-last-cpu"), GO_THEN),
-        **dict.fromkeys(("go9-deep-cpu", "go13-cpu"), GO_THEN),
+        "connect4-cpu": f"--targets.heads short {THEN} --selfplay.opening 0.8 --selfplay.opening-plies 24",
+        **dict.fromkeys(("go5-cpu", "go7-cpu", "go9-cpu", "go9-late-cpu", "go9-later-cpu", "go9-last-cpu"), THEN),
+        **dict.fromkeys(("go9-deep-cpu", "go13-cpu"), THEN),
     }
 )
 

@@ -95,7 +95,7 @@ def test_who_has_learnt_most_is_offered_first():
     found = offers.find(())
     for name, order in {
         "go9": ("go9-late-gpu", "go9-deep-cpu", "go9-last-cpu", "go9-later-cpu", "go9-late-cpu", "go9-cpu"),
-        "kono": ("kono-late-cpu", "kono-cpu", "uct:400"),
+        "kono": ("kono-long-cpu", "kono-cpu", "uct:400"),
         "dodgem7": ("uct:400",),  # what plays Dodgem knows one size
         "go19": ("go13-gpu", "go13-late-cpu", "go13-cpu", "uct:400"),
         "gomoku19": ("gomoku15-cpu", "uct:400"),

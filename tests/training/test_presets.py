@@ -153,7 +153,6 @@ def test_weights_that_presets_begin_with_fit(tmp_path):
         "go13-gpu": "go9-late-gpu",
         "go13-cpu": "go9-late-cpu",
         "go13-late-cpu": "go13-cpu",
-        "kono-late-cpu": "kono-cpu",
     }
     for name, words in begun.items():
         job = parse([name])
@@ -173,8 +172,8 @@ def test_shipped_weights_tell_settings_that_are_others_by_now(capsys):
         for flag in flags:
             rest = [word for other in flags if other != flag for word in other]
             assert parse([name, *rest]).config != then, f"{name} has {flag} today"
-    assert main(["weights", "kono-cpu"]) == 0
-    assert f"uv run train.py kono-cpu {MADE_WITH['kono-cpu']}\n" in capsys.readouterr().out
+    assert main(["weights", "go9-cpu"]) == 0
+    assert f"uv run train.py go9-cpu {MADE_WITH['go9-cpu']}\n" in capsys.readouterr().out
 
 
 def test_a_game_that_is_registered_late_has_a_preset(monkeypatch):
