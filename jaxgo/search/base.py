@@ -255,9 +255,8 @@ def _tempered(weights: Float32[Array, "B A"], temperature: Temperature) -> Float
 def playable(tree: Tree, edges: Edges) -> Bool[Array, "B A"]:
     """The root moves to choose from: none that the tree has as lost unless all are, and the best where it is solved."""
     sound = edges.legal & ~edges.lost
-    # outside of jit the value of the root is rounded otherwise than that of its best move
-    ours = jnp.where(edges.legal & edges.proven, edges.q, -jnp.inf)
-    exact = (ours == ours.max(axis=-1, keepdims=True)) & jnp.isclose(ours, edges.value[:, None], rtol=1e-5, atol=1e-6)
+    # the value of the root may be rounded otherwise than that of its best move
+    exact = edges.legal & edges.proven & jnp.isclose(edges.q, edges.value[:, None], rtol=1e-6, atol=1e-6)
     sound = jnp.where((tree.proven[:, ROOT] & exact.any(axis=-1))[:, None], exact, sound)
     return jnp.where(sound.any(axis=-1, keepdims=True), sound, edges.legal)
 
