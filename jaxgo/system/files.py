@@ -41,12 +41,13 @@ def _finite(word: str) -> float:
     return number
 
 
-def version(path: Path) -> tuple[int, ...]:
-    """What tells a file from one that was written over it; () where there is none."""
-    with contextlib.suppress(OSError):
+def version(path: Path) -> tuple[int, int] | None:
+    """When a file was written last, in nanoseconds since 1970, and how long it is; None where there is none."""
+    try:
         found = path.stat()
-        return found.st_ino, found.st_mtime_ns, found.st_size
-    return ()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def write_whole(path: Path, data: bytes | str) -> None:

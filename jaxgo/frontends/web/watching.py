@@ -14,6 +14,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.words import write_value
 from jaxgo.evaluators.base import Params
 from jaxgo.system import aside, metrics
+from jaxgo.system.files import version
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.weights import load_weights, name_of_run, weight_steps
 from jaxgo.training.config import of_run
@@ -58,7 +59,7 @@ class Watched:
     def look(self) -> bool:
         """Reads what has changed; whether anything has."""
         steps = weight_steps(self.run)
-        seen = [_mark(self.run / name) for name in (metrics.FILE, MATCHES, GAMES)], steps[-1:], self._step
+        seen = [version(self.run / name) for name in (metrics.FILE, MATCHES, GAMES)], steps[-1:], self._step
         if seen == self._seen:
             return False
         rows = read_rows(self.run)
@@ -107,16 +108,7 @@ class Watched:
                 continue
 
 
-def _mark(path: Path) -> tuple[int, int] | None:
-    """When a file was written last, and how long it is; None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size
-
-
 def _written(path: Path) -> float | None:
     """Seconds since 1970."""
-    mark = _mark(path)
-    return mark and mark[0] / 1e9
+    found = version(path)
+    return found and found[0] / 1e9
