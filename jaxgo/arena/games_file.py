@@ -44,21 +44,23 @@ def _stem(pair: PairResult, side: int) -> str:
     return f"{pair.game}-{pair.id}-{side + 1}"
 
 
-def is_saved(folder: Path, pair: PairResult) -> bool:
-    """Whether a file of the first game of a pair lies there."""
-    return any((folder / (_stem(pair, 0) + ending)).is_file() for ending in (".txt", ".sgf"))
+def find(folder: Path, pair: PairResult, side: int = 0) -> Path | None:
+    """The file of the first (0) or second (1) game of a pair; None where it was not saved."""
+    places = (folder / (_stem(pair, side) + ending) for ending in (".txt", ".sgf"))
+    return next((path for path in places if path.is_file()), None)
 
 
 def load(folder: Path, game: Game[Any], pair: PairResult, side: int) -> list[int] | None:
-    """The actions of the first (0) or second (1) game of a pair, as `save` wrote them; None where it was not saved."""
-    for ending, read in ((".txt", _read_plain), (".sgf", lambda game, text: list(sgf.read(text, game).moves))):
-        path = folder / (_stem(pair, side) + ending)
-        try:
-            if path.is_file():
-                return read(game, path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, IndexError) as error:  # whatever a torn file may lack
-            raise UsageError(f"{path} is no saved game: {error}") from None
-    return None
+    """The actions of a game of a pair, as `save` wrote them; None where it was not saved."""
+    path = None
+    try:
+        path = find(folder, pair, side)
+        if path is None:
+            return None
+        text = path.read_text(encoding="utf-8")
+        return _read_plain(game, text) if path.suffix == ".txt" else list(sgf.read(text, game).moves)
+    except (OSError, ValueError, IndexError) as error:  # whatever a torn file may lack
+        raise UsageError(f"{path or folder} is no saved game: {error}") from None
 
 
 def _read_plain(game: Game[Any], text: str) -> list[int]:

@@ -208,7 +208,7 @@ class Tournament:
         if not self.folder:
             return []
         wanted = [pair for pair in self.results() if self.sample is None or pair.number < self.sample]
-        missing = sum(not games_file.is_saved(self.folder, pair) for pair in wanted)
+        missing = sum(games_file.find(self.folder, pair) is None for pair in wanted)
         if not missing:
             return []
         pairs = "a pair was" if missing == 1 else f"{missing:,} pairs were"
