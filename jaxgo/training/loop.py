@@ -370,7 +370,7 @@ class Loop:
         self._watch(Report("play", one.iteration, self.seconds, metrics))
         for sentence in self._collapse(metrics):
             self.run.say(f"iteration {one.iteration}: {sentence}")
-            if self.config.watch.stop:
+            if self.config.watch.stop and self.collapsed is None:  # what was seen first ends the run
                 told = f"iteration {one.iteration}: {sentence}; watch.stop ends the run there, and it is saved"
                 self.collapsed = CollapsedError(told)
 
