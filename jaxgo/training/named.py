@@ -418,7 +418,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             final_temperature=0.0,
             learner=LearnerConfig(batch=256, ema=0.998),
         ),
-        # a wider net, which costs little beside rules and search, and a rate that falls to the end
+        # a wider net, larger searches, and a rate that falls to the end
         "kono-long": OnCpu(
             95.0,
             Mlp(width=256, blocks=3),
