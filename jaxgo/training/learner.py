@@ -134,10 +134,10 @@ class Learner:
         return jnp.asarray(total), parts | {TARGETS: (entropy * batch.policy_weight).sum()}
 
     def nothing(self) -> dict[str, Array]:
-        """What an update tells, where there was none."""
+        """What an update would tell, where there was none: zeros, as NaN would trip over `jax_debug_nans`."""
         names = ("policy", "value", *(head.name for head in self.heads))
         told = ("loss", *(f"loss_{name}" for name in names), TARGETS, "gradient", "rate")
-        return dict.fromkeys(told, jnp.float32(jnp.nan))
+        return dict.fromkeys(told, jnp.float32(0))
 
     def update(self, state: LearnerState, batch: Batch, axis: str = "") -> tuple[LearnerState, dict[str, Array]]:
         """One step; where a number is not finite the step is left out and counted.

@@ -360,7 +360,7 @@ class Loop:
             self._due.start(done)
             heap.give_back()
         self._check(tally, learnt)
-        if learnt["step"] and math.isfinite(learnt["loss"]):
+        if learnt["ready"] and math.isfinite(learnt["loss"]):
             self._sound = f"; the last loss was {learnt['loss']:.4g}, its gradient {learnt['gradient']:.3g}"
         self._games += round(tally["games"])
         self._moves += round(tally["plies"])
@@ -424,7 +424,7 @@ def _rates(tally: dict[str, float], play: float, whole: float) -> dict[str, Any]
 def _losses(learnt: dict[str, float]) -> dict[str, Any]:
     """What the learner tells; nothing of a loss before its first step."""
     told: dict[str, Any] = {name: learnt[name] for name in ("samples", "window", "step", "skipped")}
-    if np.isnan(learnt["rate"]):
+    if not learnt["ready"]:
         return told
     parts = {name.removeprefix("loss_"): value for name, value in learnt.items() if name.startswith("loss_")}
     more = {name: learnt[name] for name in ("targets", "gradient", "rate")}

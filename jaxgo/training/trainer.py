@@ -290,9 +290,11 @@ def _learn(
     def wait(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
         return learner, trainer.learner.nothing()
 
-    learner, metrics = jax.lax.cond(trainer.replay.ready(drawn.seen), steps, wait, learner)
+    ready = trainer.replay.ready(drawn.seen)
+    learner, metrics = jax.lax.cond(ready, steps, wait, learner)
     learner = jax.lax.with_sharding_constraint(learner, NamedSharding(mesh, ALL))
     metrics |= {
+        "ready": ready,
         "samples": drawn.seen.astype(jnp.float32).sum(),
         "window": replay.window(config.replay, drawn.seen, mesh.devices.size).sum(),
         "step": learner.step,
