@@ -1,5 +1,6 @@
 """`jaxgo watch`: a page beside a run, which reads the run's folder and leaves it as it is."""
 
+import dataclasses
 import hashlib
 import json
 
@@ -10,6 +11,7 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from jaxgo.cli.main import main
+from jaxgo.cli.watch import Watch
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends.web import server
 from jaxgo.frontends.web.offers import Offers
@@ -42,6 +44,16 @@ def files(folder):
     return {path: (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in found}
 
 
+def test_the_page_begins_with_the_options_of_the_run(tmp_path, monkeypatch):
+    config = dataclasses.replace(watched_run.CONFIG, game="examples.own_game:Nim", options=(("heaps", (2, 3, 4)),))
+    with RunDir(tmp_path, to_json(config)):
+        pass
+    began = []
+    monkeypatch.setattr(Watch, "serve", lambda self, shared, name, options: began.append((name, options)) or 0)
+    Watch(tmp_path).run()
+    assert began == [("examples.own_game:Nim", {"heaps": "2,3,4"})]
+
+
 def app_of(watched):
     return server.create(Shared(Offers({str(watched.run): "tictactoe"}), run=watched), "tictactoe")
 
@@ -70,7 +82,7 @@ def test_a_run_is_followed_while_it_writes_and_nothing_is_touched(run):
         assert told["ladder"] == [["step 4", 50.0, 20.0], ["random", 0.0, 9.0]]
         (group,) = told["groups"]
         assert [game["actions"] for game in group["games"]] == [[6, 3, 7, 4, 8]] * 2
-        assert "step 4 wins" in group["games"][0]["result"]
+        assert "step 4 won" in group["games"][0]["result"]
         assert watched.number == 3
         now = files(run)
         assert {path: now[path] for path in before if path.name != "metrics.jsonl"} == {

@@ -14,6 +14,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
+from jaxgo.core.words import write_value
 from jaxgo.evaluators import EVALUATORS, Evaluator, Rollout
 from jaxgo.frontends.web.protocol import MOST_SIMULATIONS
 from jaxgo.games import GAMES
@@ -197,7 +198,7 @@ def game_list() -> list[dict[str, Any]]:
                 "name": name,
                 "seats": game.players,
                 "about": lines[0] if lines else "",
-                "options": {field.name: str(getattr(game, field.name)) for field in fields},
+                "options": {field.name: write_value(getattr(game, field.name)) for field in fields},
             }
         )
     return out
