@@ -40,5 +40,5 @@ def test_games_of_the_last_judgement_say_who_won(tmp_path):
     records.append(tmp_path / "matches.jsonl", [pair])
     games_file.save(tmp_path / "games", game, pair, moves[:1], [moves[1:]] * 2)
     found = run_report.judged_games(tmp_path, TrainConfig(game="tictactoe"), [{"iteration": 1, "player": "me"}])
-    assert [one.result for one in found] == ["me against random: random wins", "random against me: me wins"]
+    assert [one.result for one in found] == ["me against random: random won", "random against me: me won"]
     assert [one.moves for one in found] == [[game.action_name(move) for move in moves]] * 2

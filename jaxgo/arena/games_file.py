@@ -24,8 +24,7 @@ def save(
     """Writes both games of a pair and returns their files. `moves` are the actions of each game after the opening."""
     written = []
     for side, played in enumerate(moves):
-        seats = (pair.a, pair.b) if side == 0 else (pair.b, pair.a)
-        result = pair.first if side == 0 else 1.0 - pair.second  # of seat 0
+        seats, result = pair.seats(side), pair.result(side)
         actions = [*opening, *played]
         if sgf.is_writable(game):
             text, ending = _sgf(game, pair, actions, seats, result, len(opening)), "sgf"

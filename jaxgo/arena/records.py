@@ -17,7 +17,7 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -71,6 +71,20 @@ class PairResult:
     def outcome(self) -> int:
         """Which of the five paired outcomes this is: 0 (both lost) to 4 (both won)."""
         return round(2 * self.score)
+
+    def seats(self, side: int) -> tuple[str, str]:
+        """Who has seat 0 and seat 1 in the first (0) or the second (1) game."""
+        return (self.a, self.b) if side == 0 else (self.b, self.a)
+
+    def result(self, side: int) -> float:
+        """What seat 0 got in that game, from 0 to 1."""
+        return self.first if side == 0 else 1.0 - self.second
+
+    def told(self, side: int, name: Callable[[str], str] = str) -> str:
+        """That result in words; `name` may shorten who played."""
+        first, second = map(name, self.seats(side))
+        result = self.result(side)
+        return {1.0: f"{first} won", 0.0: f"{second} won", 0.5: "drawn"}.get(result, f"{first} got {result:g}")
 
     @property
     def same_seat(self) -> bool:

@@ -72,18 +72,12 @@ class Sample:
 
     @property
     def seats(self) -> tuple[str, str]:
-        return (self.pair.a, self.pair.b) if self.side == 0 else (self.pair.b, self.pair.a)
-
-    @property
-    def result(self) -> float:
-        """What seat 0 got, from 0 to 1."""
-        return self.pair.first if self.side == 0 else 1.0 - self.pair.second
+        return self.pair.seats(self.side)
 
     @property
     def said(self) -> str:
         """The result in words."""
-        words = {1.0: f"{self.seats[0]} won", 0.0: f"{self.seats[1]} won", 0.5: "drawn"}
-        return words.get(self.result, f"{self.seats[0]} got {self.result:g}")
+        return self.pair.told(self.side)
 
 
 def write(
@@ -134,15 +128,19 @@ def _saved(
     game: Game[Any], pairs: Sequence[PairResult], folders: Sequence[Path], doubts: list[str]
 ) -> Iterator[Sample]:
     """The games of these pairs that were saved and that follow the rules to the recorded result."""
-    for pair, side, folder in itertools.product(pairs, range(2), folders):
-        try:
-            actions = games_file.load(folder, game, pair, side)
-            if actions is not None:
+    for pair, side in itertools.product(pairs, range(2)):
+        for folder in dict.fromkeys(folders):
+            try:
+                actions = games_file.load(folder, game, pair, side)
+                if actions is None:
+                    continue
                 sample = Sample(pair, game, side, tuple(actions))
                 retrace(sample)
-                yield sample
-        except UsageError as error:
-            doubts.append(f"a game is not shown: {error}")
+            except UsageError as error:
+                doubts.append(f"a game is not shown: {error}")
+                continue
+            yield sample
+            break  # another folder may have the same game
 
 
 # -- what is drawn -------------------------------------------------------------------------------------------------
@@ -157,7 +155,7 @@ def retrace(sample: Sample) -> tuple[list[list[int]], list[int]]:
     if (made := int(found.made)) < count:
         raise UsageError(f"move {made + 1} of a game of pair {sample.pair.id} is not legal")
     last = play.look(game, found.position)
-    ended = last.over and math.isclose((1 + last.returns[0]) / 2, sample.result, abs_tol=1e-6)
+    ended = last.over and math.isclose((1 + last.returns[0]) / 2, sample.pair.result(sample.side), abs_tol=1e-6)
     if not ended and not sample.pair.problems:  # who forfeits has not lost on the board
         raise UsageError(f"a game of pair {sample.pair.id} does not end as was recorded")
     cells, movers = (np.asarray(x) for x in found.seen)

@@ -201,11 +201,9 @@ def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[Sh
         except UsageError:  # torn; the others can be shown
             continue
         if actions is not None:
-            seats = (pair.a, pair.b) if side == 0 else (pair.b, pair.a)
-            points = pair.first if side == 0 else 1.0 - pair.second
-            words = {1.0: f"{short_name(seats[0])} wins", 0.0: f"{short_name(seats[1])} wins"}.get(points, "a draw")
+            first, second = map(short_name, pair.seats(side))
             names = [game.action_name(action) for action in actions]
-            result = f"{short_name(seats[0])} against {short_name(seats[1])}: {words}"
+            result = f"{first} against {second}: {pair.told(side, short_name)}"
             found.append(ShownGame(names, result, policy_preview.end_of(game, actions)))
     return found[:MOST]
 

@@ -120,7 +120,7 @@ def lengths(results: Iterable[PairResult]) -> list[str]:
     """How many moves games take, by who won them."""
     taken: dict[str, list[int]] = {"the first mover wins": [], "the second mover wins": [], "it is drawn": []}
     for pair in results:
-        for plies, seat0 in zip(pair.plies, (pair.first, 1.0 - pair.second), strict=True):
+        for plies, seat0 in zip(pair.plies, map(pair.result, range(2)), strict=True):
             how = "the first mover wins" if seat0 > 0.5 else "the second mover wins" if seat0 < 0.5 else "it is drawn"
             taken[how].append(len(pair.opening) + plies)
     every = [plies for some in taken.values() for plies in some]
@@ -135,7 +135,7 @@ def repeats(results: Iterable[PairResult]) -> list[str]:
     seen: set[str] = set()
     again: Counter[str] = Counter()
     for pair in results:
-        for line, seat0 in zip(pair.lines, (pair.first, 1.0 - pair.second), strict=True):
+        for line, seat0 in zip(pair.lines, map(pair.result, range(2)), strict=True):
             if line in seen:
                 again["won" if seat0 > 0.5 else "lost" if seat0 < 0.5 else "drew"] += 1
             elif line:

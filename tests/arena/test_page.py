@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 
 import pytest
@@ -106,6 +107,14 @@ def test_results_start_no_code(played):
     samples, (doubt,) = ladder_page.choose(theirs, [folder])
     assert not samples
     assert "the results are of nowhere.games:Chess, a place in code that no file of data may start" in doubt
+
+
+def test_games_that_lie_in_two_folders_are_shown_once(played, tmp_path):
+    _, results, folder = played
+    shutil.copytree(folder, tmp_path / "copy")
+    once, _ = ladder_page.choose(results, [folder])
+    twice, _ = ladder_page.choose(results, [folder, folder, tmp_path / "copy"])
+    assert [(sample.pair.id, sample.side) for sample in twice] == [(sample.pair.id, sample.side) for sample in once]
 
 
 def test_games_are_the_recorded_ones(played, text):
