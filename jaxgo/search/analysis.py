@@ -55,10 +55,14 @@ def lane(tree: Tree, game: int = 0) -> Lane:
         room = min(1 << (used - 1).bit_length(), tree.visits.shape[1])
         cut = [np.asarray(column[game, :room])[:used] for column in columns]
     visits, proven, parent, action, child = cut
-    logits = np.asarray(tree.logits[game, ROOT], np.float64)
+    return Lane(visits, proven, parent, action, _prior(tree, game, ROOT), child)
+
+
+def _prior(tree: Tree, game: int, node: int) -> np.ndarray:
+    """What the evaluator made of each action of a node; nothing of what may not be played."""
+    logits = np.asarray(tree.logits[game, node], np.float64)
     weights = np.where(logits > ILLEGAL, np.exp(logits - logits.max()), 0.0)
-    prior = (weights / max(weights.sum(), 1e-300)).astype(np.float32)
-    return Lane(visits, proven, parent, action, prior, child)
+    return (weights / max(weights.sum(), 1e-300)).astype(np.float32)
 
 
 def principal_variation(tree: Lane, node: int = ROOT) -> list[int]:
@@ -74,24 +78,23 @@ def principal_variation(tree: Lane, node: int = ROOT) -> list[int]:
         node = int(below[action])
 
 
-def depths(tree: Lane) -> np.ndarray:
-    """`int32[N]`: plies from the root to each node; NOWHERE where it is out of reach, its move being forbidden in the
-    real game."""
+def depths(tree: Lane, top: int = ROOT) -> np.ndarray:
+    """`int32[N]`: plies from a node to each one below it; NOWHERE elsewhere, as behind what the real game forbids."""
     out = np.full(len(tree.parent), NOWHERE, np.int32)
-    out[ROOT] = 0
-    for node in range(1, len(out)):  # a parent always comes before its children
+    out[top] = 0
+    for node in range(top + 1, len(out)):  # a parent always comes before its children
         if tree.parent[node] >= 0 and out[tree.parent[node]] >= 0:
             out[node] = out[tree.parent[node]] + 1
     return out
 
 
-def _reach(tree: Lane) -> dict[int, int]:
-    """How deep the tree is below each action of the root."""
-    depth = depths(tree)
-    first = np.zeros(len(depth), np.int32)  # the action of the root that leads to each node
+def _reach(tree: Lane, top: int = ROOT) -> dict[int, int]:
+    """How deep the tree is below each action of a node."""
+    depth = depths(tree, top)
+    first = np.zeros(len(depth), np.int32)  # the action of `top` that leads to each node
     reach: dict[int, int] = {}
     for node in np.flatnonzero(depth > 0).tolist():
-        first[node] = tree.action[node] if tree.parent[node] == ROOT else first[tree.parent[node]]
+        first[node] = tree.action[node] if tree.parent[node] == top else first[tree.parent[node]]
         reach[int(first[node])] = max(reach.get(int(first[node]), 0), int(depth[node]))
     return reach
 
@@ -140,14 +143,12 @@ def inner(tree: Tree, line: Sequence[int], name: Name, game: int = 0, exact: boo
         node = int(known.child[node, action])
         if node < 0:
             raise UsageError(f"the tree has no node behind {name(action)}, move {number} of the line; search longer")
-    logits = np.asarray(tree.logits[game, node], np.float64)
-    legal = np.flatnonzero(logits > ILLEGAL)
-    weights = np.exp(logits[legal] - logits[legal].max(initial=-np.inf))
+    legal = np.flatnonzero(np.asarray(tree.logits[game, node]) > ILLEGAL)
+    prior, reach = _prior(tree, game, node), _reach(known, node)
     value, seat = np.asarray(tree.value[game]), int(tree.seat[game, node])
     below = known.child[node, legal].astype(int)
     visits = np.where(below >= 0, known.visits[below], 0)
     total, most = max(int(visits.sum()), 1), int(visits.argmax()) if len(legal) else 0
-    depth = depths(known)
     found = []
     for i, action in enumerate(legal.tolist()):
         child, count = int(below[i]), int(visits[i])
@@ -159,11 +160,11 @@ def inner(tree: Tree, line: Sequence[int], name: Name, game: int = 0, exact: boo
             visits=count,
             share=count / total,
             value=q,
-            prior=float(weights[i] / weights.sum()),
+            prior=float(prior[action]),
             proven=child >= 0 and bool(known.proven[child]) and (exact or not (known.parent == child).any()),
             best=i == most,
             wins=count * (q + 1.0) / 2.0,
-            depth=int(depth[_below(known, child)].max() - depth[node]) if child >= 0 else 0,
+            depth=reach.get(action, 0),
             variation=tuple(name(step) for step in path),
         )
         found.append(move)
@@ -175,15 +176,6 @@ def _worth(tree: Tree, game: int, node: int, otherwise: float) -> float:
     if tree.reward is None or tree.discount is None:
         return otherwise
     return float(tree.reward[game, node] + tree.discount[game, node] * tree.value[game, node])
-
-
-def _below(tree: Lane, node: int) -> np.ndarray:
-    """The nodes of a subtree."""
-    inside = np.zeros(len(tree.parent), bool)
-    inside[node] = True
-    for later in range(node + 1, len(inside)):  # a parent always comes before its children
-        inside[later] = inside[tree.parent[later]]
-    return np.flatnonzero(inside)
 
 
 def summary(

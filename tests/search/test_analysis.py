@@ -134,6 +134,7 @@ def test_any_node_can_be_read_and_the_root_reads_as_the_table(thought):
         assert m.visits == (int(tree.visits[0, child]) if child >= 0 else 0)
         if child >= 0:
             assert m.value == pytest.approx(-float(tree.value[0, child]))
+    assert max(m.depth for m in behind) + 1 == root[8].depth
     known = {m.action for m in analysis.inner(tree, [], name, exact=False) if m.proven}
     ends = {m.action for m in root.values() if m.proven and m.depth == 1}
     assert known == ends, "with a rule on repetition only what ends the game is proven"
