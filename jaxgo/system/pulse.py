@@ -55,13 +55,17 @@ class Pulse:
         self._answered = self._looked = now()  # when the first host last did, and when this one last looked
         self._seen: dict[str, tuple[str, float]] = {}  # the last sign of each host, and when it came
         self._over = threading.Event()
+        self._beating = threading.Lock()
 
     def beat(self, last: bool = False) -> None:
         """Gives a sign and hears the others'; this hangs or fails where the first host is lost."""
         if self._store is None:
             return
-        self._count += 1
-        self._store.key_value_set(self._mine, LEFT if last else str(self._count), allow_overwrite=True)
+        with self._beating:  # a sign that was under way must not come after LEFT
+            if self._over.is_set() and not last:
+                return
+            self._count += 1
+            self._store.key_value_set(self._mine, LEFT if last else str(self._count), allow_overwrite=True)
         for name, sign in self._store.key_value_dir_get(PLACE):
             if name not in self._seen or self._seen[name][0] != sign:
                 self._seen[name] = sign, self._now()
@@ -83,7 +87,7 @@ class Pulse:
             return f"this host stood still for {now - looked:.0f} seconds, and the others have left it"
         if now - self._answered >= SILENT:
             return f"the first host {silent}"
-        for name, (sign, when) in self._seen.items():
+        for name, (sign, when) in list(self._seen.items()):  # the other thread adds to it
             # when nobody answered, nobody could be heard
             if name != self._mine and sign != LEFT and now - when >= SILENT:
                 return f"host {name.rsplit('/', 1)[-1]} {silent}"

@@ -123,6 +123,31 @@ def test_threads_give_signs_and_listen_until_the_end(hosts, clock, monkeypatch):
     assert hosts.signs[f"{PLACE}/0"] == LEFT
 
 
+def test_the_last_sign_comes_after_one_that_was_under_way(hosts, mine):
+    begun, go_on, usual = threading.Event(), threading.Event(), hosts.key_value_set
+
+    def slow(key, value, allow_overwrite):
+        if value != LEFT:
+            begun.set()
+            assert go_on.wait(60)
+        usual(key, value, allow_overwrite)
+
+    hosts.key_value_set = slow
+    one = threading.Thread(target=mine.beat)
+    one.start()
+    assert begun.wait(60)
+    mine._over.set()
+    last = threading.Thread(target=mine.beat, args=(True,))
+    last.start()
+    last.join(0.2)  # it waits for the other
+    go_on.set()
+    one.join(60)
+    last.join(60)
+    assert hosts.signs[f"{PLACE}/0"] == LEFT
+    mine.beat()
+    assert hosts.signs[f"{PLACE}/0"] == LEFT
+
+
 def test_a_program_that_fails_waits_for_the_reason(hosts, monkeypatch):
     monkeypatch.setattr(pulse, "BEAT", 0.001)
     monkeypatch.setattr(pulse, "SILENT", 60.0)  # of a clock that runs a thousand times as fast
