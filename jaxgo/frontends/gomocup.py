@@ -181,19 +181,23 @@ class Gomocup(Opener):
     def restart(self, seconds: float) -> None:
         """A fresh board, by the rules that were asked for if they are ready in time."""
         coming = self._coming
-        if coming is not None and coming.wait(seconds):
-            self._take_over(coming)
-        else:
+        if coming is None or not coming.wait(seconds) or not self._take_over(coming):
             self.table.new_game()
         self.clock.new_game()
 
-    def _take_over(self, coming: "_Preparation", board: Board | None = None) -> None:
-        """Goes on with the session of a preparation, at a board or at the start."""
-        fresh = coming.session()
+    def _take_over(self, coming: "_Preparation", board: Board | None = None) -> bool:
+        """Goes on with the session of a preparation, at a board or at the start; whether there is one."""
+        self._coming = None
+        try:
+            fresh = coming.session()
+        except Exception as error:  # asked for once: the session that is there can go on
+            self.say(f"MESSAGE rules {self.game.rules} could not be prepared: {' '.join(str(error).split())[:200]}")
+            return False
         if board is not None:
             fresh.restore(board, fresh.name)
         self.table.close(timeout=0.0)
-        self.session, self._coming = fresh, None
+        self.session = fresh
+        return True
 
     def point(self, text: str) -> int:
         found = POINT.fullmatch(text)

@@ -54,7 +54,11 @@ def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | Non
         return "pass"
     before = session.board
     engine.take_turn(seat)
-    thought = session.think(engine.limit(seat), seat, show, detail=show is not None).result()
+    try:
+        thought = session.think(engine.limit(seat), seat, show, detail=show is not None).result()
+    except BaseException:
+        session.restore(before, session.name)  # the turn that was taken, too
+        raise
     if not plays:
         session.restore(before, session.name)
         return move_name(engine.game, thought.action)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from jaxgo.core.errors import UsageError
+from jaxgo.frontends import gomocup
 from jaxgo.frontends.gomocup import Gomocup
 from jaxgo.frontends.gomocup_clock import MatchClock
 from jaxgo.frontends.gomocup_opening import Opener, answer_swap2
@@ -204,6 +205,22 @@ def test_a_game_that_other_rules_would_have_ended_keeps_its_own(talk):
     assert talk.ask("RESTART") == "OK"
     assert talk.brain.table.game.rules == "freestyle"
     assert stones(talk) == ()
+
+
+def test_rules_that_cannot_be_prepared_leave_the_game_its_own(talk, monkeypatch):
+    def fail(game, player):
+        raise MemoryError("no\nroom")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gomocup, "open_table", fail)
+        assert talk.ask("INFO rule 1") == ""
+        assert talk.brain._coming.wait(60.0)
+    told, answer = talk.ask("TURN 2,3").splitlines()
+    assert told == "MESSAGE rules standard could not be prepared: no room"
+    assert re.fullmatch(MOVE, answer)
+    other = "0,0" if answer != "0,0" else "1,0"
+    assert re.fullmatch(MOVE, talk.ask(f"TURN {other}")), "told once"
+    assert talk.ask("RESTART") == "OK"
 
 
 @pytest.mark.slow  # compiles for seconds

@@ -263,6 +263,17 @@ def test_faults_of_ours_do_not_end_the_engine(go, monkeypatch):
     assert go.ask("version").startswith("= ")
 
 
+def test_a_search_that_fails_takes_no_turn(go, monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError("no")
+
+    assert go.ask("play b c3") == "="
+    with monkeypatch.context() as patch:
+        patch.setattr(go.engine.session, "think", lambda *_, **__: SimpleNamespace(result=fail))
+        assert go.ask("genmove b") == "? internal error: ZeroDivisionError: no"
+    assert go.engine.session.board.moves == ["C3"], "no pass of White before it"
+
+
 # -- streams ---------------------------------------------------------------------------------------------------------
 class Live:
     """An engine in a thread, fed line by line."""
