@@ -201,9 +201,9 @@ def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[Sh
         except UsageError:  # torn; the others can be shown
             continue
         if actions is not None:
-            first, second = map(short_name, pair.seats(side))
+            one, other = map(short_name, pair.seats(side))
             names = [game.action_name(action) for action in actions]
-            result = f"{first} against {second}: {pair.told(side, short_name)}"
+            result = f"{one} against {other}: {pair.told(side, short_name)}"
             found.append(ShownGame(names, result, policy_preview.end_of(game, actions)))
     return found[:MOST]
 
