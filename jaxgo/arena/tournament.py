@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import jax
@@ -91,8 +91,9 @@ class Tournament:
         if len(agents) > 1:
             self._pool = Pool(agents, self._room, slots, mesh, contest.temperature, contest.hot_plies)
         self._games, self._seconds, self._compiled = 0, 0.0, False
-        self._known = {pair.id: pair for pair in (records.read_begun(path) if path else [])}
-        self._numbers = self._find_numbers()
+        known = {pair.id: pair for pair in (records.read_begun(path) if path else [])}
+        self._ours = [pair for pair in known.values() if self._is_ours(pair)]
+        self._numbers = self._find_numbers(known.values())
 
     def run(self) -> Iterator[Progress]:
         """Plays until the schedule has enough, and tells every now and then how it stands."""
@@ -118,12 +119,11 @@ class Tournament:
     def progress(self, doing: str = "") -> Progress:
         matches = self.schedule.matches(len(self.players))
         pairs = sum(self._done(match) for match in matches)
-        ours = tuple(pair for pair in self._known.values() if self._is_ours(pair))
         most = self.schedule.most(len(self.players))
         if self.openings.most is not None:
             some = [self.schedule.pairs if self._is_lucky(match) else self.openings.most for match in matches]
             most = min(most, sum(some))
-        return Progress(pairs, most, self._games, self._seconds, ours, doing)
+        return Progress(pairs, most, self._games, self._seconds, tuple(self._ours), doing)
 
     @property
     def slots(self) -> int:
@@ -218,11 +218,11 @@ class Tournament:
     def _is_ours(self, pair: PairResult) -> bool:
         return pair.rules == self._rules
 
-    def _find_numbers(self) -> dict[Match, dict[int, PairResult]]:
+    def _find_numbers(self, written: Iterable[PairResult]) -> dict[Match, dict[int, PairResult]]:
         """The pairs that each match has behind it, by opening. A UsageError where one name has been two players."""
         number = {name: i for i, name in enumerate(self.names)}
         found: dict[Match, dict[int, PairResult]] = {}
-        for pair in self._known.values():
+        for pair in written:
             for name, code in zip((pair.a, pair.b), pair.checkpoints, strict=True):
                 known = self._hashes[number[name]] if name in number and self._is_ours(pair) else code
                 if code and code != known and self._say is None:
@@ -387,7 +387,7 @@ class Tournament:
         for pair in pairs:
             match = min(number[pair.a], number[pair.b]), max(number[pair.a], number[pair.b])
             self._numbers.setdefault(match, {})[pair.number] = pair
-            self._known[pair.id] = pair
+            self._ours.append(pair)
         self._games += 2 * len(pairs)
 
 

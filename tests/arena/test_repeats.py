@@ -164,7 +164,7 @@ class Simulated(Tournament):
     def draw(self, seed: int) -> None:
         """Begins anew with other results."""
         self.outcome = np.random.default_rng(seed).choice(5, size=5000, p=SPREAD)
-        self._known, self._numbers = {}, {}
+        self._ours, self._numbers = [], {}
 
     def _play(self, plan):
         ended = []
