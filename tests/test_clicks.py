@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from jaxgo.core import play
+from jaxgo.core.game import EMPTY, Piece
 from jaxgo.games import GAMES
+from jaxgo.games.connect4 import ConnectFour
 from jaxgo.games.mnk import Mnk
 from jaxgo.ui import clicks
 
@@ -72,6 +74,17 @@ def test_a_column_is_touched_anywhere():
     choice = clicks.choices(game, state, [3])[0]
     assert choice.steps == ((3, 10, 17, 24, 31, 38),)
     assert choice.at == 31, "above the disc that lies there"
+
+
+def test_a_piece_that_is_nobodys_falls_as_others_do():
+    @dataclasses.dataclass(frozen=True)
+    class Shared(ConnectFour):
+        pieces = (EMPTY, Piece("X", -1), Piece("O", -1))
+
+    game = Shared()
+    state = game.place(np.zeros(42, np.int8), 0)
+    (choice,) = clicks.choices(game, state, [3])
+    assert (choice.steps, choice.at) == (((3, 10, 17, 24, 31, 38),), 38)
 
 
 def test_a_stack_is_touched_on_any_level():

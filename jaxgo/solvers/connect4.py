@@ -72,7 +72,6 @@ class Layout:
         if game.k != LINE or columns.words > 2 or game.width > 7 or not fits:
             raise UsageError("the solver of Connect Four knows four in a row on at most 7 columns of 4 to 6 cells")
         self.width, self.height, self.bits, self.split = game.width, game.height, columns.bits, self.low_bits(game)
-        self.in_low = min(columns.per_word, game.width)
         self.bottom = self._of([(column, 0) for column in range(self.width)])
         self.full = self._of([(c, level) for c in range(self.width) for level in range(self.height)])
         self.cells = self.width * self.height
@@ -393,7 +392,7 @@ def _finish(proof: Proof, jobs: Job) -> Proof:
 
 
 def _prove(game: ConnectFour, jobs: Job, answers: Array, table: Array, lanes: int) -> tuple[Array, Array, Array]:
-    """Answers to all jobs that are OPEN, the table, and the nodes looked at."""
+    """Answers to all jobs that are OPEN, the table, and the nodes that each lane looked at."""
     layout, count = Layout(game), answers.shape[0]
     at_once = (layout.winning(jobs.own, jobs.mask) & layout.landing(jobs.mask)).any()
     answers = jnp.where((answers == OPEN) & at_once, np.uint32(YES), answers)
@@ -417,7 +416,7 @@ def _prove(game: ConnectFour, jobs: Job, answers: Array, table: Array, lanes: in
         return _return(_return(proof, layout), layout)
 
     proof = jax.lax.while_loop(lambda p: (p.answers == OPEN).any(), step, proof)
-    return proof.answers, proof.table, proof.nodes.sum()
+    return proof.answers, proof.table, proof.nodes
 
 
 @functools.cache
@@ -465,7 +464,7 @@ class Solver:
     def _ask(self, own: Words, mask: Words, question: int, answers: np.ndarray) -> np.ndarray:
         jobs = Job(own, mask, jnp.full(len(answers), question, jnp.uint32))
         said, self.table, nodes = self._prove(self.game, jobs, jnp.asarray(answers), self.table, self.lanes)
-        self.nodes += int(nodes)
+        self.nodes += int(np.asarray(nodes, np.int64).sum())
         return np.asarray(said)
 
     def moves(self, states: Any) -> np.ndarray:

@@ -86,6 +86,11 @@ class Explorer:
 
     def __init__(self, game: Game[Any], roots: Any, room: Room, guided: bool = False) -> None:
         """`roots` is a batch of states; who is `guided` asks the game for `least_moves`, others read 0."""
+        if room.batch * game.num_actions > FAR:  # the moves of a batch are numbered in int32
+            most = FAR // game.num_actions
+            raise UsageError(
+                f"a batch of {room.batch:,} positions is too large for {game.num_actions:,} actions; at most {most:,}"
+            )
         self.game, self.room, self.guided = game, room, guided
         self._waiting: dict[tuple[int, int], list[_Waiting]] = {}
         self.expanded = self.made = 0  # positions, and moves

@@ -38,7 +38,7 @@ class _Trail:
 
     def __init__(self) -> None:
         self.parent = np.full(1 << 16, -1, np.int32)
-        self.action = np.full(1 << 16, -1, np.int16)
+        self.action = np.full(1 << 16, -1, np.int32)
 
     def extend(self, made: Made) -> None:
         number = made.number[made.better]

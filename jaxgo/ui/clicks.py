@@ -100,7 +100,7 @@ def _by_difference(
         if game.grid == "blocks":
             steps, at = _block_steps(before, after[row])
         elif drops is not None:
-            at = int(new[0])
+            at = int(changed[row].argmax())
             steps = [tuple(drops[at])]
         elif len(gone) <= 1 and len(new) <= 1 and (len(gone) or len(new)):
             steps = [(int(cell),) for cell in (*gone, *new)]

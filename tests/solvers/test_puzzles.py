@@ -17,7 +17,7 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make, walking
 from jaxgo.games.sliding import SlidingBlocks
-from jaxgo.solvers.explore import Room
+from jaxgo.solvers.explore import Explorer, Room
 from jaxgo.solvers.puzzles import solve_puzzle
 from jaxgo.solvers.visited import Visited
 
@@ -67,6 +67,11 @@ def test_the_limit_of_plies_is_lifted(capsys):
 def test_a_batch_that_no_program_holds_is_refused(capsys):
     assert cli.main(["solve", "hughe", "--batch", "100000000000"]) == 2
     assert "a batch of 100,000,000,000 positions is too large" in capsys.readouterr().err
+
+
+def test_a_batch_whose_moves_int32_cannot_number_is_refused():
+    with pytest.raises(UsageError, match="too large for 4,096 actions; at most 524,287"):
+        Explorer(make("maharajah"), None, Room(batch=524_288))
 
 
 def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
