@@ -58,6 +58,9 @@ class Rollout(Evaluator):
         if self.prior not in get_args(Prior):
             raise unknown_name("prior of rollout", self.prior, get_args(Prior))
 
+    def on(self, platform: str) -> "Rollout":
+        return self if self.advisor is None else dataclasses.replace(self, advisor=self.advisor.on(platform))
+
     @property
     def lucky(self) -> bool:
         return True

@@ -40,12 +40,12 @@ def watch(
     """Searches one position (a batch of 1), pull by pull, and plays each playout once more to look at it."""
     if not isinstance(model.evaluator, Rollout) or not isinstance(search, Flat):
         raise UsageError("playouts are logged of a flat search with rollouts, such as dagaz:62")
-    extend = jax.jit(lambda state: search.extend(model, params, key, state, jnp.int32(1)))
+    extend = jax.jit(lambda params, state: search.extend(model, params, key, state, jnp.int32(1)))
     again = jax.jit(functools.partial(_again, model.evaluator, model.game))
-    state = jax.jit(lambda: search.begin(model, params, keys.split(key)[0], root))()
+    state = jax.jit(lambda params: search.begin(model, params, keys.split(key)[0], root))(params)
     found: list[Playout] = []
     for _ in range(pulls):
-        after = extend(state)
+        after = extend(params, state)
         move = int(np.argmax(np.asarray(after.visits - state.visits)[0]))
         if int(after.done[0]) == int(state.done[0]):
             break  # the root is decided without a playout

@@ -15,6 +15,9 @@ from jaxgo.core.choice import pick_weighted
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator, Heuristic, Mix, Network, Rollout, Uniform
+from jaxgo.evaluators.cache import Cached
+from jaxgo.evaluators.likely import Likely
+from jaxgo.evaluators.noisy import Dirichlet, Noisy
 from jaxgo.games import make
 from jaxgo.nets import ResNet
 from jaxgo.players import load_player
@@ -187,6 +190,27 @@ def test_broken_advice_makes_a_broken_value(bad):
 def test_the_parameters_of_a_rollout_are_those_of_its_advisor():
     assert Rollout().init(make("tictactoe"), jax.random.key(0)) == ()
     assert Rollout(advisor=Mix(Uniform(), Uniform())).init(make("tictactoe"), jax.random.key(0)) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        Cached,
+        Likely,
+        lambda judge: Mix(judge, judge),
+        lambda judge: Noisy(judge, Dirichlet(0.25, 1.0, 0.0)),
+        lambda judge: Rollout(advisor=judge),
+    ],
+)
+def test_a_judge_within_another_hears_of_the_platform(wrap):
+    @dataclasses.dataclass(frozen=True)
+    class Told(Uniform):
+        platform: str = ""
+
+        def on(self, platform):
+            return Told(platform)
+
+    assert wrap(Told()).on("gpu") == wrap(Told("gpu"))
 
 
 # -- cuts ------------------------------------------------------------------------------------------------------
