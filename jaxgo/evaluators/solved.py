@@ -54,7 +54,7 @@ def load(path: Path) -> tuple[Table, str]:
     try:
         with np.load(path) as file:
             if int(file["version"]) != VERSION:
-                raise UsageError(f"{path} is a table of another version; solve the game again")
+                raise ValueError("it is of another version; solve the game again")
             table = Table(*(file[name] for name in Table._fields))
             _check(table)
             return table, str(file["about"])

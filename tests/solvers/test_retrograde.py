@@ -152,6 +152,16 @@ def test_no_damage_to_a_table_is_a_traceback(tmp_path):
             solved.load(path)
 
 
+def test_a_table_of_another_version_is_told_so_once(tmp_path, monkeypatch):
+    path = tmp_path / "table.npz"
+    table = solved.Table(np.arange(5, dtype=np.uint64), np.ones(5, np.int8), np.ones(5, np.uint16))
+    with monkeypatch.context() as patch:
+        patch.setattr(solved, "VERSION", solved.VERSION + 1)
+        table.save(path, "Nim")
+    with pytest.raises(UsageError, match="writes it: it is of another version; solve the game again"):
+        solved.load(path)
+
+
 def test_the_winner_hurries_and_the_loser_holds_out(monkeypatch):
     """Five moves: won in 9 and in 1, drawn, lost in 9 and in 1; then the order of their logits."""
     values, distances = jnp.array([[1, 1, 0, -1, -1]]), jnp.array([[9, 1, 0, 9, 1]])
