@@ -11,7 +11,6 @@ import functools
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -23,7 +22,7 @@ from jaxgo.core import choice, play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
-from jaxgo.core.replay import follow_all, padded, split_moves
+from jaxgo.core.replay import BookLine, follow_all, padded, read_lines
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.rollout import Rollout
 from jaxgo.players import Player
@@ -145,24 +144,11 @@ def by_player(player: Player) -> Worth:
 
 
 def book(game: Game[Any], path: str | os.PathLike[str]) -> Openings:
-    """The openings of a file: one a line, names of moves parted by blanks or commas; # begins a comment, - no moves."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the openings in {path}: {error}") from None
-    lines, places = [], []
-    for number, line in enumerate(text.splitlines(), 1):
-        words = split_moves(line.partition("#")[0])
-        if not words:
-            continue
-        try:
-            lines.append([game.parse_action(word) for word in words if word != "-"])
-        except UsageError as error:
-            raise UsageError(f"{path}, line {number}: {error}") from None
-        places.append(f"{path}, line {number}")
+    """The openings of a file, one a line."""
+    lines = read_lines(game, path)
     if not lines:
         raise UsageError(f"there are no openings in {path}; write one a line, such as d4 e5")
-    return Openings(game, [_checked(game, lines, places)])
+    return Openings(game, [_checked(game, lines)])
 
 
 def start_only(game: Game[Any]) -> Openings:
@@ -280,11 +266,12 @@ def _keys(
 # -- openings that somebody wrote -----------------------------------------------------------------------------------
 
 
-def _checked(game: Game[Any], lines: Sequence[Sequence[int]], places: Iterable[str]) -> list[Candidate]:
+def _checked(game: Game[Any], read: Sequence[BookLine]) -> list[Candidate]:
     """The lines with their names; a UsageError at the first that is not legal, or that ends the game."""
+    lines = [line.actions for line in read]
     found = follow_all(game, lines)
     over, names = np.asarray(_over(game, found.position)), canonical(game, *padded(lines, max(map(len, lines))))
-    for line, place, good, ended in zip(lines, places, np.asarray(found.made).tolist(), over.tolist(), strict=True):
+    for (place, line), good, ended in zip(read, np.asarray(found.made).tolist(), over.tolist(), strict=True):
         if good < len(line):
             raise UsageError(f"{place}: move {good + 1}, {game.action_name(line[good])}, is not legal there")
         if ended:

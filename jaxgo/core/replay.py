@@ -2,7 +2,9 @@
 
 import contextlib
 import functools
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -92,6 +94,31 @@ def _follow_all(
 def split_moves(text: str) -> list[str]:
     """The names in a list of moves; blanks and commas part them, so no name has one (see `Game.action_name`)."""
     return text.replace(",", " ").split()
+
+
+class BookLine(NamedTuple):
+    """A line of moves in a file."""
+
+    place: str  # the file and the number of the line
+    actions: list[int]
+
+
+def read_lines(game: Game[Any], path: str | os.PathLike[str]) -> list[BookLine]:
+    """The lines of a book: names of moves parted by blanks or commas; # begins a comment, - stands for no moves."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the book {path}: {error}") from None
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words, place = split_moves(line.partition("#")[0]), f"{path}, line {number}"
+        try:
+            actions = [game.parse_action(word) for word in words if word != "-"]
+        except UsageError as error:
+            raise UsageError(f"{place}: {error}") from None
+        if words:
+            found.append(BookLine(place, actions))
+    return found
 
 
 def replay(game: Game[Any], moves: Sequence[str], start: str = "", seed: int = 0) -> tuple[Position, int | None]:

@@ -13,7 +13,6 @@ safe     the same, and no reply takes a piece
 import dataclasses
 import functools
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -27,7 +26,7 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.lookahead import Outlook
 from jaxgo.core.play import Position
-from jaxgo.core.replay import follow, split_moves
+from jaxgo.core.replay import follow, read_lines
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, per_game
@@ -189,20 +188,11 @@ def _search(text: str) -> Search:
 @functools.cache
 def read_book(game: Game[Any], path: str) -> tuple[np.ndarray, np.ndarray]:
     """The keys `uint32[n, 2]` of the positions of a book, and the move `int32[n]` that follows each."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the book {path} cannot be read: {error}") from None
     start, known, moves = play.begin(game), list[np.ndarray](), list[int]()
-    for number, line in enumerate(lines, 1):
-        words = split_moves(line.partition("#")[0])
-        try:
-            actions = [game.parse_action(name) for name in words]
-        except UsageError as error:
-            raise UsageError(f"line {number} of the book {path}: {error}") from None
+    for place, actions in read_lines(game, path):
         followed = follow(game, start, actions, _key)
-        if (made := int(followed.made)) < len(words):
-            raise UsageError(f"{words[made]!r} in line {number} of the book {path} is not legal there")
+        if (made := int(followed.made)) < len(actions):
+            raise UsageError(f"{place}: move {made + 1}, {game.action_name(actions[made])}, is not legal there")
         known.append(np.asarray(followed.seen)[:made])
         moves += actions
     if not moves:

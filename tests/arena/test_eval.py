@@ -160,7 +160,7 @@ def test_results_have_a_home():
         (("tictactoe", "--pairs", "-1"), "at least 1 pair"),
         (("tictactoe", "--until", "soon"), "--until soon is no precision"),
         (("tictactoe", "--option", "kk=4"), "unknown option of tictactoe 'kk'"),
-        (("tictactoe", "--book", "no/such/file"), "cannot read the openings in no/such/file"),
+        (("tictactoe", "--book", "no/such/file"), "cannot read the book no/such/file"),
         (("tictactoe", "--plies", "99"), "0 to 16 random plies"),
         (("tictactoe", "--balance", "1.5"), "above 0 and up to 1, not 1.5"),
         (("tictactoe", "--fair", "random"), "random has no word on positions"),

@@ -136,7 +136,7 @@ def test_a_bad_book_is_named(text, said, tmp_path):
 
 
 def test_mistakes_are_named(tmp_path):
-    with pytest.raises(UsageError, match="cannot read the openings"):
+    with pytest.raises(UsageError, match="cannot read the book"):
         book(TICTACTOE, tmp_path / "missing")
     with pytest.raises(UsageError, match="0 to 16 random plies"):
         random_openings(TICTACTOE, plies=17)

@@ -163,15 +163,19 @@ def test_a_chain_with_a_book_is_loaded_by_its_name(tmp_path):
 def test_a_book_that_is_no_text_is_refused(tmp_path):
     book = tmp_path / "openings.book"
     book.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot read the book"):
         read_book(GAME, str(book))
 
 
 def test_a_book_says_which_line_is_wrong(tmp_path):
     book = tmp_path / "openings.book"
-    book.write_text("# the centre\n\nc9 b2\n")
-    with pytest.raises(UsageError, match=r"line 3 of the book .*openings\.book: no action is called 'c9'"):
+    book.write_text("# the centre\n-\nc9 b2\n")
+    with pytest.raises(UsageError, match=r"openings\.book, line 3: no action is called 'c9'"):
         read_book(GAME, str(book))
+    again = tmp_path / "again.book"
+    again.write_text("b2 b2\n")
+    with pytest.raises(UsageError, match=r"again\.book, line 1: move 2, b2, is not legal there"):
+        read_book(make("tictactoe"), str(again))
 
 
 def test_a_search_of_ones_own_can_end_a_chain():
