@@ -27,6 +27,7 @@ from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
+from jaxgo.search.tree import index_type
 from jaxgo.system import devices
 
 EMPTY = -1  # the number of a slot without a game
@@ -84,7 +85,7 @@ def begin(game: Any, mesh: Mesh, slots: int, queues: Queues) -> tuple[Games, Boo
         agents, openings = queues.keys.shape
         dead = jax.vmap(jax.vmap(functools.partial(play.over, game)))(queues.openings)
         first = jnp.arange(slots, dtype=jnp.int32)[None]
-        kind = jnp.int16 if game.num_actions < 2**15 else jnp.int32
+        kind = index_type(game.num_actions)
         games = Games(
             tick=jnp.zeros(1, jnp.int32),
             position=jax.tree.map(lambda x: x[:, :slots], queues.openings),

@@ -12,12 +12,13 @@ from typing import Literal, get_args
 import numpy as np
 from jaxtyping import Bool, Float64
 
+from jaxgo.arena.elo import ELO
 from jaxgo.arena.ratings import NINETY_FIVE, RatingTable
+from jaxgo.arena.sprt import expected_score
 from jaxgo.core.errors import UsageError, unknown_name
 
 Match = tuple[int, int]  # two agents by their numbers, the smaller first
 Kind = Literal["round-robin", "gauntlet", "informative"]
-PER_ELO = math.log(10) / 400
 TELLING = 0.1  # a match is worth its games if they tell this share of what games between equals tell: up to 97 : 3
 WORTHY = 0.25  # of the gain of the best match of a round: another one beside it is played if it has so much
 
@@ -154,7 +155,7 @@ def gains(
     together = turn != 0
     out = {}
     for a, b in itertools.combinations(range(len(agents)), 2):
-        told = 2 * pairs * _uncertain(elo[a] - elo[b]) * PER_ELO**2 * bool(together[a, b])
+        told = 2 * pairs * _uncertain(elo[a] - elo[b]) / ELO**2 * bool(together[a, b])
         change = covariance[:, a] - covariance[:, b]
         spread, seen = change[a] - change[b], counted @ change
         out[a, b] = float(told * (seen @ seen) / (1 + told * spread))
@@ -163,7 +164,7 @@ def gains(
 
 def _uncertain(elo: float) -> float:
     """p * (1 - p) of a game between agents so far apart."""
-    chance = 1 / (1 + 10 ** (-elo / 400))
+    chance = expected_score(elo)
     return chance * (1 - chance)
 
 

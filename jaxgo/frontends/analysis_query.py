@@ -21,7 +21,7 @@ from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.system.files import read_json
 
 SIDES = ("BLACK", "WHITE", "SIDETOMOVE")  # whom win rates are for
-MOST_KOMI, MOST_VISITS, MOST_SECONDS = 400.0, 10_000_000, 1e6
+FAR_KOMI, MOST_VISITS, MOST_SECONDS = 400.0, 10_000_000, 1e6
 UNUSED = (  # known to the protocol; nothing here answers to them
     "rootPolicyTemperature",
     "rootFpuReductionMax",
@@ -142,7 +142,7 @@ def _game(told: dict[str, Any], own: Game[Any], warnings: Warnings) -> Game[Any]
 
 
 def _komi(told: dict[str, Any], usual: float) -> float:
-    komi = _real(told, "komi", usual, -MOST_KOMI, MOST_KOMI)
+    komi = _real(told, "komi", usual, -FAR_KOMI, FAR_KOMI)
     if komi * 2 != round(komi * 2):
         raise FieldError("komi must be an integer or half-integer", "komi")
     return komi

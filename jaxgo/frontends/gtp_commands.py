@@ -25,7 +25,7 @@ from jaxgo.frontends.gtp_engine import GtpEngine, long_enough
 from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_move, read_number, read_real, read_seat
 from jaxgo.games.go.board import handicap_points, label_chains, most_handicap
 from jaxgo.games.go.rule_names import ONLY
-from jaxgo.games.go.rules import Go
+from jaxgo.games.go.rules import MOST_KOMI, Go
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.records import formats, sgf
 from jaxgo.records.record import GameRecord
@@ -111,8 +111,8 @@ def clear_board(engine: GtpEngine, line: Line) -> str:
 
 def komi(engine: GtpEngine, line: Line) -> str:
     value = read_real(_word(line), "komi")
-    if not abs(value) <= 1000:
-        raise UsageError("komi is a number from -1000 to 1000")
+    if not abs(value) <= MOST_KOMI:
+        raise UsageError(f"komi is a number from -{MOST_KOMI} to {MOST_KOMI}")
     if isinstance(engine.game, Go):  # other games have none, and GUIs tell it all the same
         engine.change(dataclasses.replace(engine.game, komi=value), keep=True)
         engine.warm_up()

@@ -9,7 +9,7 @@ import codecs
 import dataclasses
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -19,15 +19,14 @@ from jaxgo.core.game import MOST_LIMIT, Game
 from jaxgo.games import make
 from jaxgo.games.go import rule_names
 from jaxgo.games.go.board import handicap_points, most_handicap
-from jaxgo.games.go.rules import Go
-from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.games.go.rules import MOST_KOMI, Go
+from jaxgo.games.gomoku.rules import Gomoku, Rules
 from jaxgo.games.names import name_of
 from jaxgo.records.record import GameRecord, bounded, winner
 from jaxgo.records.sgf_nodes import Node, escape, main_line
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 KINDS = {1: "Go", 4: "Gomoku"}
-GOMOKU_RULES = ("freestyle", "standard", "renju", "caro", "caro5")
 SEATS = {"B": 0, "W": 1}
 LIMIT = "ML"  # of moves in Go, a property of jaxgo's own
 PROGRAM = "jaxgo"
@@ -190,7 +189,7 @@ def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
     """The game with the komi and the rules of a file, as far as they are known."""
     rules = root.first("RU").strip().lower()
     if isinstance(game, Gomoku):
-        known = [rule for rule in GOMOKU_RULES if rule == rules]
+        known = [rule for rule in get_args(Rules) if rule == rules]
         return make_like(game, rules=known[0]) if known and game.opening == "none" else game
     if not isinstance(game, Go):
         return game
@@ -209,8 +208,10 @@ def _komi(root: Node, usual: float) -> float:
         komi = float(text)
     except ValueError:
         raise UsageError(f"line {root.line}: KM[{text[:20]}] is no number") from None
-    if not abs(komi) <= 1000:
-        raise UsageError(f"line {root.line}: KM[{text[:20]}] is no komi; give a number from -1000 to 1000")
+    if not abs(komi) <= MOST_KOMI:
+        raise UsageError(
+            f"line {root.line}: KM[{text[:20]}] is no komi; give a number from -{MOST_KOMI} to {MOST_KOMI}"
+        )
     if komi >= FOX and root.first("AP") != PROGRAM:
         komi /= 100
         return 2 * komi if komi < 4 else komi  # by area it counts stones, half as many as points

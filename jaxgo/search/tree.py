@@ -91,8 +91,9 @@ class Descent(NamedTuple):
 Choose = Callable[[Spot], Int32[Array, " L"]]
 
 
-def index_type(nodes: int) -> Any:
-    return jnp.int16 if nodes < 2**15 else jnp.int32
+def index_type(count: int) -> Any:
+    """The type that numbers so many things of a kind."""
+    return jnp.int16 if count < 2**15 else jnp.int32
 
 
 def plant(leaves: Leaves, nodes: int, frontier: bool = False, key: UInt32[Array, "B 2"] | None = None) -> Tree:
