@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, Num, UInt32
 from jaxgo.core.errors import UsageError, check_settings
 from jaxgo.core.game import EMPTY, MOST_PLIES, Action, Game, Piece
 from jaxgo.core.mix import well_mixed
+from jaxgo.core.names import package
 
 LONGEST = {"tic_tac_toe": 9, "connect_four": 42, "othello": 128, "hex": 122}  # plies, where pgx sets no limit
 OTHERWISE = 512
@@ -127,10 +128,7 @@ class NoPgxGameError(UsageError, AttributeError):
 @functools.cache
 def _make(name: str) -> Any:
     """pgx's environment; one for each name, because pgx compares them by identity."""
-    try:
-        import pgx
-    except ImportError:
-        raise UsageError(f"the game {name} of pgx needs pgx: pip install pgx") from None
+    pgx = package("pgx", f"the game {name} of pgx", "pip install pgx")
     if name not in pgx.available_envs():
         names = ", ".join(sorted(pgx.available_envs()))
         raise UsageError(f"pgx has no game {name!r}; it has: {names}")

@@ -33,11 +33,10 @@ class Listening:
 
     def check(self) -> None:
         """A UsageError where the libraries of the page are missing."""
-        try:
-            import starlette  # noqa: F401
-            import uvicorn  # noqa: F401
-        except ImportError:
-            raise UsageError("the page needs starlette and uvicorn; install them with: uv sync --extra web") from None
+        from jaxgo.core.names import package
+
+        for name in ("starlette", "uvicorn"):
+            package(name, "the page", "uv sync --extra web")
 
     def serve(self, shared: "Shared", name: str, options: dict[str, str]) -> int:
         """Serves the page until Ctrl-C."""

@@ -17,6 +17,7 @@ import numpy as np
 from jaxgo.arena.match import FOREVER, Pool
 from jaxgo.arena.openings import Openings
 from jaxgo.core.errors import MOST_SEED, UsageError
+from jaxgo.core.names import package
 from jaxgo.system.files import read_json, write_whole
 from jaxgo.tuning.space import Space, Vector
 
@@ -65,12 +66,7 @@ class Generation:
 
 def check_cma() -> None:
     """A UsageError where the library is missing."""
-    try:
-        import cma  # noqa: F401
-    except ImportError:
-        raise UsageError(
-            "tuning needs the package cma; run: uv sync --extra tune, or pip install 'jaxgo[tune]'"
-        ) from None
+    package("cma", "tuning", "uv sync --extra tune, or pip install 'jaxgo[tune]'")
 
 
 class Evolution:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from jaxgo.core import play
-from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.names import package
 from jaxgo.ui import board_shape
 from jaxgo.ui.board_shape import CELL, STYLE, Mark, centre, edges, label, names, size
 
@@ -61,10 +61,7 @@ def svg(
 
 def png(picture: str, zoom: float = 2.0) -> bytes:
     """A picture as PNG, in its light colours."""
-    try:
-        import resvg_py
-    except ImportError:
-        raise UsageError("PNG needs resvg-py; install it with: uv sync --extra png, or write SVG instead") from None
+    resvg_py = package("resvg_py", "PNG", "uv sync --extra png, or write SVG instead")
     return bytes(resvg_py.svg_to_bytes(svg_string=picture, zoom=zoom))
 
 

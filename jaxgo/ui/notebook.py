@@ -12,6 +12,7 @@ import numpy as np
 from jaxgo.arena.ratings import RatingTable
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.names import package
 from jaxgo.core.play import Position
 from jaxgo.search import analysis
 from jaxgo.search.base import SearchResult
@@ -81,11 +82,8 @@ def ladder(table: RatingTable) -> Html:
 
 def curves(rows: Sequence[dict[str, Any]], names: Sequence[str] = ("loss", "length")) -> Picture:
     """Numbers of a run over its iterations, from what `jaxgo.system.metrics.read_rows` reads; needs matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError("curves need matplotlib: pip install matplotlib") from None
-    figure = Figure(figsize=(4 * len(names), 3), layout="constrained")
+    drawing = package("matplotlib.figure", "the picture of curves", "pip install matplotlib")
+    figure = drawing.Figure(figsize=(4 * len(names), 3), layout="constrained")
     for axes, name in zip(np.atleast_1d(figure.subplots(1, len(names))), names, strict=True):
         found = [(row["iteration"], _number(row[name])) for row in rows if row.get(name) is not None]
         if not found:

@@ -132,3 +132,17 @@ def test_the_one_file_for_managers_starts():
     words = {"input": said, "capture_output": True, "text": True, "timeout": 240, "env": os.environ | places}
     done = subprocess.run([str(script)], **words)
     assert re.fullmatch(r"OK\n\d,\d\n", done.stdout), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "missing", "said"),
+    [
+        (("play", "--no-browser"), "starlette", "the page needs starlette: uv sync --extra web"),
+        (("show", "tictactoe", "--png", "board.png"), "resvg_py", "PNG needs resvg_py: uv sync --extra png"),
+    ],
+)
+def test_a_package_that_is_missing_is_named(words, missing, said, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert main(list(words)) == 2
+    assert said in capsys.readouterr().err
