@@ -13,7 +13,8 @@ from jaxgo.search.base import Search
 from jaxgo.search.model import Model
 from jaxgo.system import devices
 from jaxgo.system.files import read_json, write_whole
-from jaxgo.system.rundir import RunDir, load_weights
+from jaxgo.system.rundir import RunDir
+from jaxgo.system.weights import load_weights
 from jaxgo.training import inherit
 from jaxgo.training.config import Budget, TrainConfig, of_run, to_json
 from jaxgo.training.loop import about, train

@@ -35,7 +35,8 @@ from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.system import devices
-from jaxgo.system.rundir import RunDir, load_weights
+from jaxgo.system.rundir import RunDir
+from jaxgo.system.weights import load_weights
 from jaxgo.training.config import Budget, to_json
 from jaxgo.training.loop import Loop
 from jaxgo.training.presets import preset

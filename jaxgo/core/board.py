@@ -44,9 +44,9 @@ def rays(height: int, width: int) -> np.ndarray:
 
 
 @functools.cache
-def neighbours(height: int, width: int, directions: int = 4) -> np.ndarray:
-    """`int32[cells, directions]`: the next cell in each direction (4 or 8 of them); off-board = cells."""
-    return _frozen(np.ascontiguousarray(rays(height, width)[:, :directions, 0]))
+def neighbours(height: int, width: int) -> np.ndarray:
+    """`int32[cells, 4]`: the next cell in each direction; off-board = cells."""
+    return _frozen(np.ascontiguousarray(rays(height, width)[:, :4, 0]))
 
 
 @functools.cache
@@ -63,8 +63,8 @@ def symmetries(height: int, width: int) -> np.ndarray:
 
 
 @functools.cache
-def direction_symmetries(height: int, width: int, directions: int = 4) -> np.ndarray:
-    """Gather tables `int32[G, directions]` that go with `symmetries`: where each direction comes from.
+def direction_symmetries(height: int, width: int) -> np.ndarray:
+    """Gather tables `int32[G, 4]` that go with `symmetries`: where each direction comes from.
 
     If the transformed board shows an arrow `d`, the original shows `direction_symmetries[g, d]`.
     """
@@ -73,7 +73,7 @@ def direction_symmetries(height: int, width: int, directions: int = 4) -> np.nda
     maps = list(four)
     if height == width:
         maps += [(lambda r, c, f=f: f(c, r)) for f in four]  # type: ignore[misc]
-    table = [[STEPS.index(f(*STEPS[d])) for d in range(directions)] for f in maps]
+    table = [[STEPS.index(f(*STEPS[d])) for d in range(4)] for f in maps]
     return _frozen(np.array(table, np.int32))
 
 

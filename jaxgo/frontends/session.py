@@ -13,7 +13,6 @@ from typing import Any
 from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.core.play import Position
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.compiled import make_room
@@ -115,11 +114,6 @@ class Session:
         """Starts from a position: a drawing such as `X.O/.X./..O 0`, or `start`, and moves from there."""
         with self._lock:
             self._put(boards.from_text(self.game, text))
-
-    def arrange(self, position: Position) -> None:
-        """Puts another position of this game on the board, as one step that can be taken back."""
-        with self._lock:
-            self._put(self.board.arrange(position))
 
     def restore(self, board: Board, name: str) -> None:
         """Goes on with a whole game."""

@@ -155,7 +155,7 @@ class Archimedes(Game[ArchimedesState]):
         """Ships ahead, of twelve; never quite 1."""
         counts = _count_by_seat(state.ships).astype(jnp.float32)
         ahead = (counts[state.to_play] - counts[1 - state.to_play]) * 0.9 / 12
-        return jnp.clip(ahead, -1.0, 1.0)  # a board that was set up may have more ships
+        return jnp.clip(ahead, -0.9, 0.9)  # a board that was set up may have more ships
 
     def move_weights(self, state: ArchimedesState) -> Float32[Array, " A"]:
         """1, and 10 more for each enemy ship of which the target square would be the third attacker; the enemy port

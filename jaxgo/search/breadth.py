@@ -61,7 +61,7 @@ class BreadthState(NamedTuple):
 class BreadthFirst(Search[BreadthState]):
     """Looks at a puzzle's positions in the order of their distance; equal ones, as the game counts them, once.
 
-    The bargain of its table: a position that finds all its places taken is not remembered, and may be found again.
+    The bargain of its table: a position that finds its places taken is not remembered, and may be found again.
     """
 
     simulations: int = 1000  # positions whose moves are made, at each move
@@ -270,7 +270,10 @@ def _twins(key: UInt32[Array, "B A 2"], legal: Bool[Array, "B A"]) -> Bool[Array
 def _remembered(
     state: BreadthState, key: UInt32[Array, "B A 2"], fresh: Bool[Array, "B A"], number: Int32[Array, "B A"]
 ) -> Int32[Array, "B T"]:
-    """The table with the fresh ones in the first of their places that are free; who has none is left out."""
+    """The table with the fresh ones in the first of their places that are free.
+
+    Who has none is left out, and of two that want the same place at once, one.
+    """
     rows, looks = jnp.arange(key.shape[0])[:, None], _looks(state, key)
     free = state.table[rows[:, :, None], looks] == NONE
     first = jnp.take_along_axis(looks, jnp.argmax(free, axis=-1)[:, :, None], axis=-1)[:, :, 0]

@@ -178,7 +178,7 @@ class Thinker:
             self._prepare(limit)
             if self._chunked:
                 self._advance(0)
-                self._conclude()
+            self._conclude()
             if follows:
                 anew = jnp.full(len(jax.tree.leaves(self.root)[0]), -1, jnp.int32)
                 jax.block_until_ready(self._followed(0, anew, self.root, self._plan(limit)))

@@ -26,9 +26,6 @@ from jaxgo.core.errors import UsageError
 from jaxgo.system import bundle, devices, manifest, weights
 from jaxgo.system.files import Lock, read_json, write_whole
 from jaxgo.system.manifest import MANIFEST
-from jaxgo.system.weights import load_weights
-
-__all__ = ["RunDir", "load_weights"]
 
 FORMAT = 1
 PATIENCE = 24 * 3600  # seconds that hosts wait for one that is at work; one that is gone is noticed much sooner

@@ -15,7 +15,8 @@ from jaxgo.arena import games_file, records
 from jaxgo.core.errors import UsageError
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import Row, read_rows
-from jaxgo.system.rundir import dotted, load_weights, read_config
+from jaxgo.system.rundir import dotted, read_config
+from jaxgo.system.weights import load_weights
 from jaxgo.training.config import TrainConfig, of_run
 from jaxgo.training.judge import GAMES, MATCHES
 from jaxgo.ui import board_view, policy_preview

@@ -98,6 +98,15 @@ def test_both_limits_the_first_one_counts():
     assert made.think(Limit(simulations=10, seconds=100.0)).simulations.tolist() == [10]
 
 
+@pytest.mark.parametrize("search", [Random(), Greedy()])
+def test_what_was_warmed_up_compiles_nothing_more_without_simulations(search):
+    made = thinker(search, games=3)
+    made.warm(None)
+    before = think._result._cache_size()
+    made.think(Limit(simulations=10))
+    assert think._result._cache_size() == before
+
+
 def test_what_was_warmed_up_compiles_nothing_more_behind_a_move():
     made = thinker()
     made.warm(Limit(simulations=10))

@@ -21,7 +21,8 @@ import pytest
 
 from jaxgo.core.errors import UsageError
 from jaxgo.system import bundle, devices, manifest, rundir, survey
-from jaxgo.system.rundir import RunDir, load_weights, read_config
+from jaxgo.system.rundir import RunDir, read_config
+from jaxgo.system.weights import load_weights
 
 ROOT = Path(__file__).parents[2]
 CONFIG = {"game": "connect4", "search": {"simulations": 32}, "iterations": 10}

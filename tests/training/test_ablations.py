@@ -17,7 +17,8 @@ import variants
 from jaxgo.arena.sprt import Sprt
 from jaxgo.core.errors import UsageError
 from jaxgo.search import Puct
-from jaxgo.system.rundir import RunDir, load_weights
+from jaxgo.system.rundir import RunDir
+from jaxgo.system.weights import load_weights
 from jaxgo.training.config import to_json
 from jaxgo.training.presets import preset
 

@@ -16,8 +16,8 @@ from several import finish, own_words
 
 from jaxgo.system.devices import LOST
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.rundir import load_weights
 from jaxgo.system.stop import TRY_AGAIN
+from jaxgo.system.weights import load_weights
 
 RUN = shlex.split(
     "tictactoe-cpu --plain --budget.seconds 0 --save-every 0 --search.simulations 4 --selfplay.games 8 "

@@ -24,7 +24,8 @@ from jaxgo.cli import train_words as command
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.rundir import load_weights, read_config
+from jaxgo.system.rundir import read_config
+from jaxgo.system.weights import load_weights
 from jaxgo.training import presets
 from jaxgo.ui import run_report
 

@@ -12,7 +12,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -212,7 +212,6 @@ def create(
     game: str,
     options: dict[str, str] | None = None,
     hosts: Sequence[str] = LOOPBACK,
-    extra: Sequence[BaseRoute] = (),
 ) -> Starlette:
     """The application: `hosts` are the names that it answers to."""
     served = {path: ((STATIC / name).read_bytes(), kind) for path, (name, kind) in FILES.items()}
@@ -235,9 +234,5 @@ def create(
         finally:
             open_now.discard(ticket)
 
-    @contextlib.asynccontextmanager
-    async def life(app: Starlette) -> AsyncIterator[None]:
-        yield
-
-    routes = [*(Route(path, file) for path in served), WebSocketRoute("/socket", socket), *extra]
-    return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts)], lifespan=life)
+    routes = [*(Route(path, file) for path in served), WebSocketRoute("/socket", socket)]
+    return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts)])
