@@ -41,6 +41,7 @@ class Nim(Game[NimState]):
     most: int = 3
 
     pieces = (EMPTY, Piece("I", -1))
+    notation = "the heap and how many matches: `b2`"
 
     @property
     def shape(self) -> tuple[int, int]:

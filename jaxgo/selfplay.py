@@ -41,7 +41,7 @@ class SelfplayConfig:
     book_share: float = 1.0  # of the games, where there is a book; random moves come after its own
     resign: float = 0.0  # a game is given up at this value, such as 0.95, for the other side; 0: never
     play_on: float = 0.1  # share of games that are never given up, to measure how often that is wrong
-    horizon: int = 0  # plies that wait for the end of their game before they are labelled; 0: as many as there can be
+    horizon: int = 0  # plies that wait for the end of their game before they are labelled; 0: all, 400 at most
 
     def __post_init__(self) -> None:
         check_settings("selfplay.", self)
