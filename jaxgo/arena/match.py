@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Array, Bool, Float32, Int, Int32
+from jaxtyping import Array, Bool, Float32, Float64, Int, Int32
 
 from jaxgo.arena import program
 from jaxgo.arena.program import Queues
+from jaxgo.arena.tally import five_of
 from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import check_seats, tree_bytes
@@ -56,9 +57,9 @@ class Score(NamedTuple):
         return float(pairs.std(ddof=1) / np.sqrt(len(pairs))) if len(pairs) > 1 else float("inf")
 
     @property
-    def outcomes(self) -> Int[np.ndarray, "5"]:
+    def outcomes(self) -> Float64[np.ndarray, "5"]:
         """How many pairs gave 0, 0.5, 1, 1.5 and 2 points."""
-        return np.bincount(np.rint(2 * (self.first + self.second)).astype(int), minlength=5)
+        return five_of((self.first + self.second).astype(np.float64))
 
 
 def play_match(

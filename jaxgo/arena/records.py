@@ -67,11 +67,6 @@ class PairResult:
         """What `a` got in both games: 0, 0.5, 1, 1.5 or 2 where games are won, drawn or lost."""
         return self.first + self.second
 
-    @property
-    def outcome(self) -> int:
-        """Which of the five paired outcomes this is: 0 (both lost) to 4 (both won)."""
-        return round(2 * self.score)
-
     def seats(self, side: int) -> tuple[str, str]:
         """Who has seat 0 and seat 1 in the first (0) or the second (1) game."""
         return (self.a, self.b) if side == 0 else (self.b, self.a)

@@ -85,12 +85,12 @@ class Sprt:
         h0, h1 = (_most_likely(share, expected_score(elo)) for elo in (self.elo0, self.elo1))
         return np.asarray((seen * np.log(h1 / h0)).sum(-1))
 
-    def judge(self, counts: Sequence[int] | Num[np.ndarray, " 5"]) -> Verdict:
+    def judge(self, counts: Sequence[int | float] | Num[np.ndarray, " 5"]) -> Verdict:
         """What the pairs so far say; `counts` are those of both games lost up to both games won."""
         five = np.asarray(counts)
-        if five.shape != (5,) or not (five >= 0).all():
+        if five.shape != (5,) or five.dtype.kind not in "iuf" or not (np.isfinite(five) & (five >= 0)).all():
             raise UsageError(f"a test judges five counts, from both games lost to both won, and not {counts!r}")
-        return Verdict(float(self.llr(five)), *self.bounds, int(five.sum()), _elo(five))
+        return Verdict(float(self.llr(five)), *self.bounds, round(float(five.sum())), _elo(five))
 
 
 def _most_likely(share: Float64[np.ndarray, "... 5"], mean: float) -> Float64[np.ndarray, "... 5"]:
@@ -110,7 +110,7 @@ def _most_likely(share: Float64[np.ndarray, "... 5"], mean: float) -> Float64[np
 
 def _elo(five: Num[np.ndarray, " 5"]) -> Estimate:
     """The score as Elo, with the spread of pairs; an end of the interval beyond 0 or 1 is infinitely far."""
-    pairs = int(five.sum())
+    pairs = float(five.sum())
     if pairs == 0:
         return Estimate(0.0, math.inf)
     mean = float(five @ POINTS) / pairs

@@ -140,16 +140,24 @@ def _shares(result: float) -> Float64[np.ndarray, " 3"]:
     return np.array([lost, 1 - won - lost, won])
 
 
-def five(results: Iterable[PairResult], a: str) -> Int64[np.ndarray, " 5"]:
-    """The paired outcomes of `a` in its pairs: how often both games together gave 0, 0.5, 1, 1.5 and 2 points."""
-    counts = np.zeros(5, np.int64)
+def five(results: Iterable[PairResult], a: str) -> Float64[np.ndarray, " 5"]:
+    """The paired outcomes of `a` in its pairs."""
+    scores = []
     for pair in once(results):
         _check_points(pair)
-        if pair.a == a:
-            counts[pair.outcome] += 1
-        elif pair.b == a:
-            counts[4 - pair.outcome] += 1
-    return counts
+        if a in (pair.a, pair.b):
+            scores.append(pair.score if pair.a == a else 2.0 - pair.score)
+    return five_of(np.array(scores, np.float64))
+
+
+def five_of(scores: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " 5"]:
+    """How often both games of a pair together gave 0, 0.5, 1, 1.5 and 2 points.
+
+    A score between two of these, where games give shares of a win, counts for both of them by its nearness.
+    """
+    below = np.minimum(np.floor(2 * scores), 3).astype(int)
+    part = 2 * scores - below
+    return np.bincount(below, 1 - part, minlength=5) + np.bincount(below + 1, part, minlength=5)
 
 
 def pools(tally: Tally) -> Int64[np.ndarray, " n"]:

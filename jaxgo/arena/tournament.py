@@ -144,7 +144,7 @@ class Tournament:
         first = itertools.takewhile(lambda number: number in by_number, itertools.count())
         return [by_number[number] for number in first]
 
-    def outcomes(self) -> list[int]:
+    def outcomes(self) -> list[float]:
         """For two agents: how the pairs of the first one ended, from both games lost to both won."""
         return five(self.line(), self.names[0]).tolist()
 

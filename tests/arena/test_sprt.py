@@ -8,7 +8,9 @@ import pytest
 from support import untyped
 
 from jaxgo.arena import sprt
+from jaxgo.arena.records import PairResult
 from jaxgo.arena.sprt import POINTS, Sprt, expected_score
+from jaxgo.arena.tally import five
 from jaxgo.core.errors import UsageError
 
 SPREAD = np.array([1, 4, 10, 4, 1]) / 20  # paired outcomes of two equal agents
@@ -41,6 +43,16 @@ def test_false_positives_stay_under_the_nominal():
     assert right == pytest.approx(1 - false_positive)
     _, false_negative = simulate(test, 30.0, trials=3000, every=4, seed=1)
     assert 0.02 < false_negative < 0.05
+
+
+def test_shares_of_a_win_are_no_draws_and_no_wins():
+    """62 % in every pair are 85 Elo, and not the 0 of a draw."""
+    results = [PairResult("own", "a", "b", 0.7, 0.54, str(number), number=number) for number in range(200)]
+    for counts, elo in ((five(results, "a"), 85.0), (five(results, "b"), -85.0)):
+        verdict = Sprt(0.0, 10.0).judge(counts)
+        assert verdict.pairs == 200
+        assert verdict.elo.value == pytest.approx(elo, abs=0.5)
+        assert verdict.accepted == ("H1" if elo > 0 else "H0")
 
 
 def test_the_constrained_likelihood_is_the_best():
@@ -98,6 +110,6 @@ def test_mistakes():
             Sprt(**{k: float(v) for k, v in wrong.items()})
     with pytest.raises(UsageError, match="elo0='0' is not a number"):
         untyped(Sprt, elo0="0")
-    for counts in ([1, 2, 3], [1, 2, 3, 4, -5]):
+    for counts in ([1, 2, 3], [1, 2, 3, 4, -5], [1, 2, 3, 4, math.inf]):
         with pytest.raises(UsageError, match="a test judges five counts"):
             inspect.unwrap(Sprt.judge)(Sprt(), counts)

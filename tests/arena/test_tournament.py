@@ -214,7 +214,7 @@ def test_a_sequential_test_counts_pairs_in_their_order(whole):
     play._numbers = {(0, 1): {number: pair for number, pair in mine.items() if number != 9}}
     expected = [0] * 5
     for number in range(9):
-        expected[4 - mine[number].outcome] += 1  # flat:4 is `a` there, and the second agent here
+        expected[4 - round(2 * mine[number].score)] += 1  # flat:4 is `a` there, and the second agent here
     assert play.outcomes() == expected
 
 
