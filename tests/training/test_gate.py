@@ -70,7 +70,7 @@ class Counted(Trainer):
     def learn(self, state: TrainState) -> tuple[TrainState, dict[str, jax.Array]]:
         learner = cast(Any, Weights(jax.tree.map(lambda w: w + 1, state.learner.average)))
         said = dict.fromkeys(
-            ("samples", "window", "step", "skipped", "broken", "rate", "loss", "gradient", "targets"), 0.0
+            ("samples", "window", "step", "skipped", "broken", "rate", "ready", "loss", "gradient", "targets"), 0.0
         )
         return state._replace(learner=learner, iteration=state.iteration + 1), cast(Any, said)
 
