@@ -19,6 +19,7 @@ from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 
 GAMES = 32
+TAKEN = ("policy", "value", "targets", "short", "reply", "stem", "norm", "few", "pooled")  # by learners and nets
 
 
 def is_own(game: Game[Any]) -> bool:
@@ -60,6 +61,7 @@ def check_shapes(game: Game[Any]) -> None:
     _check_one(game, "observe", state, "numbers", (height, width, "C"), optional=True)
     _check_one(game, "hash", state, "uint32", (2,), optional=True)
     _check_one(game, "cells", state, "whole", (math.prod(game.picture),), optional=True)
+    _check_targets(game, state)
 
 
 @functools.lru_cache(maxsize=256)
@@ -142,6 +144,25 @@ def _check_one(
     if not fits:
         wanted = f"{kind}[{', '.join(map(str, shape))}]"
         raise UsageError(f"{method} of {name} gives {_told(found)} for one position; {wanted} is needed")
+
+
+def _check_targets(game: Game[Any], state: Any) -> None:
+    """Every target has a name that no other part of a learner or a net has, and a value of its shape."""
+    kind, targets = type(game).__name__, game.aux_targets()
+    names = [target.name for target in targets]
+    for name in names:
+        if name in TAKEN or names.count(name) > 1:
+            raise UsageError(
+                f"aux_targets of {kind} has the name {name!r} twice, or it is one of {', '.join(TAKEN)}, which nets "
+                "and learners have anyway; give it another"
+            )
+    found = _traced(kind, "aux_values", game.aux_values, state) if targets else {}
+    for target in targets:
+        wanted = (math.prod(game.shape),) if target.kind == "cells" else ()
+        if target.name not in found or getattr(found[target.name], "shape", None) != wanted:
+            given = _told(found[target.name]) if target.name in found else "nothing"
+            shape = ", ".join(map(str, wanted))
+            raise UsageError(f"aux_values of {kind} gives {given} for {target.name!r}; float32[{shape}] is needed")
 
 
 def _check_names(game: Game[Any]) -> None:

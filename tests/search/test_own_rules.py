@@ -15,6 +15,7 @@ from jaxgo.arena.match import Pool
 from jaxgo.cli import train_job
 from jaxgo.core import play, trial
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import AuxTarget
 from jaxgo.evaluators import Uniform
 from jaxgo.games import GAMES
 from jaxgo.nets import Mlp
@@ -186,6 +187,24 @@ def test_names_that_are_no_names_of_their_own_are_refused():
     for names, said in (("aA", "calls actions 0 and 1 'A', as case"), (range(2), "calls action 0 0; make it one word")):
         with pytest.raises(UsageError, match=said):
             trial.check_shapes(wrong("action_name", lambda action, names=names: names[action]))
+
+
+@pytest.mark.parametrize(
+    ("targets", "values", "said"),
+    [
+        ([("value", "number")], {}, "aux_targets of Wrong has the name 'value' twice, or it is one of policy, value"),
+        ([("left", "number")] * 2, {}, "has the name 'left' twice"),
+        ([("left", "number")], {}, r"aux_values of Wrong gives nothing for 'left'; float32\[\] is needed"),
+        ([("left", "cells")], {"left": (1, 2)}, r"gives float32\[1, 2\] for 'left'; float32\[2\] is needed"),
+    ],
+)
+def test_what_a_game_teaches_besides_is_looked_at(targets, values, said):
+    """A value of another shape would be stretched over the batch, and learnt as a mixture of it."""
+    game = wrong("aux_targets", lambda: tuple(AuxTarget(*target) for target in targets))
+    given = {name: jnp.zeros(shape) for name, shape in values.items()}
+    type(game).aux_values = lambda self, state: given
+    with pytest.raises(UsageError, match=said):
+        trial.check_shapes(game)
 
 
 def test_a_code_without_a_piece_is_told_when_it_is_drawn():
