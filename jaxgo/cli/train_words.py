@@ -15,7 +15,8 @@ from jaxgo import nets
 from jaxgo import search as searches
 from jaxgo.cli.command import columns
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.words import read_value, split_setting
+from jaxgo.core.words import split_setting
+from jaxgo.games.names import read_options
 from jaxgo.nets import Net, Outside, ResNet
 from jaxgo.training import presets
 from jaxgo.training.config import TrainConfig
@@ -117,13 +118,13 @@ def _fields(config: TrainConfig) -> dict[str, Any]:
 
 
 def _replaced(config: TrainConfig, words: list[str]) -> tuple[TrainConfig, list[str]]:
-    """Takes `--net NAME`, `--search NAME` and `--option NAME=VALUE` out: they change which settings there are."""
+    """Takes `--game`, `--net`, `--search` and `--option NAME=VALUE` out: they change which settings there are."""
     rest: list[str] = []
-    options = dict(config.options)
+    texts = dict[str, str]()
     queue = iter(words)
     for word in queue:
         name, equals, value = word.partition("=")
-        if name not in ("--net", "--search", "--option"):
+        if name not in ("--game", "--net", "--search", "--option"):
             rest.append(word)
             continue
         value = value if equals else next(queue, "")
@@ -131,11 +132,14 @@ def _replaced(config: TrainConfig, words: list[str]) -> tuple[TrainConfig, list[
             setting = split_setting(value)
             if setting is None:
                 raise UsageError(f"--option {value} is not of the form NAME=VALUE, such as --option komi=5.5")
-            options[setting[0]] = read_value(setting[1])  # the game may still change, so `make` complains
+            texts[setting[0]] = setting[1]
+        elif name == "--game":
+            config = dataclasses.replace(config, game=value)
         elif name == "--net":
             config = dataclasses.replace(config, net=nets.find(value))
         else:
             config = dataclasses.replace(config, search=searches.find(value))
+    options = dict(config.options) | read_options(config.game_name, texts)
     return dataclasses.replace(config, options=tuple(options.items())), rest
 
 

@@ -1,31 +1,35 @@
 """Games as people name them on a command line: `go9`, with options such as `komi=5.5`."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.names import place_of
-from jaxgo.core.words import read_value, split_setting, write_settings
+from jaxgo.core.words import Value, read_value, split_setting, write_settings
 from jaxgo.games import GAMES, find, make
 
 
 def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
     """The game `name` with `options` such as "komi=5.5"; a UsageError on anything unknown."""
-    usual = find(name)
-    defaults = {field.name: getattr(usual, field.name) for field in dataclasses.fields(usual)}  # type: ignore[arg-type]
-    values = {}
+    texts = {}
     for words in options:
         setting = split_setting(words)
         if setting is None:
             raise UsageError(f"option {words!r} is not of the form name=value, such as max_plies=100")
-        option, text = setting
-        values[option] = read_value(text, defaults.get(option))
-    game = make(name, **values)
+        texts[setting[0]] = setting[1]
+    game = make(name, **read_options(name, texts))
     trial.check_shapes(game)
     return game
+
+
+def read_options(name: str, texts: Mapping[str, str]) -> dict[str, Value]:
+    """The values of options that were typed, each of the kind that this game's own has."""
+    usual = find(name)
+    defaults = {field.name: getattr(usual, field.name) for field in dataclasses.fields(usual)}  # type: ignore[arg-type]
+    return {option: read_value(text, defaults.get(option)) for option, text in texts.items()}
 
 
 def describe_options(game: Game[Any]) -> str:

@@ -211,6 +211,13 @@ def test_the_commands_that_go_on_have_all_settings():
     assert (budget.iterations, budget.seconds) == (16, 0.0)
 
 
+@pytest.mark.parametrize(
+    "words", ["examples.own_game:Nim --option heaps=5", "connect4-cpu --option heaps=5 --game examples.own_game:Nim"]
+)
+def test_options_are_read_as_the_kind_that_the_game_has(words):
+    assert command.parse(words.split()).config.options == (("heaps", (5,)),), "as every other command reads them"
+
+
 def test_a_puzzle_is_given_no_match():
     assert list(train_job.then(command.parse(["go9"]))) == ["its thoughts", "a match", "train on"]
     assert list(train_job.then(command.parse(["slide8"]))) == ["its thoughts", "train on"]
