@@ -330,7 +330,7 @@ def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], 
         draws=total(end & (of_0 == 0)),
         resigned=total(resigned),
         audited=total(audited),
-        false_resigns=total(audited & (result_of_loser > -1.0)),
+        false_resigns=total(audited & (result_of_loser >= 0.0)),
         simulations=total(done),  # a solved root ends its search before the budget
         solved=total(plies.solved),
         broken=total(~result.healthy),

@@ -109,7 +109,7 @@ class Board:
             return None
         reason = self._reason()
         if self.game.players == 1:
-            return Result(self.now.returns, reason, "solved" if self.now.returns[0] > 0 else f"not solved: {reason}")
+            return Result(self.now.returns, reason, "solved" if self.now.returns[0] >= 1 else f"not solved: {reason}")
         return Result(self.now.returns, reason, f"{_said(self.now.returns)}{self._score()}: {reason}")
 
     def _with(self, action: int, view: View, undone: tuple[tuple[int, View], ...]) -> "Board":

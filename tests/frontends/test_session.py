@@ -101,7 +101,9 @@ def test_what_is_refused_changes_nothing(session, move):
     assert (session.number, list(session.board.actions), session.text) == before
 
 
-@pytest.mark.parametrize(("gain", "said"), [(1.0, "solved"), (-1.0, "not solved: no move is left")])
+@pytest.mark.parametrize(
+    ("gain", "said"), [(1.0, "solved"), (0.4, "not solved: by the rules"), (-1.0, "not solved: no move is left")]
+)
 def test_the_end_of_a_puzzle_is_told(gain, said):
     game = make("latincross")
     position = play.begin(game)

@@ -144,7 +144,7 @@ def test_games_are_given_up_and_false_resignations_counted(gloomy):
                 if plies.ruled[step, game]:
                     audited += loser >= 0
                     result = plies.reward[step, game] * (1 if mover == loser else -1)
-                    false += bool(loser >= 0 and result > -1)
+                    false += bool(loser >= 0 and result >= 0)
                 else:
                     resigned += 1
                 loser = -1
