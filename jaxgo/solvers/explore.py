@@ -133,7 +133,7 @@ class Explorer:
         if not len(chosen):
             return
         least, most = int(priority[chosen].min()), int(priority[chosen].max())
-        for value in range(least, most + 1):
+        for value in np.unique(priority[chosen]).tolist():
             part = chosen if least == most else chosen[priority[chosen] == value]
             if len(part):
                 number = made.number[part]

@@ -91,7 +91,7 @@ def solve_puzzle(
                 if best is None or depth[nearest] < best:
                     best, goal = int(depth[nearest]), int(made.number[nearest])
             # what is not solved needs one move at least
-            priority = depth + np.maximum(made.bound if guided else 0, 1)
+            priority = depth + np.maximum(made.bound if guided else 0, 1, dtype=np.int64)  # bounds may be huge
             live = made.better & ~made.over
             walk.wait(made, live if best is None else live & (priority < best), priority)
     return Solution(None if best is None else trail.back(goal), walk.expanded, walk.count, walk.made)

@@ -1,7 +1,9 @@
 """Solutions of puzzles: as short as plain Python finds them, and real when replayed."""
 
+import dataclasses
 import random
 import shlex
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +15,9 @@ from reference.sliding import breadth_first
 from support import Host
 
 from jaxgo.cli import main as cli
-from jaxgo.core import play
+from jaxgo.core import play, zobrist
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import EMPTY, Game, Piece
 from jaxgo.games import make, walking
 from jaxgo.games.sliding import SlidingBlocks
 from jaxgo.solvers.explore import Explorer, Room
@@ -84,6 +87,60 @@ def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
         assert tight.moves is not None
         assert len(tight.moves) == shortest_by_layers(plain)
         assert solves(game, tight.moves, state)
+
+
+class PitState(NamedTuple):
+    at: jax.Array  # 2: solved; below 0 nothing leads back
+    to_play: jax.Array
+    ply: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Pit(Game[PitState]):
+    """Two actions of many solve it, one after the other; a third one falls, as deep as one likes."""
+
+    dead: int = 2**30
+
+    players = 1
+    pieces = (EMPTY, Piece("X", 0))
+    shape = (1, 1)
+    num_actions = 60_000
+    max_plies = 50
+
+    def init(self, key):
+        return PitState(jnp.int8(0), jnp.int8(0), jnp.int16(0))
+
+    def legal(self, state):
+        action = jnp.arange(self.num_actions)
+        return (action == 0) | ((action == 40_000) & (state.at == 0)) | ((action == 50_000) & (state.at == 1))
+
+    def step(self, state, action):
+        at = jnp.where(action == 0, jnp.minimum(state.at, 0) - 1, state.at + 1)
+        return PitState(jnp.maximum(at, -20).astype(jnp.int8), state.to_play, state.ply + jnp.int16(1))
+
+    def over(self, state):
+        return (state.at == 2) | (state.ply >= self.max_plies)
+
+    def returns(self, state):
+        return (state.at == 2).astype(jnp.float32)[None]
+
+    def observe(self, state):
+        return jnp.zeros((1, 1, 1))
+
+    def cells(self, state):
+        return jnp.zeros(1, jnp.int8)
+
+    def hash(self, state):
+        return zobrist.of_words(state.at.astype(jnp.uint32)[None])
+
+    def least_moves(self, state):
+        return jnp.where(state.at < 0, jnp.int32(self.dead), 2 - state.at.astype(jnp.int32))
+
+
+@pytest.mark.parametrize("dead", [2**30, 2**31 - 1])
+def test_bounds_and_actions_may_be_large(dead):
+    """A position that nothing leads back from has a large bound; it is looked at last, and not counted up to."""
+    assert solve_puzzle(Pit(dead), room=Room(batch=4)).moves == [40_000, 50_000]
 
 
 @pytest.mark.parametrize("begin", [["--seed", "1"], ["--moves", "1-E"], ["--seed", "3", "--moves", "4-E"]])
