@@ -21,6 +21,7 @@ from jaxgo.core.names import package
 from jaxgo.system.files import read_json, write_whole
 from jaxgo.tuning.space import Space, Vector
 
+HEADS = ('{"game"', '{"generation"')  # how lines of the log begin
 TRIES = 1000  # to draw a candidate that the search would take
 MOST_CANDIDATES = 1000  # each is an agent of the one program that plays a generation
 
@@ -86,6 +87,7 @@ class Evolution:
         return {
             "game": repr(self.space.player.model.game),
             "player": self.space.player.name,
+            "checkpoint": self.space.player.fingerprint(),
             "names": list(self.space.names),
             "start": list(self.space.start),
             **plan,
@@ -99,6 +101,8 @@ class Evolution:
             *lines, torn = self.log.read_text(encoding="utf-8").split("\n")
             found: list[Any] = [read_json(line) for line in lines]
             done = [Generation(**line) for line in found[1:]]
+            if not any(torn.startswith(head) or head.startswith(torn.rstrip("\0")) for head in HEADS):
+                raise ValueError("its last line is none of ours that was cut off")
         except (ValueError, TypeError):
             raise UsageError(f"{self.log} is no log of jaxgo tune; name another folder with --out") from None
         if found and found[0] != self._about():
@@ -109,9 +113,20 @@ class Evolution:
             raise UsageError(
                 f"{self.log} was written by other settings; repeat those, or name another folder with --out"
             )
+        for number, one in enumerate(done, 2):
+            if not self._fits(one):
+                raise UsageError(f"{self.log}, line {number} was damaged; name another folder with --out")
         if torn:
             write_whole(self.log, "".join(line + "\n" for line in lines))
         return done
+
+    def _fits(self, one: Generation) -> bool:
+        """Whether there are all candidates, with all their numbers and a score each."""
+        shape = self.plan.population, len(self.space.names)
+        try:
+            return np.asarray(one.candidates, float).shape == shape and np.asarray(one.scores, float).shape == shape[:1]
+        except (ValueError, TypeError):
+            return False
 
     def _write(self, line: dict[str, Any]) -> None:
         with open(self.log, "a", encoding="utf-8") as file:

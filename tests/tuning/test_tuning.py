@@ -63,7 +63,15 @@ def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
     path.write_text(path.read_text().split("\n")[0] + "\n")
     assert Known(space("c"), SMALL, NOWHERE, path).done == [], "of settings that found out nothing nothing is kept"
     assert not path.read_text()
-    for strange in (b"{}\nnonsense\n", b"\xff\xfe\n", b"a list\nof words"):
+    about, first, *_ = whole.log.read_text().splitlines()
+    for damage in ({"candidates": [[0.1]]}, {"scores": [1.0]}, {"candidates": [[0.1], [0.1, 0.2]]}):
+        path.write_text(f"{about}\n{json.dumps(json.loads(first) | damage)}\n")
+        with pytest.raises(UsageError, match="line 2 was damaged"):
+            Known(space("c", "weight"), SMALL, NOWHERE, path)
+    path.write_text(about.replace(space("c").player.fingerprint(), "another") + f"\n{first}\n")
+    with pytest.raises(UsageError, match="written by other settings"):  # other weights of the same name
+        Known(space("c", "weight"), SMALL, NOWHERE, path)
+    for strange in (b"{}\nnonsense\n", b"\xff\xfe\n", b"a list\nof words", b"notes, without an end"):
         path.write_bytes(strange)
         with pytest.raises(UsageError, match="no log of jaxgo tune"):
             Known(space("c"), SMALL, NOWHERE, path)
