@@ -174,13 +174,13 @@ class Explorer:
         batch = self._pop()
         self.expanded += len(batch.number)
         size = self._size(len(batch.number), self.room.batch)
-        states, keys = jax.tree.map(lambda x: _padded(x, size), (batch.states, batch.keys))
+        states, keys = jax.tree.map(lambda x: padded(x, size), (batch.states, batch.keys))
         legal = np.asarray(_list_moves(self.game, states))[: len(batch.number)]
         pairs = np.flatnonzero(legal).astype(np.int32)
         whole, ahead = self.room.batch * self.room.fan, None
         for begin in range(0, len(pairs), whole):
             pair = pairs[begin : begin + whole]
-            facts = _make_moves(self.game, self.guided, states, keys, _padded(pair, self._size(len(pair), whole)))
+            facts = _make_moves(self.game, self.guided, states, keys, padded(pair, self._size(len(pair), whole)))
             if ahead is not None:
                 yield self._read(ahead)
             lane, action = np.divmod(pair, np.int32(self.game.num_actions))
@@ -254,7 +254,8 @@ def _part(entry: _Waiting, which: slice | np.ndarray) -> _Waiting:
     return jax.tree.map(lambda x: x[which], entry)
 
 
-def _padded(values: np.ndarray, size: int) -> np.ndarray:
+def padded(values: np.ndarray, size: int) -> np.ndarray:
+    """With zeros behind them, so many in all: programs of few sizes."""
     if len(values) == size:
         return values
     out = np.zeros((size, *values.shape[1:]), values.dtype)

@@ -6,16 +6,18 @@ The winner hurries and the loser holds out. What is never decided is a draw: nob
 may go round for ever.
 """
 
+import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool
 
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game, without_ply_limit
+from jaxgo.core.game import Game, has_ply_limit, without_ply_limit
 from jaxgo.evaluators.solved import Table
-from jaxgo.solvers.explore import Explorer, Made, Room
+from jaxgo.solvers.explore import Explorer, Made, Room, padded
 
 WINS = (-1.0, 0.0, 1.0)
 
@@ -37,10 +39,21 @@ def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> 
     value.read(walk.roots)
     parents: list[np.ndarray] = []
     children: list[np.ndarray] = []
+    cut = ways = False  # a game was ended by its plies alone; a position has several numbers of plies
     walk.wait_roots()
     while walk.next_priority is not None:
         for made in walk.expand():
             value.read(made)
+            if not has_ply_limit(game):
+                late = made.over & (walk.depths[made.number] >= game.max_plies)
+                cut = cut or (bool(late.any()) and _by_plies(game, jax.tree.map(lambda x, i=late: x[i], made.states)))
+                ways = ways or bool((walk.depths[made.parent] + 1 != walk.depths[made.number]).any())
+                if cut and ways:
+                    name, limit = type(game).__name__, f"max_plies={game.max_plies}"
+                    raise UsageError(
+                        f"{name} ends after {limit} plies, so what a position is worth depends on the way to it; make "
+                        f"the limit an option ({game.ply_limit}), which a solver lifts"
+                    )
             parents.append(made.parent)
             children.append(made.number * 2 + made.same)
             walk.wait(made, made.better & ~made.over, walk.depths[made.number])
@@ -48,6 +61,19 @@ def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> 
     value.check_moves(game, np.bincount(edges[0], minlength=walk.count))
     values, distances = work_back(value.values[: walk.count], *edges)
     return Table(walk.visited.by_number(), values, distances).ordered()
+
+
+def _by_plies(game: Game[Any], states: Any) -> bool:
+    """Whether one of these finished games would go on if it had just begun."""
+    young = states._replace(ply=np.zeros_like(states.ply))
+    size = 1 << (len(young.ply) - 1).bit_length()  # few programs
+    over = _over(game, jax.tree.map(lambda x: padded(x, size), young))[: len(young.ply)]
+    return not np.asarray(over).all()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _over(game: Game[Any], states: Any) -> Bool[Array, " B"]:
+    return jax.vmap(game.over)(states)
 
 
 class _Ends:
