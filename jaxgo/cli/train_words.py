@@ -16,7 +16,7 @@ from jaxgo import search as searches
 from jaxgo.cli.command import columns
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.words import split_setting
-from jaxgo.games.names import read_options
+from jaxgo.games.names import read_settings
 from jaxgo.nets import Net, Outside, ResNet
 from jaxgo.training import presets
 from jaxgo.training.config import TrainConfig
@@ -139,7 +139,7 @@ def _replaced(config: TrainConfig, words: list[str]) -> tuple[TrainConfig, list[
             config = dataclasses.replace(config, net=nets.find(value))
         else:
             config = dataclasses.replace(config, search=searches.find(value))
-    options = dict(config.options) | read_options(config.game_name, texts)
+    options = dict(config.options) | read_settings(config.game_name, texts)
     return dataclasses.replace(config, options=tuple(options.items())), rest
 
 

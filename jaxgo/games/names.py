@@ -20,12 +20,12 @@ def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
         if setting is None:
             raise UsageError(f"option {words!r} is not of the form name=value, such as max_plies=100")
         texts[setting[0]] = setting[1]
-    game = make(name, **read_options(name, texts))
+    game = make(name, **read_settings(name, texts))
     trial.check_shapes(game)
     return game
 
 
-def read_options(name: str, texts: Mapping[str, str]) -> dict[str, Value]:
+def read_settings(name: str, texts: Mapping[str, str]) -> dict[str, Value]:
     """The values of options that were typed, each of the kind that this game's own has."""
     usual = find(name)
     defaults = {field.name: getattr(usual, field.name) for field in dataclasses.fields(usual)}  # type: ignore[arg-type]
