@@ -132,14 +132,12 @@ class Explorer:
         chosen = np.flatnonzero(which)
         if not len(chosen):
             return
-        least, most = int(priority[chosen].min()), int(priority[chosen].max())
         for value in np.unique(priority[chosen]).tolist():
-            part = chosen if least == most else chosen[priority[chosen] == value]
-            if len(part):
-                number = made.number[part]
-                states = jax.tree.map(lambda x, i=part: x[i], made.states)
-                entry = _Waiting(number, self.depths[number], states, made.keys[part])
-                self._waiting.setdefault((value, -int(entry.depth[0])), []).append(entry)
+            part = chosen[priority[chosen] == value]
+            number = made.number[part]
+            states = jax.tree.map(lambda x, i=part: x[i], made.states)
+            entry = _Waiting(number, self.depths[number], states, made.keys[part])
+            self._waiting.setdefault((value, -int(entry.depth[0])), []).append(entry)
 
     def wait_roots(self, priority: int = 0) -> None:
         """Puts the roots in line."""
