@@ -156,13 +156,13 @@ def _check_targets(game: Game[Any], state: Any) -> None:
                 f"aux_targets of {kind} has the name {name!r} twice, or it is one of {', '.join(TAKEN)}, which nets "
                 "and learners have anyway; give it another"
             )
-    found = _traced(kind, "aux_values", game.aux_values, state) if targets else {}
+    given = _traced(kind, "aux_values", game.aux_values, state) if targets else {}
     for target in targets:
+        found = given.get(target.name) if isinstance(given, dict) else given
         wanted = (math.prod(game.shape),) if target.kind == "cells" else ()
-        if target.name not in found or getattr(found[target.name], "shape", None) != wanted:
-            given = _told(found[target.name]) if target.name in found else "nothing"
-            shape = ", ".join(map(str, wanted))
-            raise UsageError(f"aux_values of {kind} gives {given} for {target.name!r}; float32[{shape}] is needed")
+        if not isinstance(given, dict) or getattr(found, "shape", None) != wanted:
+            said, shape = "nothing" if found is None else _told(found), ", ".join(map(str, wanted))
+            raise UsageError(f"aux_values of {kind} gives {said} for {target.name!r}; float32[{shape}] is needed")
 
 
 def _check_names(game: Game[Any]) -> None:
