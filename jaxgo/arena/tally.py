@@ -157,7 +157,10 @@ def five_of(scores: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " 5"]:
     """
     below = np.minimum(np.floor(2 * scores), 3).astype(int)
     part = 2 * scores - below
-    return np.bincount(below, 1 - part, minlength=5) + np.bincount(below + 1, part, minlength=5)
+    counts = np.zeros(5)
+    np.add.at(counts, below, 1 - part)
+    np.add.at(counts, below + 1, part)
+    return counts
 
 
 def pools(tally: Tally) -> Int64[np.ndarray, " n"]:
