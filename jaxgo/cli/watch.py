@@ -27,16 +27,16 @@ class Watch(Listening):
         read_config(self.folder)  # complains now
         self.check()
         devices.stay_aside()
-        from jaxgo.core.words import write_value
         from jaxgo.frontends.web import shared, watching
         from jaxgo.frontends.web.offers import Offers
         from jaxgo.system.weights import name_of_run
 
         watched = watching.Watched(self.folder)
         watched.start()
-        name, options = watched.config.game_name, {k: write_value(v) for k, v in watched.config.options}
+        name = watched.config.game_name
         try:
-            return self.serve(shared.Shared(Offers({name_of_run(self.folder): name}), run=watched), name, options)
+            shown = shared.Shared(Offers({name_of_run(self.folder): name}), run=watched)
+            return self.serve(shown, name, watched.options)
         finally:
             watched.close()
 

@@ -44,6 +44,11 @@ class Watched:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="watch", daemon=True)
 
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of the game, as they are typed."""
+        return {name: write_value(value) for name, value in self.config.options}
+
     def start(self) -> None:
         try:
             self.look()
@@ -68,7 +73,7 @@ class Watched:
             "tell": "run",
             "name": str(self.run),
             "game": self.config.game_name,
-            "options": {name: write_value(value) for name, value in self.config.options},
+            "options": self.options,
             "player": self.player if steps else "",
             "seats": self._game.players,
             "step": steps[-1] if steps else None,
