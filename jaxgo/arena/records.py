@@ -23,7 +23,7 @@ from typing import Any, get_type_hints
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.words import read_value, split_setting
-from jaxgo.system.files import read_json
+from jaxgo.system.files import may_begin, read_json
 
 HEAD = b'{"game":'  # how each line begins
 
@@ -215,7 +215,7 @@ def read(path: str | os.PathLike[str]) -> list[PairResult]:
 
 def _is_torn(line: bytes) -> bool:
     """Whether a line that cannot be read may be one of ours that was cut short, and not a line of somebody's file."""
-    if not (line.startswith(HEAD) or HEAD.startswith(line.rstrip(b"\0"))):  # zeros: the machine lost its power
+    if not may_begin(line, HEAD):
         return False
     try:
         json.loads(line)

@@ -50,6 +50,11 @@ def version(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
+def may_begin(line: bytes, head: bytes) -> bool:
+    """Whether a line that was perhaps cut short begins with `head`; zeros at its end: the machine lost its power."""
+    return line.startswith(head) or head.startswith(line.rstrip(b"\0"))
+
+
 def write_whole(path: Path, data: bytes | str) -> None:
     """Writes a file so that a reader, now or after a crash, sees the old content or the new one."""
     with replacing(path) as file:

@@ -18,10 +18,10 @@ from jaxgo.arena.match import FOREVER, Pool
 from jaxgo.arena.openings import Openings
 from jaxgo.core.errors import MOST_SEED, UsageError
 from jaxgo.core.names import package
-from jaxgo.system.files import read_json, write_whole
+from jaxgo.system.files import may_begin, read_json, write_whole
 from jaxgo.tuning.space import Space, Vector
 
-HEADS = ('{"game"', '{"generation"')  # how lines of the log begin
+HEADS = (b'{"game"', b'{"generation"')  # how lines of the log begin
 TRIES = 1000  # to draw a candidate that the search would take
 MOST_CANDIDATES = 1000  # each is an agent of the one program that plays a generation
 
@@ -101,7 +101,7 @@ class Evolution:
             *lines, torn = self.log.read_text(encoding="utf-8").split("\n")
             found: list[Any] = [read_json(line) for line in lines]
             done = [Generation(**line) for line in found[1:]]
-            if not any(torn.startswith(head) or head.startswith(torn.rstrip("\0")) for head in HEADS):
+            if not any(may_begin(torn.encode(), head) for head in HEADS):
                 raise ValueError("its last line is none of ours that was cut off")
         except (ValueError, TypeError):
             raise UsageError(f"{self.log} is no log of jaxgo tune; name another folder with --out") from None
