@@ -278,3 +278,28 @@ def peer(policy: str, model: Model, simulations: int, **options: Any) -> Any:
         return run((), key, first, recur, simulations, invalid_actions=~legal, **options)
 
     return search
+
+
+class At(NamedTuple):
+    at: Int8[Array, ""]
+    to_play: Int8[Array, ""]
+    ply: Int16[Array, ""]
+
+
+class Bare(Game[At]):
+    """The part of a game of a place and a turn that is the same for all: it begins at 0, and nobody looks at it."""
+
+    pieces = (EMPTY,)
+    shape = (1, 1)
+
+    def init(self, key: Array) -> At:
+        return At(jnp.int8(0), jnp.int8(0), jnp.int16(0))
+
+    def observe(self, state: At) -> Float32[Array, "1 1 1"]:
+        return state.at.astype(jnp.float32).reshape(1, 1, 1)
+
+    def cells(self, state: At) -> Int8[Array, " 1"]:
+        return jnp.zeros(1, jnp.int8)
+
+    def hash(self, state: At) -> UInt32[Array, "2"]:
+        return zobrist.of_words(jnp.stack([state.at, state.to_play]).astype(jnp.uint32))

@@ -3,21 +3,20 @@
 import dataclasses
 import random
 import shlex
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from judges import At, Bare
 from reference.pegs import Pegs as PlainPegs
 from reference.sliding import SlidingBlocks as PlainSliding
 from reference.sliding import breadth_first
 from support import Host
 
 from jaxgo.cli import main as cli
-from jaxgo.core import play, zobrist
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Game, Piece
 from jaxgo.games import make, walking
 from jaxgo.games.sliding import SlidingBlocks
 from jaxgo.solvers.explore import Explorer, Room
@@ -89,26 +88,15 @@ def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
         assert solves(game, tight.moves, state)
 
 
-class PitState(NamedTuple):
-    at: jax.Array  # 2: solved; below 0 nothing leads back
-    to_play: jax.Array
-    ply: jax.Array
-
-
 @dataclasses.dataclass(frozen=True)
-class Pit(Game[PitState]):
-    """Two actions of many solve it, one after the other; a third one falls, as deep as one likes."""
+class Pit(Bare):
+    """Two actions of many lead to 2, which solves it; a third one falls, and below 0 nothing leads back."""
 
     dead: int = 2**30
 
     players = 1
-    pieces = (EMPTY, Piece("X", 0))
-    shape = (1, 1)
     num_actions = 60_000
     max_plies = 50
-
-    def init(self, key):
-        return PitState(jnp.int8(0), jnp.int8(0), jnp.int16(0))
 
     def legal(self, state):
         action = jnp.arange(self.num_actions)
@@ -116,22 +104,13 @@ class Pit(Game[PitState]):
 
     def step(self, state, action):
         at = jnp.where(action == 0, jnp.minimum(state.at, 0) - 1, state.at + 1)
-        return PitState(jnp.maximum(at, -20).astype(jnp.int8), state.to_play, state.ply + jnp.int16(1))
+        return At(jnp.maximum(at, -20).astype(jnp.int8), state.to_play, state.ply + jnp.int16(1))
 
     def over(self, state):
         return (state.at == 2) | (state.ply >= self.max_plies)
 
     def returns(self, state):
         return (state.at == 2).astype(jnp.float32)[None]
-
-    def observe(self, state):
-        return jnp.zeros((1, 1, 1))
-
-    def cells(self, state):
-        return jnp.zeros(1, jnp.int8)
-
-    def hash(self, state):
-        return zobrist.of_words(state.at.astype(jnp.uint32)[None])
 
     def least_moves(self, state):
         return jnp.where(state.at < 0, jnp.int32(self.dead), 2 - state.at.astype(jnp.int32))

@@ -3,22 +3,20 @@
 import dataclasses
 import io
 import resource
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from judges import Road
+from judges import At, Bare, Road
 from reference.dodgem import Dodgem as PlainDodgem
 from reference.mnk import Mnk as PlainMnk
 from reference.solve import solve
 from support import Host, codes
 
 from jaxgo import players
-from jaxgo.core import zobrist
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Game, Piece, without_ply_limit
+from jaxgo.core.game import without_ply_limit
 from jaxgo.evaluators import solved
 from jaxgo.games import make
 from jaxgo.games.dodgem import Dodgem
@@ -210,47 +208,27 @@ def test_what_cannot_be_solved_is_refused():
         solve_game(make("dodgem3"), room=Room(2048, most=1000))
 
 
-class RoundState(NamedTuple):
-    at: jax.Array
-    to_play: jax.Array
-    ply: jax.Array
-
-
 @dataclasses.dataclass(frozen=True)
-class Round(Game[RoundState]):
+class Round(Bare):
     """Steps on a line of seven, or of one or two round a ring of twenty, until the plies end it."""
 
     ring: bool
 
-    pieces = (EMPTY, Piece("X", 0))
-    shape = (1, 1)
     num_actions = 2
     max_plies = 6
-
-    def init(self, key):
-        return RoundState(jnp.int8(0), jnp.int8(0), jnp.int16(0))
 
     def legal(self, state):
         return jnp.array([True, self.ring])
 
     def step(self, state, action):
         at = state.at + 1 + action.astype(jnp.int8)
-        return RoundState(at % 20 if self.ring else at, 1 - state.to_play, state.ply + jnp.int16(1))
+        return At(at % 20 if self.ring else at, 1 - state.to_play, state.ply + jnp.int16(1))
 
     def over(self, state):
         return state.ply >= self.max_plies
 
     def returns(self, state):
         return jnp.array([1.0, -1.0])
-
-    def observe(self, state):
-        return jnp.zeros((1, 1, 1))
-
-    def cells(self, state):
-        return jnp.zeros(1, jnp.int8)
-
-    def hash(self, state):
-        return zobrist.of_words(jnp.stack([state.at, state.to_play]).astype(jnp.uint32))
 
 
 def test_plies_that_end_a_game_are_refused_where_positions_come_back():
