@@ -203,6 +203,12 @@ def tell(mesh: Mesh, numbers: Sequence[float]) -> jax.Array:
     return jax.make_array_from_process_local_data(split(mesh), rows, (mesh.devices.size, len(numbers)))
 
 
+def agree(mesh: Mesh, number: float) -> jax.Array:
+    """A number that all hosts know already, for every device; `place` would make them compare theirs."""
+    mine = [jax.device_put(np.float32(number), device) for device in mesh.local_devices]
+    return jax.make_array_from_single_device_arrays((), copied(mesh), mine)
+
+
 def first_row(mesh: Mesh) -> int:
     """The row of `tell` that the first host has written."""
     return next(row for row, device in enumerate(mesh.devices.flat) if device.process_index == 0)

@@ -98,8 +98,8 @@ class LearnerConfig:
     momentum: float = 0.9  # of sgd, Nesterov's
     rate: float = 2e-3  # of a step, once it is warm
     warmup: int = 100  # steps until the full rate
-    decay_steps: int = 0  # steps of a cosine down to `final`; 0: the rate stays
-    final: float = 0.1  # of the rate, at the end of the cosine
+    cooldown: float = 0.0  # last share of the budget, in which the rate falls along a cosine to `final`; 0: it stays
+    final: float = 0.1  # of the rate, at the end of the budget
     weight_decay: float = 1e-2  # share of a weight that a step at rate 1 takes away; norms and biases are spared
     clip: float = 1.0  # of the gradient's norm
     ema: float = 0.995  # of the weights to play with; they average about the last 1 / (1 - ema) steps
@@ -112,15 +112,15 @@ class LearnerConfig:
         check_whole("learner.", self, MOST_STEPS)
         if self.optimizer not in OPTIMIZERS:
             raise unknown_name("learner.optimizer", self.optimizer, OPTIMIZERS)
-        if self.batch < 1 or self.patience < 1 or self.warmup < 0 or self.decay_steps < 0:
-            raise UsageError("learner.batch and patience are at least 1, warmup and decay_steps at least 0")
+        if self.batch < 1 or self.patience < 1 or self.warmup < 0:
+            raise UsageError("learner.batch and patience are at least 1, warmup at least 0")
         if not (self.reuse > 0 and self.rate > 0 and self.clip > 0):
             raise UsageError("learner.reuse, rate and clip are above 0")
         for name in ("ema", "momentum"):
             if not 0 <= getattr(self, name) < 1:
                 raise UsageError(f"learner.{name} is at least 0 and below 1, not {getattr(self, name):g}")
-        if not 0 <= self.final <= 1 or self.weight_decay < 0:
-            raise UsageError("learner.final is from 0 to 1, and weight_decay at least 0")
+        if not (0 <= self.final <= 1 and 0 <= self.cooldown <= 1) or self.weight_decay < 0:
+            raise UsageError("learner.cooldown and final are from 0 to 1, and weight_decay at least 0")
         if min(self.value_weight, self.head_weight) < 0:
             raise UsageError("learner.value_weight and head_weight are at least 0: below, the net would unlearn")
 

@@ -16,7 +16,6 @@ class Word(NamedTuple):
     """What hosts tell each other with every iteration: anybody whether to stop, and the first one all the rest."""
 
     stop: Any = 0.0  # 1: some host was asked to
-    over: Any = 0.0  # 1: the budget is spent
     seconds: Any = 0.0  # of training so far
     judgements: Any = 0.0  # that were due since the start of the sitting
     saves: Any = 0.0
@@ -48,7 +47,6 @@ class Due:
         judge, save = config.judge.every, config.save_every
         return Word(
             stop=self._stop(),
-            over=bool(config.budget.seconds) and clock >= config.budget.seconds,
             seconds=clock,
             judgements=self._judgements + bool(judge and clock - self._judged >= judge),
             saves=self._saves + bool(save and clock - self._saved >= save),
@@ -72,10 +70,13 @@ class Due:
         """
         return float(self._now().seconds)
 
-    @property
-    def over(self) -> bool:
-        """Whether the time of the budget is spent."""
-        return bool(self._now().over)
+    def spent(self, iteration: int) -> float:
+        """The share of the budget that is gone after so many iterations; 1: all of it; always 0 without an end."""
+        budget = self._config.budget
+        shares = [
+            done / most for done, most in ((iteration, budget.iterations), (self.seconds, budget.seconds)) if most
+        ]
+        return min(1.0, max(shares, default=0.0))
 
     @property
     def stop(self) -> bool:

@@ -1,7 +1,6 @@
 """How the network learns: batches turned by symmetries, the loss, steps of an optimiser, an average of the weights."""
 
 import dataclasses
-import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -64,17 +63,20 @@ def turned(game: Game[Any], heads: tuple[Head, ...], symmetry: Int32[Array, ""],
     )
 
 
-def schedule(config: LearnerConfig, step: Int32[Array, ""]) -> Float32[Array, ""]:
-    """The rate at a step."""
+def rate_at(config: LearnerConfig, step: Int32[Array, ""], spent: Float32[Array, ""] | float) -> Float32[Array, ""]:
+    """The rate of a step, where this share of the run's budget is spent."""
     up = jnp.minimum(1.0, (step + 1) / max(1, config.warmup))
-    if not config.decay_steps:
+    if not config.cooldown:
         return config.rate * up
-    done = jnp.clip((step - config.warmup) / max(1, config.decay_steps - config.warmup), 0.0, 1.0)
+    done = jnp.clip((spent - (1.0 - config.cooldown)) / config.cooldown, 0.0, 1.0)
     return config.rate * up * (config.final + (1.0 - config.final) * 0.5 * (1.0 + jnp.cos(jnp.pi * done)))
 
 
-def optimiser(config: LearnerConfig) -> optax.GradientTransformation:
-    """Weight decay spares norms and biases: they have one axis, and there is nothing to gain in shrinking them."""
+def optimiser(config: LearnerConfig, rate: Float32[Array, ""] | float = 1.0) -> optax.GradientTransformation:
+    """How slopes change weights at this rate; what it remembers is the same at every rate.
+
+    Weight decay spares norms and biases: they have one axis, and there is nothing to gain in shrinking them.
+    """
 
     def decays(params: Params) -> Any:
         return jax.tree.map(lambda x: x.ndim > 1, params)
@@ -85,7 +87,7 @@ def optimiser(config: LearnerConfig) -> optax.GradientTransformation:
         optax.clip_by_global_norm(config.clip),
         direction,
         optax.add_decayed_weights(config.weight_decay, decays),  # of the weights themselves, not of the slope
-        optax.scale_by_learning_rate(functools.partial(schedule, config)),
+        optax.scale_by_learning_rate(rate),
     )
 
 
@@ -139,16 +141,20 @@ class Learner:
         told = ("loss", *(f"loss_{name}" for name in names), TARGETS, "gradient", "rate")
         return dict.fromkeys(told, jnp.float32(0))
 
-    def update(self, state: LearnerState, batch: Batch, axis: str = "") -> tuple[LearnerState, dict[str, Array]]:
+    def update(
+        self, state: LearnerState, batch: Batch, axis: str = "", spent: Float32[Array, ""] | float = 0.0
+    ) -> tuple[LearnerState, dict[str, Array]]:
         """One step; where a number is not finite the step is left out and counted.
 
-        With an `axis` of devices the batch is the part of this one, and all of them take the same step.
+        With an `axis` of devices the batch is the part of this one, and all of them take the same step. `spent` is the
+        share of the budget that is gone.
         """
+        rate = rate_at(self.config, state.step, spent)
         found = jax.value_and_grad(self.loss, has_aux=True)(state.params, shares(batch, axis))
         (loss, parts), slope = _summed(found, axis)
         norm = optax.tree.norm(slope)
         sound = jnp.isfinite(loss) & jnp.isfinite(norm)
-        change, slopes = optimiser(self.config).update(slope, state.optimiser, state.params)
+        change, slopes = optimiser(self.config, rate).update(slope, state.optimiser, state.params)
         params = optax.apply_updates(state.params, change)
         # young averages follow quickly
         keep = jnp.minimum(self.config.ema, (1.0 + state.step) / (10.0 + state.step))
@@ -157,7 +163,7 @@ class Learner:
         left = state._replace(skipped=state.skipped + 1, broken=state.broken + 1)
         after = jax.tree.map(lambda a, b: jnp.where(sound, a, b), taken, left)
         metrics = {name if name == TARGETS else f"loss_{name}": part for name, part in parts.items()}
-        return after, {"loss": loss, **metrics, "gradient": norm, "rate": schedule(self.config, state.step)}
+        return after, {"loss": loss, **metrics, "gradient": norm, "rate": rate}
 
 
 def _head_loss(head: Head, said: Array, wanted: Array) -> Float32[Array, " M"]:

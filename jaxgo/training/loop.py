@@ -181,9 +181,7 @@ class Loop:
     @property
     def finished(self) -> bool:
         """Whether the budget is spent, or self-play has collapsed."""
-        budget = self.config.budget
-        spent = (bool(budget.iterations) and self.iteration >= budget.iterations) or self._due.over
-        return spent or self.collapsed is not None
+        return self._due.spent(self.iteration) >= 1 or self.collapsed is not None
 
     @property
     def stopped(self) -> bool:
@@ -265,7 +263,7 @@ class Loop:
         began = time.monotonic()
         self.state, tally = self.trainer.play(self.state)
         played = time.monotonic()
-        self.state, learnt = self.trainer.learn(self.state)
+        self.state, learnt = self.trainer.learn(self.state, self._due.spent(self.iteration))
         self.iteration += 1
         word = None
         if self._due.together:

@@ -62,13 +62,10 @@ def head_weight_of(name: str) -> float:
 
 
 def _late(
-    steps: int,
-    rate: float = 0.001,
-    final: float = LearnerConfig.final,
-    like: LearnerConfig = LearnerConfig(batch=256),
+    rate: float = 0.001, final: float = LearnerConfig.final, like: LearnerConfig = LearnerConfig(batch=256)
 ) -> LearnerConfig:
-    """How weights that are good already learn on: at a rate that falls for so many steps."""
-    return dataclasses.replace(like, ema=0.998, rate=rate, decay_steps=steps, final=final)
+    """How weights that are good already learn on: at a rate that falls all the time."""
+    return dataclasses.replace(like, ema=0.998, rate=rate, cooldown=1.0, final=final)
 
 
 def _goes_on(
@@ -76,7 +73,6 @@ def _goes_on(
     weights: str,
     *,
     simulations: int,
-    steps: int,
     minutes: float,
     reached: str,
     rate_left: float = 0.05,
@@ -84,7 +80,7 @@ def _goes_on(
 ) -> Preset:
     """A preset once more, from its weights, with larger searches; `rate_left` is the share that its rate falls to."""
     config = before.config
-    learner = _late(steps, final=rate_left, like=config.learner)
+    learner = _late(final=rate_left, like=config.learner)
     judge = dataclasses.replace(config.judge, every=0.0, final=final or config.judge.final)
     search = dataclasses.replace(config.search, simulations=simulations)  # type: ignore[type-var]  # a Gumbel search
     config = dataclasses.replace(config, search=search, learner=learner, judge=judge)
@@ -140,7 +136,6 @@ CONNECT4_LATE = _goes_on(
     CONNECT4_LONG,
     "connect4-long-cpu",
     simulations=128,
-    steps=50_000,
     minutes=67.0,
     reached="keeps the value of 96.7 and 97.4 % of positions from ply 2 on at 64 simulations, 97.8 and 98.2 % "
     "at 400, by two draws",
@@ -169,7 +164,6 @@ CONNECT4_LATE_GPU = _goes_on(
     CONNECT4_GPU,
     "connect4-gpu",
     simulations=128,
-    steps=40_000,
     minutes=8.4,
     reached="keeps the value of 98.7 and 98.4 % of positions from ply 2 on at 64 simulations, 99.5 and 99.1 % "
     "at 400, by two draws",
@@ -185,7 +179,7 @@ GO9_GPU = Preset(
         selfplay=SelfplayConfig(games=2048, steps=16),
         targets=TargetsConfig(heads=heads_of("go9")),
         replay=ReplayConfig(capacity=2**20, start=2**16),
-        learner=LearnerConfig(batch=1024, ema=0.998, head_weight=head_weight_of("go9"), decay_steps=13_000),
+        learner=LearnerConfig(batch=1024, ema=0.998, head_weight=head_weight_of("go9"), cooldown=1.0),
         judge=JudgeConfig(every=0.0, simulations=64, final=("random", "@go9-deep-cpu"), final_pairs=128),
     ),
     hardware=GPU,
@@ -198,7 +192,6 @@ GO9_LATE_GPU = _goes_on(
     GO9_GPU,
     "go9-gpu",
     simulations=64,
-    steps=12_000,
     rate_left=0.1,
     minutes=6.0,
     reached="98 % of 100 games against GNU Go at level 10 with 64 simulations, after 118 iterations on an H100",
@@ -217,7 +210,6 @@ GO13_GPU = _goes_on(
     ),
     "go9-late-gpu",
     simulations=64,
-    steps=6_000,
     rate_left=0.1,
     minutes=7.25,
     reached="all of 40 games against GNU Go at level 10 with 400 simulations, after 138 iterations on a busy H100",
@@ -281,7 +273,7 @@ class OnCpu:
                 # to compile a judgement takes longer than these games to be learnt; weights that were good at the
                 # start, whose rate falls, are judged at the end alone
                 judge=JudgeConfig(
-                    every=0.0 if self.learner.decay_steps or self.minutes < LONG else 840.0,
+                    every=0.0 if self.learner.cooldown == 1 or self.minutes < LONG else 840.0,
                     pairs=8,
                     simulations=64,
                     final=self.final,
@@ -328,7 +320,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "75 % of 40 games against GNU Go at level 10 with 400 simulations, where go9-cpu took 52.5 %",
             game="go9",
             init_from="go9-cpu",
-            learner=_late(16_000),
+            learner=_late(),
         ),
         "go9-later": OnCpu(
             90.0,
@@ -338,7 +330,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "85 % of 100 games against GNU Go at level 10 with 400 simulations, where go9-late-cpu took 75 %",
             game="go9",
             init_from="go9-late-cpu",
-            learner=_late(14_000, rate=0.0008, final=0.05),
+            learner=_late(rate=0.0008, final=0.05),
             final=("random", "uct:100", "@go9-late-cpu"),
         ),
         "go9-last": OnCpu(
@@ -349,7 +341,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "85 % of 100 games against GNU Go at level 10 with 64 simulations, where go9-later-cpu took 77 %",
             game="go9",
             init_from="go9-later-cpu",
-            learner=_late(11_500, rate=0.0007, final=0.05),
+            learner=_late(rate=0.0007, final=0.05),
             final=("random", "@go9-later-cpu"),
         ),
         "go9-deep": OnCpu(
@@ -360,7 +352,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "61 % of 50 games against GNU Go with two handicap stones, at 400 simulations",
             game="go9",
             init_from="go9-last-cpu",
-            learner=_late(6_900, final=0.05),
+            learner=_late(final=0.05),
             final=("random", "@go9-last-cpu"),
         ),
         "go13": OnCpu(
@@ -370,7 +362,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             64,
             "57.5 % of 40 games against GNU Go at level 10 with 400 simulations",
             init_from="go9-late-cpu",
-            learner=_late(6_000),
+            learner=_late(),
             final=("random", "uct:100"),
         ),
         "go13-late": OnCpu(
@@ -381,7 +373,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             "65 % of 40 games against GNU Go at level 10 with 400 simulations, where go13-cpu took 57.5 %",
             game="go13",
             init_from="go13-cpu",
-            learner=_late(2_800, final=0.05),
+            learner=_late(final=0.05),
             final=("random", "@go13-cpu"),
         ),
         "gomoku9": OnCpu(
@@ -428,7 +420,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             game="kono",
             opening_plies=48,
             final_temperature=0.0,
-            learner=_late(66_000, rate=0.002, final=0.05),
+            learner=_late(rate=0.002, final=0.05),
         ),
         "dodgem3": OnCpu(
             1.0, Mlp(width=96, blocks=2), 16, 256, "the value of all 1,865 positions kept by the policy alone"

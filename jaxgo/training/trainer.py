@@ -170,10 +170,13 @@ class Trainer:
         kept = self._settled(self.replay.add(state.replay, new))
         return state._replace(selfplay=selfplay, window=window, replay=kept), tally
 
-    def learn(self, state: TrainState) -> tuple[TrainState, dict[str, Array]]:
-        """The learner's steps of one iteration, which ends it; no steps while too little is remembered."""
+    def learn(self, state: TrainState, spent: float = 0.0) -> tuple[TrainState, dict[str, Array]]:
+        """The learner's steps of one iteration, which ends it; no steps while too little is remembered.
+
+        `spent` is the share of the budget that is gone, which several hosts must agree about.
+        """
         kept, batches = self._settled(self.replay.draw(state.replay))
-        made = _learn(self, state.learner, batches, state.key, state.iteration)
+        made = _learn(self, state.learner, batches, state.key, state.iteration, devices.agree(self.mesh, spent))
         learner, iteration, metrics = self._settled(made)
         kept = self._settled(self.replay.settle(kept))
         return state._replace(learner=learner, replay=kept, iteration=iteration), metrics
@@ -268,20 +271,27 @@ def _play(
 
 @functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
 def _learn(
-    trainer: Trainer, learner: LearnerState, drawn: Batches, key: Array, iteration: Int32[Array, ""]
+    trainer: Trainer,
+    learner: LearnerState,
+    drawn: Batches,
+    key: Array,
+    iteration: Int32[Array, ""],
+    spent: Float32[Array, ""],
 ) -> tuple[LearnerState, Int32[Array, ""], dict[str, Array]]:
     config, mesh = trainer.config, trainer.mesh
     turn = trainer.fold(key, iteration, 1)
 
-    def local(learner: LearnerState, samples: Sample, key: Array) -> tuple[LearnerState, dict[str, Array]]:
+    def local(
+        learner: LearnerState, samples: Sample, key: Array, spent: Float32[Array, ""]
+    ) -> tuple[LearnerState, dict[str, Array]]:
         mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
         batch = learners.make_batch(trainer.game, trainer.heads, mine, samples)
-        return trainer.learner.update(learner, batch, devices.AXIS)
+        return trainer.learner.update(learner, batch, devices.AXIS, spent)
 
     def step(learner: LearnerState, one: tuple[Sample, Array]) -> tuple[LearnerState, dict[str, Array]]:
         samples, number = one
-        spread = jax.shard_map(local, mesh=mesh, in_specs=(ALL, EACH, ALL), out_specs=ALL, check_vma=False)
-        return spread(learner, samples, jax.random.fold_in(turn, number))
+        spread = jax.shard_map(local, mesh=mesh, in_specs=(ALL, EACH, ALL, ALL), out_specs=ALL, check_vma=False)
+        return spread(learner, samples, jax.random.fold_in(turn, number), spent)
 
     def steps(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
         learner, metrics = jax.lax.scan(step, learner, (drawn.samples, jnp.arange(config.updates)))

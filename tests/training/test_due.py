@@ -23,7 +23,7 @@ def clock(monkeypatch):
 
 
 def told(some: Due) -> tuple[float, bool, bool, bool, bool]:
-    return some.seconds, some.judgement, some.save, some.over, some.stop
+    return some.seconds, some.judgement, some.save, some.spent(0) >= 1, some.stop
 
 
 def test_one_host_goes_by_its_own_clock(clock):
@@ -59,6 +59,20 @@ def test_nothing_is_due_that_nobody_wants(clock):
     assert told(some) == (1e6, False, False, False, False)
 
 
+@pytest.mark.parametrize(
+    ("iterations", "seconds", "shares"),
+    [(0, 100.0, (0.5, 0.75, 1.0)), (8, 0.0, (0.5, 0.5, 0.5)), (8, 200.0, (0.5, 0.5, 0.6)), (0, 0.0, (0.0, 0.0, 0.0))],
+)
+def test_of_two_budgets_the_one_that_ends_first_counts(clock, iterations, seconds, shares):
+    some = Due(TrainConfig(game="tictactoe", budget=Budget(iterations, seconds)), lambda: False, 50.0)
+    some.start(clock[0])
+    seen = []
+    for _ in shares:
+        seen.append(some.spent(4))
+        clock[0] += 25 if len(seen) == 1 else 45
+    assert seen == list(shares)
+
+
 def test_several_hosts_go_by_what_they_heard(clock, monkeypatch):
     """Two hosts with clocks that differ: what is due is due on both with the same word."""
     monkeypatch.setattr(devices, "several_hosts", lambda: True)
@@ -66,8 +80,8 @@ def test_several_hosts_go_by_what_they_heard(clock, monkeypatch):
     first.start(clock[0])
     second.start(clock[0] + 7)
     clock[0] += 12
-    assert first.say() == Word(False, False, 62.0, 1, 0)
-    assert second.say() == Word(False, False, 55.0, 0, 0)
+    assert first.say() == Word(False, 62.0, 1, 0)
+    assert second.say() == Word(False, 55.0, 0, 0)
     assert told(first) == told(second) == (50.0, False, False, False, False), "nobody has heard anything"
     word = Word(*map(float, first.say()))
     for host in (first, second):
@@ -75,15 +89,15 @@ def test_several_hosts_go_by_what_they_heard(clock, monkeypatch):
         assert told(host) == (62.0, True, False, False, False)
         host.judged()
         assert told(host) == (62.0, False, False, False, False), "the same word is not heard twice"
-        host.hear(Word(stop=1.0, over=1.0, seconds=70.0, judgements=1.0, saves=1.0))
-        assert told(host) == (70.0, False, True, True, True)
+        host.hear(Word(stop=1.0, seconds=100.0, judgements=1.0, saves=1.0))
+        assert told(host) == (100.0, False, True, True, True)
 
 
 def test_any_host_may_stop_and_the_first_one_says_the_rest():
     """A row of words for each device, as if each were another host's."""
-    said = [Word(0.0, 0.0, 62.0, 1.0, 0.0), Word(1.0, 1.0, 55.0, 7.0, 9.0)]
+    said = [Word(0.0, 62.0, 1.0, 0.0), Word(1.0, 55.0, 7.0, 9.0)]
     mesh = devices.make_mesh()
     tally = Tally(*(jnp.arange(2, dtype=jnp.float32) + number for number in range(len(Tally._fields))))
     sums, word = jax.device_get(_share(mesh, *devices.place((tally, np.array(said, np.float32)), devices.split(mesh))))
-    assert Word(*map(float, word)) == Word(1.0, 0.0, 62.0, 1.0, 0.0)
+    assert Word(*map(float, word)) == Word(1.0, 62.0, 1.0, 0.0)
     assert [float(x) for x in sums] == [2 * number + 1 for number in range(len(Tally._fields))]

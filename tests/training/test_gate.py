@@ -67,7 +67,7 @@ class Counted(Trainer):
         sums = dict.fromkeys(Tally._fields, np.zeros(1)) | {"plies": np.full(1, 2.0**30), "games": np.full(1, 3.0)}
         return state, Tally(**cast(Any, sums))
 
-    def learn(self, state: TrainState) -> tuple[TrainState, dict[str, jax.Array]]:
+    def learn(self, state: TrainState, spent: float) -> tuple[TrainState, dict[str, jax.Array]]:
         learner = cast(Any, Weights(jax.tree.map(lambda w: w + 1, state.learner.average)))
         said = dict.fromkeys(
             ("samples", "window", "step", "skipped", "broken", "rate", "ready", "loss", "gradient", "targets"), 0.0

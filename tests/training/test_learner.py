@@ -17,7 +17,7 @@ from jaxgo.nets import Mlp
 from jaxgo.nets.base import Head
 from jaxgo.system import devices
 from jaxgo.training.config import OPTIMIZERS, LearnerConfig
-from jaxgo.training.learner import Learner, make_batch, optimiser, schedule, turned
+from jaxgo.training.learner import Learner, make_batch, optimiser, rate_at, turned
 from jaxgo.training.targets import Sample
 
 GAME = make("tictactoe")
@@ -136,11 +136,12 @@ def test_a_young_average_follows_quickly(begun, update, batch):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), after.average, expected)
 
 
-def test_the_rate_warms_up_and_falls():
-    config = LearnerConfig(rate=1.0, warmup=10, decay_steps=110, final=0.1)
-    rates = [float(schedule(config, jnp.int32(step))) for step in (0, 4, 9, 60, 110, 1000)]
-    np.testing.assert_allclose(rates, [0.1, 0.5, 1.0, 0.55, 0.1, 0.1], rtol=1e-5)
-    assert float(schedule(LearnerConfig(rate=1.0, warmup=0), jnp.int32(10**6))) == 1.0
+def test_the_rate_warms_up_by_steps_and_cools_down_by_the_budget():
+    config = LearnerConfig(rate=1.0, warmup=10, cooldown=0.4, final=0.1)
+    when = ((0, 0.0), (4, 0.1), (9, 0.6), (60, 0.8), (70, 1.0), (4, 0.8))
+    rates = [float(rate_at(config, jnp.int32(step), spent)) for step, spent in when]
+    np.testing.assert_allclose(rates, [0.1, 0.5, 1.0, 0.55, 0.1, 0.275], rtol=1e-5)
+    assert float(rate_at(LearnerConfig(rate=1.0, warmup=0), jnp.int32(10**6), 1.0)) == 1.0
 
 
 def test_illegal_moves_have_no_part_in_the_loss(learner, begun, batch):
@@ -172,7 +173,7 @@ def test_a_broken_step_is_left_out_and_counted(begun, update, batch):
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_decay_spares_norms_and_biases(begun, name):
     """With no slope at all, only the matrices shrink, by the same share whatever the optimiser."""
-    step_of = optimiser(LearnerConfig(optimizer=name, rate=0.1, weight_decay=0.5, warmup=0))
+    step_of = optimiser(LearnerConfig(optimizer=name, weight_decay=0.5), rate=0.1)
     params = jax.tree.map(lambda x: np.asarray(x) + np.float32(1.0), begun.params)
     step = jax.jit(lambda params: step_of.update(optax.tree.zeros_like(params), step_of.init(params), params)[0])
     change = step(params)

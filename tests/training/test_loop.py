@@ -52,7 +52,7 @@ CONFIG = TrainConfig(
     selfplay=SelfplayConfig(games=16, steps=6, opening_plies=2, book="balanced", book_share=0.5),
     targets=TargetsConfig(heads=("short", "reply")),
     replay=ReplayConfig(capacity=512, start=64),
-    learner=LearnerConfig(batch=32, reuse=1.0, warmup=2, patience=3),
+    learner=LearnerConfig(batch=32, reuse=1.0, warmup=2, cooldown=0.5, patience=3),
     judge=JudgeConfig(every=0.0, final=("random",), final_pairs=3, past=1),
     budget=Budget(iterations=6),
     save_every=0.0,
@@ -107,7 +107,7 @@ def states(trainer: Trainer, path: Path, traces: dict[str, int]) -> Iterator[dic
         with RunDir(path.with_name("resumed"), to_json(CONFIG)) as run:
             for iteration in range(1, 7):
                 state, _ = trainer.play(state)
-                state, told = trainer.learn(state)
+                state, told = trainer.learn(state, (iteration - 1) / 6)
                 seen[iteration] = copied((state, told))
                 if iteration == 1:
                     traces["first"] = traces["play"] + traces["learn"]
@@ -132,6 +132,7 @@ def test_learning_begins_when_there_is_enough_to_learn_from(states):
         assert step == before + (CONFIG.updates if told["samples"] >= 64 else 0)
         assert np.isfinite([*told.values()]).all(), "`jax_debug_nans` would stop at NaN"
     assert steps[0] == 0 < steps[-1], "this run shows both"
+    assert [round(float(states[i][1]["rate"]), 7) for i in (4, 5, 6)] == [2e-3, 1.55e-3, 6.5e-4], "a cosine"
 
 
 def test_a_state_goes_through_the_run_folder_and_on_as_if_nothing_had_been(trainer, states, path):
@@ -141,9 +142,9 @@ def test_a_state_goes_through_the_run_folder_and_on_as_if_nothing_had_been(train
         step, state = found
         assert step == 3
         same(state, states[3][0])
-        for _ in range(3):
+        for gone in (3, 4, 5):
             state, _ = trainer.play(state)
-            state, told = trainer.learn(state)
+            state, told = trainer.learn(state, gone / 6)
         same((state, told), states[6])
 
 
