@@ -165,12 +165,11 @@ class Setting:
 
     def contest(self, name: str, agents: Sequence[str]) -> "Contest":
         from jaxgo.arena.contest import Contest, seat
-        from jaxgo.games.names import read_game
+        from jaxgo.games.names import in_order, read_game
 
         game = read_game(name, self.option)
-        options = tuple(sorted(text.replace(" ", "") for text in self.option))
         players = tuple(seat(spec, game) for spec in agents)
-        return Contest(name, game, players, options, self.seed, self.temperature, self.hot_plies)
+        return Contest(name, game, players, in_order(self.option), self.seed, self.temperature, self.hot_plies)
 
     def openings(self, contest: "Contest") -> "Openings":
         from jaxgo.arena import openings

@@ -102,11 +102,11 @@ class Tune:
         from jaxgo.arena.schedule import Schedule
         from jaxgo.arena.tournament import Tournament
         from jaxgo.cli.eval import Table
+        from jaxgo.games.names import in_order
         from jaxgo.ui import match_screen
 
         game, seed = space.player.model.game, self.seed + 1
-        options = tuple(sorted(text.replace(" ", "") for text in self.option))
-        contest = Contest(self.name, game, tuple(players), options, seed)
+        contest = Contest(self.name, game, tuple(players), in_order(self.option), seed)
         openings = random_openings(game, seed=seed, plies=self.plies)
         play = Tournament(contest, Schedule(pairs=self.ladder), openings, folder / "ladder.jsonl")
         last = match_screen.follow(play.run(), quiet=True)

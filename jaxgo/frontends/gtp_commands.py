@@ -22,7 +22,7 @@ from jaxgo.frontends import board as boards
 from jaxgo.frontends import gtp_analysis as analysis
 from jaxgo.frontends.go_rules import read_rules
 from jaxgo.frontends.gtp_engine import GtpEngine, long_enough
-from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_move, read_number, read_real, read_seat
+from jaxgo.frontends.gtp_text import Line, move_name, read_move, read_number, read_real, read_seat
 from jaxgo.games.go.board import handicap_points, label_chains, most_handicap
 from jaxgo.games.go.rule_names import ONLY
 from jaxgo.games.go.rules import MOST_KOMI, Go
@@ -257,15 +257,9 @@ def kgs_time_settings(engine: GtpEngine, line: Line) -> str:
 
 def time_left(engine: GtpEngine, line: Line) -> str:
     colour, seconds, stones = _words(line, 3)
-    clock = engine.clocks[_seat(colour)]
+    clock = engine.clocks[read_seat(colour, engine.game)]
     clock.left(read_real(seconds, "a time"), read_number(stones, "stones"))
     return ""
-
-
-def _seat(colour: str) -> int:
-    if colour.lower() not in COLOURS:
-        raise UsageError("invalid color")
-    return COLOURS[colour.lower()]
 
 
 # -- the end ---------------------------------------------------------------------------------------------------------

@@ -32,6 +32,11 @@ def read_settings(name: str, texts: Mapping[str, str]) -> dict[str, Value]:
     return {option: read_value(text, defaults.get(option)) for option, text in texts.items()}
 
 
+def in_order(options: Sequence[str]) -> tuple[str, ...]:
+    """Options as records have them: the same for the same options, however they were typed."""
+    return tuple(sorted(text.replace(" ", "") for text in options))
+
+
 def describe_options(game: Game[Any]) -> str:
     """The options of a game and their values, as they are typed."""
     fields = dataclasses.fields(game)  # type: ignore[arg-type]

@@ -9,12 +9,26 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32, UInt32
 
 from jaxgo.core import keys
+from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import reuse, simulate
 from jaxgo.search import tree as trees
-from jaxgo.search.base import Budget, Search, check_room, more_room, per_game, room
+from jaxgo.search.base import (
+    Budget,
+    Search,
+    SearchResult,
+    Temperature,
+    by_visits,
+    check_room,
+    conclude,
+    more_room,
+    per_game,
+    playable,
+    room,
+)
+from jaxgo.search.edges import Edges, root_edges
 from jaxgo.search.model import Model
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
@@ -34,7 +48,7 @@ class BanditState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Bandit(Search[BanditState], Narrowing):
-    """The common part: budgets, several leaves a round, tree reuse. Subclasses say how to choose and conclude."""
+    """The common part: budgets, several leaves a round, tree reuse. Subclasses say how to choose."""
 
     simulations: int = 400  # planned unless `begin` is told otherwise
     parallel_leaves: int = 1  # of one game in one evaluator call
@@ -58,6 +72,14 @@ class Bandit(Search[BanditState], Narrowing):
     def disturb(self, key: Array, logits: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
         """Hook: root logits with exploration noise."""
         return logits
+
+    def counted(self, edges: Edges) -> Float32[Array, "B A"]:
+        """Hook: the visits at the root that make the policy."""
+        return edges.visits.astype(jnp.float32)
+
+    def rank(self, edges: Edges, weights: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
+        """Hook: what the final choice takes most of: visits, then the better value."""
+        return by_visits(weights, edges)
 
     @property
     def frontier(self) -> bool:
@@ -147,3 +169,12 @@ class Bandit(Search[BanditState], Narrowing):
 
         left = trees.remaining(state.tree, per_game(budget, state.done.shape[0], jnp.int32))
         return jax.lax.while_loop(lambda carry: (carry[1] > 0).any(), round_, (state, left))[0]
+
+    def result(self, key: Array, state: BanditState, temperature: Temperature = 0.0) -> SearchResult:
+        edges = root_edges(state.tree)
+        weights = self.counted(edges)
+        weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, jax.nn.softmax(state.prior, axis=-1))
+        policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
+        among = playable(state.tree, edges) if self.solver else edges.legal
+        best = first_max(self.rank(edges, weights, state.prior), among)
+        return conclude(state, key, best, among, policy, temperature)

@@ -15,8 +15,8 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.noisy import Dirichlet, Noisy
 from jaxgo.search.bandit import Bandit, BanditState, Salt
-from jaxgo.search.base import Budget, SearchResult, Temperature, by_visits, conclude, playable
-from jaxgo.search.edges import Children, Edges, read_children, root_edges
+from jaxgo.search.base import Budget
+from jaxgo.search.edges import Children, Edges, read_children
 from jaxgo.search.model import CANDIDATE, ILLEGAL, Model
 from jaxgo.search.tree import ROOT, Spot
 
@@ -128,17 +128,10 @@ class Puct(Bandit):
     def _forced_visits(self, visits: Int32[Array, "L K"], prior: Float32[Array, "L K"]) -> Float32[Array, "L K"]:
         return jnp.sqrt(self.forced * prior * visits.sum(axis=-1, keepdims=True))
 
-    def result(self, key: Array, state: BanditState, temperature: Temperature = 0.0) -> SearchResult:
-        edges = root_edges(state.tree)
-        weights = self._pruned(edges) if self.forced > 0.0 else edges.visits.astype(jnp.float32)
-        weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, jax.nn.softmax(state.prior, axis=-1))
-        policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
-        # most visits, then the better value
-        among = playable(state.tree, edges) if self.solver else edges.legal
-        return conclude(state, key, first_max(by_visits(weights, edges), among), among, policy, temperature)
-
-    def _pruned(self, edges: Edges) -> Float32[Array, "B A"]:
+    def counted(self, edges: Edges) -> Float32[Array, "B A"]:
         """Visits less the forced ones that PUCT itself would not have made, given the best move's final score."""
+        if self.forced == 0.0:
+            return super().counted(edges)
         prior = jax.nn.softmax(edges.logits, axis=-1)
         explore = self._exploration(edges.node_visits)[:, None] * prior
         worth, _ = self._worth(edges.visits > 0, edges.q, prior, edges.value)

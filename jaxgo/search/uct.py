@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Literal, get_args
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32
 
@@ -13,8 +12,8 @@ from jaxgo.core.mix import well_mixed
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.uniform import Uniform
 from jaxgo.search.bandit import Bandit, BanditState, Salt
-from jaxgo.search.base import Budget, SearchResult, Temperature, by_visits, check_room, conclude, per_game, playable
-from jaxgo.search.edges import Edges, read_edges, root_edges
+from jaxgo.search.base import Budget, check_room, per_game
+from jaxgo.search.edges import Edges, read_edges
 from jaxgo.search.model import Model
 from jaxgo.search.tree import Spot
 
@@ -74,19 +73,9 @@ class Uct(Bandit):
         state = super().extend(dataclasses.replace(model, evaluator=Uniform()), (), key, state, blind)
         return super().extend(model, params, key, state, left - blind)
 
-    def result(self, key: Array, state: BanditState, temperature: Temperature = 0.0) -> SearchResult:
-        edges = root_edges(state.tree)
-        visits = edges.visits.astype(jnp.float32)
-        weights = jnp.where(visits.sum(axis=-1, keepdims=True) > 0, visits, jax.nn.softmax(state.prior, axis=-1))
-        policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
-        score = self.rank(edges, weights, state.prior)
-        among = playable(state.tree, edges) if self.solver else edges.legal
-        return conclude(state, key, first_max(score, among), among, policy, temperature)
-
     def rank(self, edges: Edges, weights: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Float32[Array, "B A"]:
-        """What the final choice takes most of."""
         if self.final == "visits":
-            return by_visits(weights, edges)
+            return super().rank(edges, weights, prior)
         if self.final == "value":
             return jnp.where(edges.visits > 0, edges.q, -jnp.inf)
         belief = jnp.exp(prior - prior.max(axis=-1, keepdims=True))

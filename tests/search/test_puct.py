@@ -325,7 +325,7 @@ def test_pruning_by_hand():
     """A move that the formula alone would not have visited so often is left with what it would."""
     search = Puct(fpu="even", c_init=1.0, c_base=1e9, forced=2.0)
     at = node([60, 30, 9, 0], [30, 9, -9, 0], [0.4, 0.3, 0.2, 0.1], parent=100)
-    pruned = np.asarray(search._pruned(at.edges))[0]
+    pruned = np.asarray(search.counted(at.edges))[0]
     target = 0.5 + 10 * 0.4 / 61
     # n moves keep the score 10 p / (n + 1) + q at or below the best one's
     wanted = [np.ceil(10 * 0.3 / (target - 0.3) - 1), np.ceil(10 * 0.2 / (target + 1) - 1)]
