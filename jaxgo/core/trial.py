@@ -2,6 +2,7 @@
 
 `check_shapes` looks at what its methods return, without computing anything. `check` plays a few random games, too,
 which must end in time and have a move until they do: else searches would play illegal moves, or games would never end.
+Their seats and results must be those of the sign law: else proofs would be wrong without a word.
 """
 
 import functools
@@ -11,7 +12,8 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int32
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys, play
 from jaxgo.core.errors import UsageError
@@ -28,11 +30,13 @@ def is_own(game: Game[Any]) -> bool:
 
 
 def check(game: Game[Any]) -> None:
-    """A UsageError where random games of somebody's own outlast `max_plies`, or go on without a legal action."""
+    """A UsageError where random games of somebody's own break the rules of rules (docs/conventions.md)."""
     if not is_own(game):
         return
     check_shapes(game)
-    stuck, live, plies = _played(game)
+    stuck, live, plies, seat, results = _played(game)
+    if seat not in range(game.players):
+        raise UsageError(f"{game} has to_play={seat} in a random game; number its {game.players} seats from 0 on")
     if stuck:
         raise UsageError(
             f"{game} has a position that goes on and has no legal action, after {plies} random moves; let `over` say "
@@ -43,6 +47,12 @@ def check(game: Game[Any]) -> None:
             f"{game} goes on after {plies} random moves, as many as its max_plies; raise max_plies, or let `over` end "
             "the game there"
         )
+    for result in results:
+        if not (abs(result) <= 1).all() or (game.players == 2 and abs(result.sum()) > 1e-5):
+            raise UsageError(
+                f"{game} ends a random game with returns of {result.tolist()}; let `returns` give each seat a number "
+                "from -1 to 1, and two seats numbers that sum to 0"
+            )
 
 
 @functools.lru_cache(maxsize=256)
@@ -61,6 +71,9 @@ def check_shapes(game: Game[Any]) -> None:
     _check_one(game, "observe", state, "numbers", (height, width, "C"), optional=True)
     _check_one(game, "hash", state, "uint32", (2,), optional=True)
     _check_one(game, "cells", state, "whole", (math.prod(game.picture),), optional=True)
+    _check_one(game, "heuristic", state, "numbers", ())
+    _check_one(game, "move_weights", state, "numbers", (game.num_actions,))
+    _check_symmetries(game)
     _check_targets(game, state)
 
 
@@ -146,6 +159,23 @@ def _check_one(
         raise UsageError(f"{method} of {name} gives {_told(found)} for one position; {wanted} is needed")
 
 
+def _check_symmetries(game: Game[Any]) -> None:
+    """Every symmetry has each cell and each action once, and the first one leaves all in place."""
+    tables = game.symmetries()
+    for name, size in (("cells", math.prod(game.shape)), ("actions", game.num_actions)):
+        table, same = np.asarray(getattr(tables, name, None)), np.arange(size)
+        if table.ndim != 2 or table.shape[1:] != (size,) or len(table) != len(np.asarray(tables.cells)):
+            raise UsageError(
+                f"symmetries of {type(game).__name__} gives {name} of shape {list(table.shape)}; [symmetries, {size}] "
+                "is needed"
+            )
+        if not (np.sort(table, axis=1) == same).all() or not (table[:1] == same).all():
+            raise UsageError(
+                f"symmetries of {type(game).__name__} gives {name} with a row that has some of 0 to {size - 1} twice, "
+                "or whose first row is not these numbers in order"
+            )
+
+
 def _check_targets(game: Game[Any], state: Any) -> None:
     """Every target has a name that no other part of a learner or a net has, and a value of its shape."""
     kind, targets = type(game).__name__, game.aux_targets()
@@ -210,14 +240,18 @@ def _fits(old: Any, new: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def _played(game: Game[Any]) -> tuple[bool, bool, int]:
-    stuck, live, plies = jax.device_get(_play(game, jax.random.key(0)))
-    return bool(stuck), bool(live), int(plies)
+def _played(game: Game[Any]) -> tuple[bool, bool, int, int, Any]:
+    """Of `_play`, the results of the games that have ended alone."""
+    stuck, live, plies, seat, results = jax.device_get(_play(game, jax.random.key(0)))
+    return bool(stuck), bool(live.any()), int(plies), int(seat), results[~live]
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _play(game: Game[Any], key: Array) -> tuple[Bool[Array, ""], Bool[Array, ""], Int32[Array, ""]]:
-    """Whether one of some random games came to a position without a move, whether one goes on, and after how many."""
+def _play(
+    game: Game[Any], key: Array
+) -> tuple[Bool[Array, ""], Bool[Array, " B"], Int32[Array, ""], Int32[Array, ""], Float32[Array, "B P"]]:
+    """Whether one of some random games came to a position without a move, which go on, and after how many moves; a
+    seat that there is not, if one was to move, or 0; and what `returns` says."""
 
     def facts(position: Position) -> tuple[Bool[Array, "B A"], Bool[Array, " B"]]:
         live = ~jax.vmap(functools.partial(play.over, game))(position)
@@ -227,14 +261,18 @@ def _play(game: Game[Any], key: Array) -> tuple[Bool[Array, ""], Bool[Array, ""]
         return carry.live.any() & ~carry.stuck & (carry.plies < game.max_plies)
 
     def move(carry: _Carry) -> _Carry:
+        seats = jnp.where(carry.live, carry.position.state.to_play.astype(jnp.int32), 0)
+        wrong = jnp.where((seats < 0) | (seats >= game.players), seats, 0)
+        seat = jnp.where(carry.seat != 0, carry.seat, wrong[jnp.abs(wrong).argmax()])
         action = keys.categorical(jax.random.fold_in(draws, carry.plies), jnp.where(carry.legal, 0.0, -jnp.inf))
         after = jax.vmap(functools.partial(play.play, game))(carry.position, action)[0]
-        return _Carry(after, *facts(after), carry.plies + 1)
+        return _Carry(after, *facts(after), carry.plies + 1, seat)
 
     begins, draws = jax.random.split(key)
     start = jax.vmap(functools.partial(play.start, game))(jax.random.split(begins, GAMES))
-    last = jax.lax.while_loop(is_on, move, _Carry(start, *facts(start), jnp.int32(0)))
-    return last.stuck, last.live.any(), last.plies
+    last = jax.lax.while_loop(is_on, move, _Carry(start, *facts(start), jnp.int32(0), jnp.int32(0)))
+    results = jax.vmap(game.returns)(last.position.state).astype(jnp.float32)
+    return last.stuck, last.live, last.plies, last.seat, results
 
 
 class _Carry(NamedTuple):
@@ -242,6 +280,7 @@ class _Carry(NamedTuple):
     legal: Bool[Array, "B A"]
     live: Bool[Array, " B"]
     plies: Int32[Array, ""]
+    seat: Int32[Array, ""]
 
     @property
     def stuck(self) -> Bool[Array, ""]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from examples.own_game import Nim
@@ -14,6 +15,7 @@ from jaxgo.arena.games_file import movers
 from jaxgo.arena.match import Pool
 from jaxgo.cli import train_job
 from jaxgo.core import play, trial
+from jaxgo.core.board import Symmetries
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import AuxTarget
 from jaxgo.evaluators import Uniform
@@ -120,7 +122,7 @@ def test_a_result_that_is_no_number_is_not_healthy(search):
     model = Model(Priceless(), Uniform())
     found = jax.jit(lambda: search.run(model, (), jax.random.key(0), model.start(jax.random.key(0), 1)))()
     assert jnp.isfinite(found.value).all()
-    with pytest.raises(health.EvaluatorError, match="or the rules gave NaN or infinite numbers for Priceless"):
+    with pytest.raises(UsageError, match=r"Priceless.* ends a random game with returns of \[nan, nan\]"):
         health.check(model, found)
 
 
@@ -251,3 +253,56 @@ def test_a_position_of_other_arrays_than_a_start_is_refused():
     placed = model.positions(start.state._replace(heaps=start.state.heaps.astype(jnp.int32)))
     with pytest.raises(UsageError, match=r"a position of Sound is made of int32\[2\], .*let `place` keep"):
         Uct(4).begin(model, (), jax.random.key(0), placed)
+
+
+class HalfPoints(Sound):
+    def returns(self, state: Any) -> Any:
+        return (super().returns(state) + 1) / 2
+
+
+class TenPoints(Sound):
+    def returns(self, state: Any) -> Any:
+        return 10 * super().returns(state)
+
+
+class OneTwo(Sound):
+    """Calls its seats 1 and 2."""
+
+    def init(self, key: Any) -> Any:
+        return super().init(key)._replace(to_play=jnp.int8(1))
+
+    def step(self, state: Any, action: Any) -> Any:
+        return super().step(state, action)._replace(to_play=jnp.int8(3) - state.to_play)
+
+    def returns(self, state: Any) -> Any:
+        return jnp.where(state.to_play == 1, jnp.float32([-1, 1]), jnp.float32([1, -1]))
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        (HalfPoints, r"HalfPoints.* ends a random game with returns of \[.*\]; let `returns` give each seat"),
+        (TenPoints, r"TenPoints.* ends a random game with returns of \[-?10.0, -?10.0\]"),
+        (OneTwo, r"OneTwo.* has to_play=2 in a random game; number its 2 seats from 0 on"),
+    ],
+)
+def test_results_and_seats_that_break_the_sign_law_are_refused(rules, said):
+    """A search would prove what is not so: a loss of HalfPoints is worth as much as a draw."""
+    with pytest.raises(UsageError, match=said):
+        trial.check(rules())
+
+
+@pytest.mark.parametrize(
+    ("cells", "actions", "said"),
+    [
+        ([[0, 1, 2, 3]], [[0, 1]], r"gives cells of shape \[1, 4\]; \[symmetries, 2\] is needed"),
+        ([[0, 1], [0, 0]], [[0, 1], [0, 1]], r"gives cells with a row that has some of 0 to 1 twice"),
+        ([[0, 1], [1, 0]], [[1, 0], [0, 1]], r"gives actions with .* first row is not these numbers in order"),
+        ([[0, 1], [1, 0]], [[0, 1]], r"gives actions of shape \[1, 2\]"),
+    ],
+)
+def test_symmetries_that_are_none_are_refused(cells, actions, said):
+    tables = Symmetries(np.array(cells, np.int32), np.array(actions, np.int32))
+    rules = type("Turned", (Sound,), {"symmetries": lambda self: tables})
+    with pytest.raises(UsageError, match=said):
+        trial.check_shapes(rules())
