@@ -17,13 +17,22 @@ from jaxgo.core.errors import UsageError
 def check(key: Any) -> None:
     """A UsageError for what is no key of `jax.random`, such as a seed."""
     kind = getattr(key, "dtype", None)
-    if kind is None or not (jnp.issubdtype(kind, jax.dtypes.prng_key) or (kind == jnp.uint32 and key.ndim)):
-        raise UsageError(f"{key!r} is no key of randomness; write jax.random.key(seed)")
+    typed = kind is not None and jnp.issubdtype(kind, jax.dtypes.prng_key)
+    if not ((typed and key.ndim < 2) or (kind == jnp.uint32 and key.ndim == 1)):
+        raise UsageError(
+            f"{key!r} is no key of randomness; write jax.random.key(seed), or split that for a key for each game"
+        )
 
 
 def each_its_own(key: Array) -> bool:
     """Whether there is a key for each game."""
     return bool(jnp.issubdtype(key.dtype, jax.dtypes.prng_key)) and key.ndim == 1
+
+
+def check_count(key: Array, lanes: int) -> None:
+    """A UsageError where so many lanes are not the same number for each key."""
+    if lanes % key.shape[0]:
+        raise UsageError(f"{key.shape[0]} keys are not one for each of {lanes}; write jax.random.split(key, {lanes})")
 
 
 def split(key: Array, count: int = 2) -> Sequence[Array]:
@@ -46,6 +55,7 @@ def sample(draw: Callable[..., Any], key: Array, shape: tuple[int, ...], *more: 
     """`draw(key, shape, *more)`; the first axis has the same number of lanes for each game, side by side."""
     if not each_its_own(key):
         return draw(key, shape, *more)
+    check_count(key, shape[0])
     own = (shape[0] // key.shape[0], *shape[1:])
     return jax.vmap(lambda k: draw(k, own, *more))(key).reshape(shape)
 
@@ -54,6 +64,7 @@ def categorical(key: Array, logits: Float32[Array, "B A"]) -> Int32[Array, " B"]
     """An action for each game, drawn by its logits."""
     if not each_its_own(key):
         return jax.random.categorical(key, logits, axis=-1).astype(jnp.int32)
+    check_count(key, logits.shape[0])
     return jax.vmap(jax.random.categorical)(key, logits).astype(jnp.int32)
 
 

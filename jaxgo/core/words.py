@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 Value = bool | int | float | str | tuple[Any, ...]
 
 SWITCHES = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -16,7 +18,9 @@ def split_setting(text: str) -> tuple[str, str] | None:
 
 
 def tuples(value: Any) -> Any:
-    """The tuples that settings are, where JSON has made lists of them."""
+    """Settings as they are: tuples, of which JSON has made lists, and numbers of Python, where numpy's were given."""
+    if isinstance(value, np.generic):
+        return value.item()
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 

@@ -52,7 +52,11 @@ class Network(Evaluator):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.module, Module) or isinstance(self.module, type):
-            raise UsageError(f"{self.module!r} is no network: give a Flax module, such as Mlp().module(game)")
+            kind = self.module if isinstance(self.module, type) else type(self.module)
+            raise UsageError(
+                f"{kind.__name__} is no network with `init` and `apply`: give a linen module, such as "
+                "Mlp().module(game); jaxgo.nets.outside.as_net(yours).module(game) makes one of nnx's"
+            )
 
     def on(self, platform: str) -> "Network":
         return dataclasses.replace(self, module=on_platform(self.module, platform), platform=platform)
@@ -75,7 +79,22 @@ class Network(Evaluator):
         return Evaluation(turned.mean(axis=1), value.reshape(lanes, images).mean(axis=1))
 
     def _judged(self, game: Game[Any], params: Params, planes: Float32[Array, "B H W C"]) -> Evaluation:
-        return as_evaluation("the network", self.module.apply(params, planes), planes.shape[0], game.num_actions)
+        try:
+            found = self.module.apply(params, planes)
+        except Exception as fault:
+            if self._fits(game, params):
+                raise
+            raise UsageError(
+                f"the parameters are not those of {type(self.module).__name__} for {type(game).__name__}; make some by "
+                "model.init(key), or load weights of this net and game"
+            ) from fault
+        return as_evaluation("the network", found, planes.shape[0], game.num_actions)
+
+    def _fits(self, game: Game[Any], params: Params) -> bool:
+        """Whether parameters have the parts and the shapes of fresh ones."""
+        wanted = jax.eval_shape(lambda: self.init(game, jax.random.key(0)))
+        pairs = [(jax.tree.structure(x), [jnp.shape(leaf) for leaf in jax.tree.leaves(x)]) for x in (wanted, params)]
+        return pairs[0] == pairs[1]
 
     def ready(self, params: Params) -> Params:
         """Weights as the net computes with them: a loop would cast them again in every turn."""

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any, cast
 
-from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.errors import KINDS, UsageError, unknown_name
 from jaxgo.core.game import Game, check
 from jaxgo.core.names import PLACE, instance, is_place
 from jaxgo.core.words import tuples
@@ -112,8 +112,8 @@ def _is_like(value: Any, default: Any) -> bool:
     one in the default."""
     if isinstance(default, tuple):
         return isinstance(value, tuple) and all(_is_like(item, default[0]) for item in value if default)
-    kinds = (int, float) if isinstance(default, float) else type(default)
-    return isinstance(value, bool) == isinstance(default, bool) and isinstance(value, kinds)
+    kind = KINDS.get(type(default), (type(default), ""))[0]
+    return isinstance(value, bool) == isinstance(default, bool) and isinstance(value, kind)
 
 
 def _is_derived(game: Game[Any], field: "dataclasses.Field[Any]") -> bool:

@@ -219,6 +219,10 @@ def _plain(budget: Budget | None) -> int | None:
 def per_game(value: Any, games: int, dtype: Any) -> Array:
     """A number for all games, or one for each, as one for each; none is below 0."""
     whole = jnp.issubdtype(dtype, jnp.integer)
+    value = np.asarray(value) if isinstance(value, list | tuple) else value
+    if jnp.shape(value) not in ((), (games,)):
+        what = "simulations" if whole else "a temperature"
+        raise UsageError(f"{what} for all games or for each of {games} are asked for, not of shape {jnp.shape(value)}")
     if whole and isinstance(value, int | np.number) and value > MOST:
         raise UsageError(f"{value} simulations are too many; ask for at most {MOST:,}")
     below = isinstance(value, int | float | np.number) and not value >= 0

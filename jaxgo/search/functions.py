@@ -21,6 +21,17 @@ Evaluate = Callable[[Params, Array, Any], tuple[Any, Any]]  # params, key, state
 Legal = Callable[[Any], Array]  # state -> mask of one state
 
 
+def parts(tree: Any, look: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
+    """How a tree is built, and what is seen of its arrays: trees of somebody's own cannot be compared by themselves."""
+    leaves, structure = jax.tree.flatten(tree)
+    return structure, [look(leaf) for leaf in leaves]
+
+
+def told(parts: tuple[Any, list[Any]]) -> str:
+    structure, seen = parts
+    return f"{', '.join(map(str, seen))} in {structure}"
+
+
 class Moved(NamedTuple):
     """A state of the environment, and what the move to it paid."""
 
@@ -78,9 +89,9 @@ class Functions(Game[Moved]):
         if not isinstance(found, tuple) or len(found) != 3:
             raise UsageError("step must give three things: the next state, the reward and the discount")
         after, reward, discount = found
-        old, new = (jax.tree.map(lambda x: (jnp.shape(x), jnp.result_type(x)), x) for x in (state.state, after))
+        old, new = (parts(x, lambda x: f"{jnp.result_type(x)}{list(jnp.shape(x))}") for x in (state.state, after))
         if old != new:
-            raise UsageError(f"step gave a state of shapes and types {new}, where it took one of {old}")
+            raise UsageError(f"step gave a state of {told(new)}, where it took one of {told(old)}")
         if jnp.shape(reward) or jnp.shape(discount):
             raise UsageError(
                 f"step gave a reward of shape {jnp.shape(reward)} and a discount of shape {jnp.shape(discount)}; "

@@ -16,11 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
+from jaxgo.core import keys
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
 from jaxgo.search import tree as trees
 from jaxgo.search.backup import backup
 from jaxgo.search.edges import read_children
+from jaxgo.search.functions import parts, told
 from jaxgo.search.mctx_tree import (
     ZERO_UNVISITED,
     GumbelMuZeroExtraData,
@@ -91,7 +93,7 @@ def muzero_policy(
     `invalid_actions` are those of the root; `max_depth` is the longest walk; the action is drawn by visits to the power
     of `1 / temperature`.
     """
-    root, invalid = _checked(root, num_simulations, invalid_actions, max_depth)
+    root, invalid = _checked(rng_key, root, num_simulations, invalid_actions, max_depth)
     rng_key, noise_key, search_key = jax.random.split(rng_key, 3)
     games, actions = root.prior_logits.shape
     prior = jax.nn.softmax(root.prior_logits)
@@ -140,8 +142,8 @@ def gumbel_muzero_policy(
     The arguments are those of `muzero_policy`; `max_num_considered_actions` are sampled at the root, and a
     `gumbel_scale` of 0 takes the likeliest ones.
     """
-    root, invalid = _checked(root, num_simulations, invalid_actions, max_depth)
-    if operator.index(max_num_considered_actions) < 1:
+    root, invalid = _checked(rng_key, root, num_simulations, invalid_actions, max_depth)
+    if _whole("max_num_considered_actions", max_num_considered_actions) < 1:
         raise UsageError(f"max_num_considered_actions is {max_num_considered_actions}; it must be at least 1")
     logits = _masked(root.prior_logits, invalid)
     rng_key, gumbel_key = jax.random.split(rng_key)
@@ -211,7 +213,7 @@ def _search(
     """As many simulations as the tree has room for, one after the other. `first` chooses at the root, if given."""
     games, nodes, actions = tree.logits.shape
     game, everyone = jnp.arange(games, dtype=jnp.int32), jnp.ones(games, bool)
-    limit = nodes - 1 if max_depth is None else min(max_depth, nodes - 1)
+    limit = nodes - 1 if max_depth is None else min(_whole("max_depth", max_depth), nodes - 1)
 
     def simulate(simulation: Any, carry: tuple[Array, trees.Tree]) -> tuple[Array, trees.Tree]:
         key, tree = carry
@@ -255,9 +257,9 @@ def _expanded(output: Any, embedding: Any, before: Any, shape: tuple[int, int]) 
         if jnp.shape(getattr(output, name)) != wanted:
             found = jnp.shape(getattr(output, name))
             raise UsageError(f"recurrent_fn gave {name} of shape {found}, where {wanted} is needed")
-    old, new = (jax.tree.map(jnp.shape, x) for x in (before, embedding))
+    old, new = (parts(x, jnp.shape) for x in (before, embedding))
     if old != new:
-        raise UsageError(f"recurrent_fn gave an embedding of shapes {new}, where the root's are {old}")
+        raise UsageError(f"recurrent_fn gave an embedding of {told(new)}, where the root has {told(old)}")
     logits, value, reward, discount = (
         jnp.asarray(x, jnp.float32) for x in (output.prior_logits, output.value, output.reward, output.discount)
     )
@@ -270,12 +272,13 @@ def _output_tree(tree: trees.Tree, invalid_actions: Any, extra_data: Any) -> Tre
 
 
 def _checked(
-    root: Any, num_simulations: int, invalid_actions: Any, max_depth: int | None
+    key: Any, root: Any, num_simulations: Any, invalid_actions: Any, max_depth: Any
 ) -> tuple[RootFnOutput, Bool[Array, "B A"] | None]:
     """The root and the mask as float32 and bool; a UsageError on what cannot be searched."""
-    if operator.index(num_simulations) < 1:
+    keys.check(key)
+    if _whole("num_simulations", num_simulations) < 1:
         raise UsageError(f"num_simulations is {num_simulations}; it must be at least 1")
-    if max_depth is not None and operator.index(max_depth) < 1:
+    if max_depth is not None and _whole("max_depth", max_depth) < 1:
         raise UsageError(f"max_depth is {max_depth}; it must be at least 1, or None for no limit")
     logits, value = jnp.asarray(root.prior_logits, jnp.float32), jnp.asarray(root.value, jnp.float32)
     if logits.ndim == 2 and not logits.shape[0]:
@@ -294,6 +297,14 @@ def _checked(
         )
     invalid = None if invalid_actions is None else jnp.asarray(invalid_actions) != 0
     return RootFnOutput(logits, value, embedding), invalid
+
+
+def _whole(name: str, number: Any) -> int:
+    """A whole number that is known while programs are compiled, since trees have room by it."""
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise UsageError(f"{name}={number} is not a plain whole number; give one of Python or numpy") from None
 
 
 def _best(score: Array, invalid: Bool[Array, "L A"] | None) -> Int32[Array, " L"]:

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Float32, Int32, Num
 
+from jaxgo.core.errors import UsageError
 from jaxgo.search import tree as trees
 from jaxgo.search.edges import Children, read_edges
 from jaxgo.search.model import ILLEGAL, Model
@@ -270,7 +271,13 @@ class Node(_Indices, _NodeArrays):
         return self.children_qvalues[index]
 
     def transformed(self, qtransform: QTransform) -> Array:
-        return jax.vmap(qtransform, in_axes=(0, None))(jax.tree.map(lambda x: x[:, None], self), jnp.int32(0))
+        found = jax.vmap(qtransform, in_axes=(0, None))(jax.tree.map(lambda x: x[:, None], self), jnp.int32(0))
+        if found.shape != self.children_visits.shape:
+            raise UsageError(
+                f"qtransform gave values of shape {found.shape[1:]} for a node; {self.children_visits.shape[1:]}, one "
+                "for each action, is needed"
+            )
+        return found
 
 
 def node_at(spot: Spot) -> Node:

@@ -91,7 +91,14 @@ class Model:
     def positions(self, states: States) -> Position:
         """Where games stand that begin at these states, a batch."""
         if isinstance(self.game, Functions):
-            states = jax.vmap(self.game.at)(jax.tree.map(jnp.asarray, states))
+            states = jax.tree.map(jnp.asarray, states)
+            sizes = {leaf.shape[:1] for leaf in jax.tree.leaves(states)}
+            if len(sizes) != 1 or sizes == {()}:
+                raise UsageError(
+                    "positions takes a batch of states, all arrays of which begin with the axis of the games; give "
+                    "one alone as x[None] of each array"
+                )
+            states = jax.vmap(self.game.at)(states)
         return jax.vmap(functools.partial(play.resume, self.game))(states)
 
     def seen_by(self, search: Narrowing) -> "Model":
@@ -120,6 +127,8 @@ class Model:
 
     def play(self, position: Position, action: Int32[Array, " B"]) -> tuple[Position, Transition]:
         """Moves every game by a legal action; finished games stand still."""
+        _check_batch(position)
+        action = check_moves(action, position)
         after, moved = jax.vmap(functools.partial(play.play, self.game))(position, action)
         if self.pays:
             live = ~self.over(position)
@@ -232,6 +241,16 @@ class Model:
             healthy &= jnp.isfinite(states.reward) & jnp.isfinite(states.discount)
             paid = _finite(states.reward), _finite(states.discount)
         return Leaves(states, logits, value, over, states.to_play, healthy, *paid)
+
+
+def check_moves(action: Any, position: Position) -> Int32[Array, " B"]:
+    """The moves as an array; a UsageError where there is not one for each game: one alone would be that of all."""
+    action, wanted = jnp.asarray(action), position.state.ply.shape
+    if action.shape != wanted or not jnp.issubdtype(action.dtype, jnp.integer):
+        raise UsageError(
+            f"a move for each game is asked for, whole numbers of shape {wanted}, not {action.dtype} of {action.shape}"
+        )
+    return action
 
 
 def _check_batch(position: Position) -> None:

@@ -1,19 +1,16 @@
 """Trees between moves: keep what was judged, keep the subtree of the move that was played, make room for more nodes."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int32
 
-from jaxgo.core.errors import UsageError
 from jaxgo.core.lanes import over_axes, where_lanes
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Evaluation, Params
 from jaxgo.evaluators.cache import EvalCache, remember
 from jaxgo.search import tree as trees
 from jaxgo.search.edges import root_edges
-from jaxgo.search.model import ILLEGAL, Model, masked
+from jaxgo.search.model import ILLEGAL, Model, check_moves, masked
 from jaxgo.search.tree import NOWHERE, ROOT, Tree
 
 
@@ -22,13 +19,6 @@ def judged(model: Model, tree: Tree) -> EvalCache:
     node = jnp.arange(tree.visits.shape[1], dtype=jnp.int32)[None]
     known = (node < tree.used[:, None]) & (node > ROOT) & tree.healthy[:, None]
     return remember(model.game, tree.states, Evaluation(tree.logits, tree.raw * trees.mover_sign(tree.seat)), known)
-
-
-def check_moves(action: Any, root: Position) -> None:
-    """A UsageError where there is not one move for each game: one alone would be taken for that of all."""
-    wanted, given = root.state.ply.shape, jnp.shape(action)
-    if given != wanted:
-        raise UsageError(f"follow takes a move of each game, an array of shape {wanted}, not {given}")
 
 
 def follow(
@@ -44,7 +34,7 @@ def follow(
 
     Where the priors of a tree are `noisy`, that of the new root is asked for again.
     """
-    check_moves(action, root)
+    action = check_moves(action, root)
     words = None if tree.key is None else model.keys(root.state)
     fresh = trees.plant(model.root(params, key, root), tree.visits.shape[1], tree.frontier is not None, words)
     game = jnp.arange(tree.visits.shape[0])

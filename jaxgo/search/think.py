@@ -24,7 +24,7 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
 from jaxgo.search import health, reuse
 from jaxgo.search.base import Search, SearchResult, SearchState
-from jaxgo.search.model import Model
+from jaxgo.search.model import Model, check_moves
 from jaxgo.search.tree import Tree
 
 CHUNK_SECONDS = 0.15  # what a chunk should take: short for the eye, long beside the cost of a call
@@ -163,7 +163,7 @@ class Thinker:
     def follow(self, action: Int32[Array, " B"] | np.ndarray, root: Position) -> None:
         """The games went on by `action` to `root`: keeps what the tree knows of it. Action -1 begins a game anew."""
         with _Alone(self._busy):
-            reuse.check_moves(action, root)
+            check_moves(action, root)
             if self.state is not None:
                 self._played.append((jnp.asarray(action, jnp.int32), root))
             self._root = root

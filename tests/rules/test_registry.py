@@ -1,5 +1,6 @@
 """`make`: options change a registered game, and what the user gets wrong is one sentence."""
 
+import numpy as np
 import pytest
 
 import jaxgo
@@ -10,6 +11,8 @@ def test_options_change_a_registered_game():
     assert jaxgo.make("go9", komi=5.5, ko="situational").komi == 5.5
     assert jaxgo.make("gomoku", size=13, rules="renju").num_actions == 169
     assert jaxgo.make("go9") == jaxgo.GAMES["go9"]
+    made = jaxgo.make("go9", komi=np.float32(5.5), size=np.int64(7))
+    assert (repr(made.komi), repr(made.size)) == ("5.5", "7"), "as Python's numbers, which can be written down"
 
 
 def test_a_cap_that_follows_from_the_size_follows_the_new_size():

@@ -9,7 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flax import nnx
 from jaxtyping import Array
+from support import untyped
 
 from jaxgo.core.choice import pick_weighted
 from jaxgo.core.errors import UsageError
@@ -19,7 +21,7 @@ from jaxgo.evaluators.cache import Cached
 from jaxgo.evaluators.likely import Likely
 from jaxgo.evaluators.noisy import Dirichlet, Noisy
 from jaxgo.games import make
-from jaxgo.nets import ResNet
+from jaxgo.nets import Mlp, ResNet
 from jaxgo.players import load_player
 from jaxgo.search.model import Model
 
@@ -334,6 +336,15 @@ def test_a_network_of_other_shapes_is_refused(shapes, said, games):
     model = Model(make("tictactoe"), Network(Misshapen(shapes)))
     with pytest.raises(UsageError, match=said):
         jax.eval_shape(lambda key: model.root((), key, model.start(key, games)), jax.random.key(0))
+
+
+def test_parameters_of_another_net_are_refused():
+    model, other = (Model(make(name), Network(Mlp(4, 1).module(make(name)))) for name in ("tictactoe", "connect4"))
+    for params in ((), {}, other.init(jax.random.key(0))):
+        with pytest.raises(UsageError, match=r"parameters are not those of MlpModule for Mnk; make some by model.init"):
+            jax.eval_shape(lambda key, params=params: model.root(params, key, model.start(key, 2)), jax.random.key(0))
+    with pytest.raises(UsageError, match="Linear is no network with `init` and `apply`: give a linen module"):
+        untyped(Network, module=nnx.Linear(2, 3, rngs=nnx.Rngs(0)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -217,7 +217,7 @@ def test_nonsense_is_refused():
 
     for words, change in [
         ("step must give three things", {"step": lambda s, a: (s, 0.0)}),
-        ("step gave a state of shapes", {"step": lambda s, a: (jnp.zeros(2), 0.0, 1.0)}),
+        ("step gave a state of .* where it took one of uint32", {"step": lambda s, a: (jnp.zeros(2), 0.0, 1.0)}),
         ("both are plain numbers", {"step": lambda s, a: (s, jnp.zeros(2), 1.0)}),
         ("evaluate must give two things", {"evaluate": lambda p, k, s: jnp.zeros(3)}),
         ("evaluate gave logits of shape", {"evaluate": lambda p, k, s: (jnp.zeros((3, 4)), jnp.zeros(3))}),
@@ -227,6 +227,9 @@ def test_nonsense_is_refused():
     ]:
         with pytest.raises(UsageError, match=words):
             run(**change)
+    for wrong in (jnp.int32(0), {"a": jnp.zeros(2), "b": jnp.zeros(3)}, ()):
+        with pytest.raises(UsageError, match="positions takes a batch of states"):
+            MODEL.positions(wrong)
     with pytest.raises(UsageError, match="no start of its own"):
         MODEL.start(KEY, 2)
     with pytest.raises(UsageError, match="at least 1 action"):

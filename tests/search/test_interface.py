@@ -22,8 +22,7 @@ from jaxgo.games.mnk import Mnk
 from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Flat, Gumbel, Model, Puct, SearchState, Uct, forcing
 from jaxgo.search.base import per_game
 from jaxgo.search.edges import root_edges
-from jaxgo.search.model import ILLEGAL
-from jaxgo.search.reuse import check_moves
+from jaxgo.search.model import ILLEGAL, check_moves
 from jaxgo.search.think import Thinker
 from jaxgo.search.tree import plant
 
@@ -141,15 +140,23 @@ def test_a_temperature_is_not_below_0(value: Any):
         per_game(value, 2, jnp.float32)
 
 
-@pytest.mark.parametrize("moves", [np.int32(0), np.zeros(1, np.int32), np.zeros((2, 1), np.int32)])
+@pytest.mark.parametrize(
+    "moves", [np.int32(0), np.zeros(1, np.int32), np.zeros((2, 1), np.int32), [0, 1, 2], np.zeros(2)]
+)
 def test_every_game_has_its_own_move_to_follow(moves: Any):
     """One move alone was taken for that of all games."""
     search, root = Puct(simulations=4), positions(FOUR.game, 2, 0)
     thinker = Thinker(search, FOUR, (), KEY)
-    with pytest.raises(UsageError, match=r"a move of each game, an array of shape \(2,\)"):
+    with pytest.raises(UsageError, match=r"a move for each game is asked for, whole numbers of shape \(2,\)"):
         thinker.follow(np.asarray(moves), root)
-    with pytest.raises(UsageError, match="a move of each game"):
+    with pytest.raises(UsageError, match="a move for each game"):
         check_moves(moves, root)
+
+
+@pytest.mark.parametrize(("value", "dtype"), [([1, 2, 3], jnp.int32), (np.zeros((2, 1)), jnp.float32)])
+def test_a_number_is_one_for_all_games_or_for_each(value: Any, dtype: Any):
+    with pytest.raises(UsageError, match="for all games or for each of 2 are asked for, not of shape"):
+        per_game(value, 2, dtype)
 
 
 @pytest.mark.parametrize("games", [-1, 0, True])

@@ -37,6 +37,16 @@ def test_a_seed_is_no_key(seed):
             use(seed)
 
 
+def test_a_key_for_each_of_other_games_is_none():
+    for key in (jax.random.split(ONE, (3, 2)), jax.random.split(jax.random.PRNGKey(0), 3)):
+        with pytest.raises(UsageError, match="is no key of randomness; write jax"):
+            keys.check(key)
+    with pytest.raises(UsageError, match=r"3 keys are not one for each of 4; write jax.random.split\(key, 4\)"):
+        keys.sample(jax.random.uniform, EACH, (4,))
+    with pytest.raises(UsageError, match="3 keys are not one for each of 4"):
+        keys.categorical(EACH, jnp.zeros((4, 2)))
+
+
 def test_every_game_uses_its_own_key():
     assert keys.each_its_own(EACH)
     first, second = keys.split(EACH)

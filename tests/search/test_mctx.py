@@ -263,11 +263,44 @@ def test_nonsense_is_refused():
         ("gave reward of shape", {"recurrent_fn": bad("reward", lambda said: said.reward[0])}),
         ("gave prior_logits of shape", {"recurrent_fn": bad("prior_logits", lambda said: said.prior_logits[:, :2])}),
         ("gave an embedding", {"recurrent_fn": bad("embedding", lambda place: place.word)}),
+        ("num_simulations=2.5 is not a plain whole number", {"num_simulations": 2.5}),
+        ("gave values of shape .* for a node", {"qtransform": lambda tree, node: jnp.zeros(1)}),
+        ("0 is no key of randomness", {"rng_key": 0}),
     ]
+    # types are checked in tests, and not where people use it
+    search = inspect.unwrap(dropin.gumbel_muzero_policy)
     for words, change in cases:
-        options = {"root": root, "recurrent_fn": good, "num_simulations": 4} | change
+        options = {"rng_key": key, "root": root, "recurrent_fn": good, "num_simulations": 4} | change
         with pytest.raises(UsageError, match=words):
-            dropin.gumbel_muzero_policy(1.0, key, **options)
+            search(1.0, **options)
+    options = {"rng_key": key, "root": root, "recurrent_fn": good, "num_simulations": 4}
+    with pytest.raises(UsageError, match=r"max_depth=.* is not a plain whole number"):
+        jax.eval_shape(lambda depth: search(1.0, **options, max_depth=depth), jnp.int32(2))
+
+
+@jax.tree_util.register_pytree_node_class
+class Own:
+    """A node of trees that knows nothing of equality."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def tree_flatten(self):
+        return (self.x,), None
+
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls(*children)
+
+
+def test_an_embedding_may_be_of_any_class():
+    def model(params, key, action, place):
+        zero = jnp.zeros(2)
+        return dropin.RecurrentFnOutput(reward=zero, discount=zero, prior_logits=jnp.zeros((2, 3)), value=zero), place
+
+    root = dropin.RootFnOutput(prior_logits=jnp.zeros((2, 3)), value=jnp.zeros(2), embedding=Own(jnp.zeros(2)))
+    said = jax.eval_shape(lambda key: dropin.gumbel_muzero_policy((), key, root, model, 3).action, jax.random.key(0))
+    assert said.shape == (2,)
 
 
 @pytest.mark.slow
