@@ -164,6 +164,8 @@ def from_line(text: str) -> PairResult:
     if missing:
         raise ValueError(f"no {', '.join(missing)}")
     known = {name: _read(name, value) for name, value in record.items() if name in fields}
+    for side in ("a", "b"):  # names stand in tables: a terminal must not obey them
+        known[side] = "".join(c if c.isprintable() else "?" for c in known[side])
     pair = PairResult(**known)
     if not all(0.0 <= result <= 1.0 for result in (pair.first, pair.second)):
         raise ValueError("first and second must be from 0 to 1")

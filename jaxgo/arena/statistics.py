@@ -99,6 +99,8 @@ def _plain(path: Path) -> GameRecord:
         name, *options = told["game"].split()
         check_loaded(name, "it is a game of")
         result = float(told["result of seat 0"])
+        if not 0 <= result <= 1:
+            raise ValueError(f"result of seat 0 is a share of a win from 0 to 1, not {result:g}")
         game: Any = read_game(name, tuple(options))
         moves = tuple(game.parse_action(line.split(" ", 2)[2]) for line in lines.splitlines())
     except KeyError as error:

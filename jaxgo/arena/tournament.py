@@ -29,6 +29,7 @@ from jaxgo.arena.openings import Openings
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Match, Schedule, errors, groups
 from jaxgo.arena.tally import five
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.players import Player
@@ -151,7 +152,13 @@ class Tournament:
     def notes(self) -> list[str]:
         """What a reader of the results should know: who has no temperature, of what no precision is asked, openings,
         and which games are not in the folder."""
-        return [*self._cold(), *self._apart(), *self._wide(), *self._repeats(), *self._unsaved()]
+        return [*self._begins(), *self._cold(), *self._apart(), *self._wide(), *self._repeats(), *self._unsaved()]
+
+    def _begins(self) -> list[str]:
+        """Whom the table calls the first mover, where that is not who begins."""
+        if int(play.begin(self.contest.game).state.to_play) == 0:
+            return []
+        return ["seat 1 begins here: who moves first in this table is seat 0, in Go who has the stones of the handicap"]
 
     def _cold(self) -> list[str]:
         """Who has no temperature where there is one."""

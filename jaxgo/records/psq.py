@@ -18,7 +18,8 @@ def write(record: GameRecord) -> str:
     """The game in Piskvork's form; it has no rules and no start but the empty board."""
     moves = [f"{column + 1},{row + 1},0" for row, column in places(record, "PSQ")]
     size = record.game.shape[0]
-    names = [" ".join(name.split()) or "-" for name in record.players] or ["-", "-"]
+    # a name of numbers with commas would be read as one move more
+    names = [" ".join(name.replace(",", " ").split()) or "-" for name in record.players] or ["-", "-"]
     return "\n".join([f"Piskvorky {size}x{size}, 11:11, 0", *moves, *names, "-1"]) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 from typing import Any
 
 from jaxgo.core import position_text
@@ -9,6 +10,8 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 
 LARGEST = 2**22  # characters of a file
+# who won, and by what, or a draw, as programs and servers write it
+VERDICT = re.compile(r"(?P<side>b|w|black|white)( ?\+.*| (wins?|won)\b.*)?|0|draw\b.*|jigo\b.*|d|j")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,9 +49,11 @@ class GameRecord:
 
 def winner(verdict: str) -> tuple[float, float] | None:
     """What each seat got, from a verdict such as `B+3.5`; None where it cannot be read."""
-    letter = "" if verdict.strip().lower().startswith("both") else verdict.strip().upper()[:1]
-    gain = {"B": 1.0, "W": -1.0, "0": 0.0, "D": 0.0, "J": 0.0}.get(letter)  # a draw is also `Draw` and `Jigo`
-    return None if gain is None else (gain, -gain)
+    found = VERDICT.fullmatch(" ".join(verdict.lower().split()))
+    if found is None:
+        return None
+    gain = {"b": 1.0, "w": -1.0}.get((found["side"] or "")[:1], 0.0)
+    return gain, -gain
 
 
 def bounded(text: str | bytes, charset: str = "latin-1") -> str:

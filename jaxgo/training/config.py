@@ -290,8 +290,17 @@ def from_json(data: dict[str, Any]) -> TrainConfig:
 def completed(data: dict[str, Any]) -> dict[str, Any]:
     """The config of a run of an older version with what can be set since then, each as it is unless somebody sets it.
 
-    What is no config comes back as it is.
+    What is no config comes back as it is; a UsageError where it has settings that are gone.
     """
+    kinds = {name: kind for name, kind in typing.get_type_hints(TrainConfig).items() if name not in ("net", "search")}
+    for part, said in data.items() if isinstance(data, dict) else ():
+        if dataclasses.is_dataclass(kinds.get(part)) and isinstance(said, dict):
+            known = {field.name for field in dataclasses.fields(kinds[part])}
+            if gone := sorted(said.keys() - known):
+                raise UsageError(
+                    f"the run has {part}.{gone[0]}, which is no setting of this version of jaxgo; end it with the "
+                    "version that made it, or begin a new run with its weights (--init-from)"
+                )
     try:
         return to_json(from_json(data))
     except (UsageError, AttributeError, KeyError, TypeError, ValueError):

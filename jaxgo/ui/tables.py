@@ -25,6 +25,7 @@ from jaxgo.system.files import save_whole
 
 WIDEST = 16  # agents in a printed cross table
 NAME = 32  # characters of a name in it, and beside the ladder
+COLUMN, BESIDE = 5, 8  # characters of a column of per cents, and of what stands beside these and the name
 REASONS = 3  # for which an agent forfeited games, that are told
 PROBLEM = re.compile(r"game [12]: ([ab]) (forfeits|counts),? (.*)")
 STYLE = """
@@ -192,9 +193,10 @@ def incidents(results: Iterable[PairResult]) -> list[str]:
     return out + [f"{name} counts {count} games otherwise than the rules here" for name, count in disputes.items()]
 
 
-def cross(table: RatingTable) -> Table:
-    """Who scored how much against whom, in per cent, which fits a terminal; `cell` has the points and games."""
-    shown = min(len(table.agents), WIDEST)
+def cross(table: RatingTable, width: int) -> Table:
+    """Who scored how much against whom, in per cent, as many as fit a terminal; `cell` has the points and games."""
+    longest = min(NAME, max(map(len, table.agents)))
+    shown = max(2, min(len(table.agents), WIDEST, (width - longest - BESIDE) // COLUMN))
     more = f", the best {shown} of {len(table.agents)}" if shown < len(table.agents) else ""
     grid = Table(title=f"Per cent of the points of each row against each column{more}", title_justify="left")
     grid.add_column("", justify="right")
@@ -222,7 +224,7 @@ def show(table: RatingTable, console: Console | None = None) -> None:
     console = console or Console(emoji=False)
     console.print(ranking(table))
     if len(table.agents) > 2:
-        console.print(cross(table))
+        console.print(cross(table, console.width))
     for line in remarks(table):
         console.print(Text(line))
 

@@ -56,6 +56,15 @@ def test_a_temperature_is_only_for_players_that_can_have_one(tmp_path):
     assert Tournament(cold, Schedule(pairs=3), random_openings(game, plies=1)).notes() == []
 
 
+def test_a_match_with_a_handicap_says_whom_it_calls_the_first_mover():
+    game = make("go7", handicap=2)
+    contest = Contest("go7", game, (seat("random", game), seat("greedy", game)), ("handicap=2",))
+    (note,) = Tournament(contest, Schedule(pairs=3), random_openings(game, plies=1)).notes()
+    assert (
+        note == "seat 1 begins here: who moves first in this table is seat 0, in Go who has the stones of the handicap"
+    )
+
+
 def test_a_player_by_the_clock_stops_with_the_match():
     """A game that was under way was played to its end: minutes after Ctrl-C, or after a test that was decided."""
     engine = open_engine("uct:0.2s", make("tictactoe"))

@@ -42,6 +42,11 @@ def test_a_line_says_everything_and_reads_back():
     assert {f.name for f in dataclasses.fields(PairResult)} == set(json.loads(line))
 
 
+def test_names_are_shown_and_not_obeyed():
+    line = json.dumps({"game": "go9", "a": "q", "b": "\u202eabc\x1b[31m", "first": 1, "second": 0.5, "id": "1"})
+    assert records.from_line(line).b == "?abc?[31m"
+
+
 def test_scores():
     assert pair(0, 1.0, 0.5).score == 1.5
     same = [pair(0, a, b).same_seat for a, b in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.5))]

@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import math
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -110,7 +111,13 @@ def test_cross_table(table):
     assert report.cell(table, uct, uct) == ""
     assert " 79 " in printed(table)
     many = rate([PairResult("go9", f"a{i}", f"a{i + 1}", 0.5, 0.5, id=str(i)) for i in range(30)])
-    assert "the best 16 of 31" in report.cross(many).title
+    assert "the best 16 of 31" in report.cross(many, 120).title
+    long = rate([PairResult("go9", f"{'a' * 50}{i}", f"{'a' * 50}{i + 1}", 0.5, 0.5, id=str(i)) for i in range(30)])
+    console = Console(width=80, file=io.StringIO())
+    report.show(long, console)
+    text = console.file.getvalue()
+    assert "the best 8 of 31" in text
+    assert [len(re.findall(r" 50\b", line)) for line in text.splitlines() if "…" in line] == [1, *6 * [2], 1]
 
 
 def test_json_is_plain_and_whole(table):

@@ -127,7 +127,8 @@ def test_texts_of_matches_are_read_and_other_kinds_refused(tmp_path):
 
 
 def test_files_that_are_no_games_are_left_out_and_told(tmp_path, capsys):
-    foreign = {"0.json": "[]", "notes.txt": "a plan", "torn.sgf": "(;GM[4", "x.json": '{"jaxgo": 1'}
+    wrong = "game: tictactoe\nresult of seat 0: 17\n\n1 0 b2\n"
+    foreign = {"17.txt": wrong, "0.json": "[]", "notes.txt": "a plan", "torn.sgf": "(;GM[4", "x.json": '{"jaxgo": 1'}
     for name, text in foreign.items():
         (tmp_path / name).write_text(text)
     assert cli.main(["stats", str(tmp_path)]) == 2
@@ -138,10 +139,12 @@ def test_files_that_are_no_games_are_left_out_and_told(tmp_path, capsys):
     assert cli.main(["stats", str(tmp_path)]) == 0
     said = capsys.readouterr()
     assert "1 finished games, 0 unfinished" in said.out
-    assert "5 files that are no games are left out, of 6: " in said.err
+    assert "6 files that are no games are left out, of 7: " in said.err
     assert "0.json: line 1" in said.err
     with pytest.raises(UsageError, match=r"notes.txt is no saved game: its head has no 'game'"):
         statistics.read(tmp_path / "notes.txt")
+    with pytest.raises(UsageError, match=r"17.txt is no saved game: result of seat 0 is a share of a win from 0 to 1"):
+        statistics.read(tmp_path / "17.txt")
     with pytest.raises(UsageError, match=r"start.json: "):
         statistics.read(tmp_path / "start.json")
 

@@ -13,7 +13,7 @@ from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
 from jaxgo.games import GAMES, make
 from jaxgo.records import formats, gzero, json_file, psq, sgf
-from jaxgo.records.record import GameRecord
+from jaxgo.records.record import GameRecord, winner
 
 GO, GOMOKU = make("go9"), make("gomoku", size=9)
 
@@ -87,6 +87,11 @@ def test_a_game_of_gomoku_comes_back(form):
 def test_psq_is_piskvorks():
     record = GameRecord(make("gomoku15"), "gomoku15", (0, 15, 224), players=("pbrain-a.exe", "b"))
     assert psq.write(record) == "Piskvorky 15x15, 11:11, 0\n1,1,0\n1,2,0\n15,15,0\npbrain-a.exe\nb\n-1\n"
+
+
+def test_a_name_in_psq_is_no_move():
+    record = GameRecord(make("gomoku15"), "gomoku15", (112,), players=("1,1,1", "2,2,2"))
+    assert psq.read(psq.write(record)).moves == (112,)
 
 
 def test_zero_plus_reads_and_writes_the_size_and_then_column_and_row():
@@ -413,6 +418,14 @@ def test_comments_of_the_start_are_kept_and_those_of_later_moves_left_out():
 def test_a_komi_has_all_its_digits_and_both_may_lose():
     assert sgf.read(sgf.write(GameRecord(make("go9", komi=6.123456789), "go9", ()))).game.komi == 6.123456789
     assert sgf.read("(;GM[1]SZ[9]RE[Both lose];B[ee])").returns is None
+    for words in ("Winner: Black", "disqualified", "Double ko, no result", "0.5", "Void", "?", ""):
+        assert winner(words) is None, "not whose first letter it is"
+    for words in ("B+3.5", "b+R", "Black +5", "black wins by time", "B", "Black won"):
+        assert winner(words) == (1.0, -1.0)
+    assert (winner("W+Resign"), winner("White wins"), winner("Draw"), winner("0"), winner("jigo")) == (
+        *((-1.0, 1.0),) * 2,
+        *((0.0, 0.0),) * 3,
+    )
 
 
 def test_json_is_one_object_with_one_line_for_each_thing():

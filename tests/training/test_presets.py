@@ -137,6 +137,9 @@ def test_a_run_of_an_older_version_goes_on(tmp_path):
         RunDir(tmp_path / "run", changed, completed=completed)
     with RunDir(tmp_path / "run", config, completed=completed) as run:
         assert run.resumed
+    gone = {**config, "learner": {**config["learner"], "decay_steps": 0}}
+    with pytest.raises(UsageError, match=r"has learner.decay_steps, which is no setting of this version"):
+        completed(gone)
 
 
 def test_weights_that_presets_begin_with_fit(tmp_path):
