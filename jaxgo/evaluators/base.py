@@ -26,7 +26,11 @@ def as_evaluation(who: str, found: Any, games: int, actions: int) -> Evaluation:
     until they do: a value `[B, 1]` and a mean over the batch are easily written."""
     if not isinstance(found, tuple | list) or len(found) != 2:
         raise UsageError(f"{who} must give two things: logits over the actions and values")
-    logits, value = (jnp.asarray(x, jnp.float32) for x in found)
+    try:
+        logits, value = (jnp.asarray(x, jnp.float32) for x in found)
+    except (TypeError, ValueError):
+        kinds = " and ".join(type(x).__name__ for x in found)
+        raise UsageError(f"{who} must give two arrays of numbers, logits and values, not {kinds}") from None
     if logits.shape != (games, actions) or value.shape != (games,):
         raise UsageError(
             f"{who} gave logits of shape {logits.shape} and values of shape {value.shape} for {games} positions; "

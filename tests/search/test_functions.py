@@ -220,6 +220,7 @@ def test_nonsense_is_refused():
         ("step gave a state of .* where it took one of uint32", {"step": lambda s, a: (jnp.zeros(2), 0.0, 1.0)}),
         ("both are plain numbers", {"step": lambda s, a: (s, jnp.zeros(2), 1.0)}),
         ("evaluate must give two things", {"evaluate": lambda p, k, s: jnp.zeros(3)}),
+        ("two arrays of numbers, .*, not NoneType and str", {"evaluate": lambda p, k, s: (None, "b")}),
         ("evaluate gave logits of shape", {"evaluate": lambda p, k, s: (jnp.zeros((3, 4)), jnp.zeros(3))}),
         ("legal gave the shape", {"legal": lambda s: jnp.ones(4, bool)}),
         ("no move weights: search it by gumbel", {"search": Flat(simulations=2)}),
