@@ -84,8 +84,8 @@ def check_state(game: Game[Any], kinds: tuple[tuple[Any, Any], ...]) -> None:
     if kinds != start:
         found, wanted = (", ".join(f"{kind}{list(shape)}" for shape, kind in some) for some in (kinds, start))
         raise UsageError(
-            f"a position of {type(game).__name__} is made of {found}, and a start of {wanted}; let `place` keep the "
-            "shape and the type of every array"
+            f"a position for {type(game).__name__} is made of {found}, and a start of it of {wanted}; give one of this "
+            "game, whose `place` keeps the shape and the type of every array"
         )
 
 

@@ -251,7 +251,7 @@ def test_a_position_of_other_arrays_than_a_start_is_refused():
     model = Model(Sound(), Uniform())
     start = model.start(jax.random.key(0), 1)
     placed = model.positions(start.state._replace(heaps=start.state.heaps.astype(jnp.int32)))
-    with pytest.raises(UsageError, match=r"a position of Sound is made of int32\[2\], .*let `place` keep"):
+    with pytest.raises(UsageError, match=r"a position for Sound is made of int32\[2\], .* give one of this game"):
         Uct(4).begin(model, (), jax.random.key(0), placed)
 
 
