@@ -72,7 +72,7 @@ def programs(options: Options, name: str) -> Programs:
     _, batches = jax.eval_shape(here.replay.draw, state.replay)
     keep = functools.partial(accelerator.kept, options, name)
     learn = functools.partial(_learn.__wrapped__, run)
-    taught = state.learner, batches, state.key, state.iteration
+    taught = state.learner, batches, state.key, state.iteration, state.seconds  # which is like the share that is spent
     return Programs(
         config,
         accelerator.playing(run, state, keep=keep("play"), donate_argnums=(1, 2)),

@@ -7,6 +7,7 @@ import re
 from unittest import mock
 
 import jax
+import jax.numpy as jnp
 
 from jaxgo.system import devices
 from jaxgo.training import presets, trainer
@@ -51,7 +52,7 @@ def programs(name: str, target: str, host: str = "cpu") -> dict[str, str]:
         _, batches = jax.eval_shape(run.replay.draw, state.replay)
         arguments = {
             "_play": (state.player, state.selfplay, state.window, state.key, state.iteration, None),
-            "_learn": (state.learner, batches, state.key, state.iteration),
+            "_learn": (state.learner, batches, state.key, state.iteration, jax.ShapeDtypeStruct((), jnp.float32)),
         }
         # not the jitted functions: equal trainers share their traces, whatever device each was meant for
         return {

@@ -154,7 +154,8 @@ def test_devices_exchange_gradients_in_float32(target):
     trainer = Trainer(dataclasses.replace(config, net=net), devices.make_mesh())
     state = jax.eval_shape(trainer.begin)
     _, batches = jax.eval_shape(trainer.replay.draw, state.replay)
-    arguments = trainer, state.learner, batches, state.key, state.iteration
+    spent = jax.ShapeDtypeStruct((), jnp.float32)
+    arguments = trainer, state.learner, batches, state.key, state.iteration, spent
     text = _learn.trace(*arguments).lower(lowering_platforms=(target,)).as_text()
     assert "bf16" in text
     exchanged = re.findall(r"stablehlo\.all_reduce.*?\}\) : \(tensor<(\d+)x(\w+)>\)", text, flags=re.DOTALL)

@@ -71,7 +71,7 @@ def test_parts_that_do_not_belong_together_are_refused():
     for wrong in (("tictactoe", Uniform()), (game, Uniform), (game, Mlp()), (game, None)):
         with pytest.raises(UsageError, match="a model is made of a game and an evaluator"):
             untyped(Model, game=wrong[0], evaluator=wrong[1])
-    with pytest.raises(UsageError, match="give a Flax module"):
+    with pytest.raises(UsageError, match="give a linen module"):
         untyped(Network, module=Mlp())
     parts = ((Mix, "first"), (Mix, "second"), (Rollout, "advisor"), (Likely, "judge"))
     for (kind, part), wrong in itertools.product(parts, (3, "uniform", Uniform)):
