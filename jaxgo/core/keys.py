@@ -29,12 +29,6 @@ def each_its_own(key: Array) -> bool:
     return bool(jnp.issubdtype(key.dtype, jax.dtypes.prng_key)) and key.ndim == 1
 
 
-def check_count(key: Array, lanes: int) -> None:
-    """A UsageError where so many lanes are not the same number for each key."""
-    if lanes % key.shape[0]:
-        raise UsageError(f"{key.shape[0]} keys are not one for each of {lanes}; write jax.random.split(key, {lanes})")
-
-
 def split(key: Array, count: int = 2) -> Sequence[Array]:
     """So many new keys, or new rows of keys."""
     check(key)
@@ -55,7 +49,7 @@ def sample(draw: Callable[..., Any], key: Array, shape: tuple[int, ...], *more: 
     """`draw(key, shape, *more)`; the first axis has the same number of lanes for each game, side by side."""
     if not each_its_own(key):
         return draw(key, shape, *more)
-    check_count(key, shape[0])
+    _check_count(key, shape[0])
     own = (shape[0] // key.shape[0], *shape[1:])
     return jax.vmap(lambda k: draw(k, own, *more))(key).reshape(shape)
 
@@ -64,10 +58,16 @@ def categorical(key: Array, logits: Float32[Array, "B A"]) -> Int32[Array, " B"]
     """An action for each game, drawn by its logits."""
     if not each_its_own(key):
         return jax.random.categorical(key, logits, axis=-1).astype(jnp.int32)
-    check_count(key, logits.shape[0])
+    _check_count(key, logits.shape[0])
     return jax.vmap(jax.random.categorical)(key, logits).astype(jnp.int32)
 
 
 def any_one(key: Array) -> Array:
     """One key, for whoever cannot do with more."""
     return key[0] if each_its_own(key) else key
+
+
+def _check_count(key: Array, lanes: int) -> None:
+    """A UsageError where so many lanes are not the same number for each key."""
+    if lanes % key.shape[0]:
+        raise UsageError(f"{key.shape[0]} keys are not one for each of {lanes}; write jax.random.split(key, {lanes})")
