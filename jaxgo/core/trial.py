@@ -271,8 +271,8 @@ def _play(
     begins, draws = jax.random.split(key)
     start = jax.vmap(functools.partial(play.start, game))(jax.random.split(begins, GAMES))
     last = jax.lax.while_loop(is_on, move, _Carry(start, *facts(start), jnp.int32(0), jnp.int32(0)))
-    results = jax.vmap(game.returns)(last.position.state).astype(jnp.float32)
-    return last.stuck, last.live, last.plies, last.seat, results
+    results = jax.vmap(functools.partial(play.returns, game))(last.position)
+    return last.stuck, last.live, last.plies, last.seat, results.astype(jnp.float32)
 
 
 class _Carry(NamedTuple):

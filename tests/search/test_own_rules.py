@@ -111,18 +111,20 @@ def test_an_environment_without_a_legal_action_is_not_healthy():
 
 @dataclasses.dataclass(frozen=True)
 class Priceless(Sound):
-    """Nobody knows what its ends are worth."""
+    """Nobody knows what its ends are worth, where they come later than from the start."""
 
     def returns(self, state: Any) -> Any:
-        return super().returns(state) * jnp.nan
+        return jnp.where(state.ply > 2, jnp.nan, super().returns(state))
 
 
 @pytest.mark.parametrize("search", [Uct(8), AlphaBeta(100)], ids=lambda search: type(search).__name__)
 def test_a_result_that_is_no_number_is_not_healthy(search):
     model = Model(Priceless(), Uniform())
-    found = jax.jit(lambda: search.run(model, (), jax.random.key(0), model.start(jax.random.key(0), 1)))()
+    start = model.start(jax.random.key(0), 1).state
+    late = model.positions(start._replace(ply=start.ply + jnp.int16(1)))
+    found = jax.jit(lambda: search.run(model, (), jax.random.key(0), late))()
     assert jnp.isfinite(found.value).all()
-    with pytest.raises(UsageError, match=r"Priceless.* ends a random game with returns of \[nan, nan\]"):
+    with pytest.raises(health.EvaluatorError, match="or the rules gave NaN or infinite numbers for Priceless"):
         health.check(model, found)
 
 
@@ -260,6 +262,11 @@ class HalfPoints(Sound):
         return (super().returns(state) + 1) / 2
 
 
+class Unknown(Sound):
+    def returns(self, state: Any) -> Any:
+        return super().returns(state) * jnp.nan
+
+
 class TenPoints(Sound):
     def returns(self, state: Any) -> Any:
         return 10 * super().returns(state)
@@ -282,6 +289,7 @@ class OneTwo(Sound):
     ("rules", "said"),
     [
         (HalfPoints, r"HalfPoints.* ends a random game with returns of \[.*\]; let `returns` give each seat"),
+        (Unknown, r"Unknown.* ends a random game with returns of \[nan, nan\]"),
         (TenPoints, r"TenPoints.* ends a random game with returns of \[-?10.0, -?10.0\]"),
         (OneTwo, r"OneTwo.* has to_play=2 in a random game; number its 2 seats from 0 on"),
     ],
