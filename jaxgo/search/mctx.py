@@ -213,7 +213,7 @@ def _search(
     """As many simulations as the tree has room for, one after the other. `first` chooses at the root, if given."""
     games, nodes, actions = tree.logits.shape
     game, everyone = jnp.arange(games, dtype=jnp.int32), jnp.ones(games, bool)
-    limit = nodes - 1 if max_depth is None else min(_whole("max_depth", max_depth), nodes - 1)
+    limit = nodes - 1 if max_depth is None else min(operator.index(max_depth), nodes - 1)
 
     def simulate(simulation: Any, carry: tuple[Array, trees.Tree]) -> tuple[Array, trees.Tree]:
         key, tree = carry
