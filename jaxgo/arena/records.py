@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from jaxgo.core.errors import UsageError
-from jaxgo.core.words import read_value, split_setting
+from jaxgo.core.words import printable, read_value, split_setting
 from jaxgo.system.files import may_begin, read_json
 
 HEAD = b'{"game":'  # how each line begins
@@ -164,9 +164,7 @@ def from_line(text: str) -> PairResult:
     if missing:
         raise ValueError(f"no {', '.join(missing)}")
     known = {name: _read(name, value) for name, value in record.items() if name in fields}
-    for side in ("a", "b"):  # names stand in tables: a terminal must not obey them
-        known[side] = "".join(c if c.isprintable() else "?" for c in known[side])
-    pair = PairResult(**known)
+    pair = PairResult(**known | {side: printable(known[side]) for side in ("a", "b")})
     if not all(0.0 <= result <= 1.0 for result in (pair.first, pair.second)):
         raise ValueError("first and second must be from 0 to 1")
     return pair

@@ -17,6 +17,11 @@ def split_setting(text: str) -> tuple[str, str] | None:
     return (name.strip(), value.strip()) if equals else None
 
 
+def printable(text: str) -> str:
+    """The text of somebody else as it can stand in a message or a table: a terminal must not obey it."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def tuples(value: Any) -> Any:
     """Settings as they are: tuples, of which JSON has made lists, and numbers of Python, where numpy's were given."""
     if isinstance(value, np.generic):

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.words import printable
 
 MOST_UNREAD = 2**20  # bytes that wait to be read; more is a flood
 READ = 2**16
@@ -154,7 +155,7 @@ class Process:
 
 def shown(text: str) -> str:
     """A line of an engine as it can stand in a message."""
-    text = "".join(c if c.isprintable() else "?" for c in text)
+    text = printable(text)
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
