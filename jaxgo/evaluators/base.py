@@ -1,8 +1,10 @@
 """What is this position worth? From this floor on everything has a batch axis: B games, A actions."""
 
 import abc
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
@@ -37,6 +39,12 @@ def as_evaluation(who: str, found: Any, games: int, actions: int) -> Evaluation:
             f"({games}, {actions}) and ({games},) are needed"
         )
     return Evaluation(logits, value)
+
+
+def parts(tree: Any, look: Callable[[Any], Any] = jnp.shape) -> tuple[Any, list[Any]]:
+    """How a tree is built, and what is seen of its arrays: trees of somebody's own cannot be compared by themselves."""
+    leaves, structure = jax.tree.flatten(tree)
+    return structure, [look(leaf) for leaf in leaves]
 
 
 class Evaluator(abc.ABC):

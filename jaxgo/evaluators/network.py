@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation, parts
 from jaxgo.nets.base import cast_once, on_platform
 from jaxgo.system.devices import has_one_core
 
@@ -92,9 +92,7 @@ class Network(Evaluator):
 
     def _fits(self, game: Game[Any], params: Params) -> bool:
         """Whether parameters have the parts and the shapes of fresh ones."""
-        wanted = jax.eval_shape(lambda: self.init(game, jax.random.key(0)))
-        pairs = [(jax.tree.structure(x), [jnp.shape(leaf) for leaf in jax.tree.leaves(x)]) for x in (wanted, params)]
-        return pairs[0] == pairs[1]
+        return parts(params) == parts(jax.eval_shape(lambda: self.init(game, jax.random.key(0))))
 
     def ready(self, params: Params) -> Params:
         """Weights as the net computes with them: a loop would cast them again in every turn."""

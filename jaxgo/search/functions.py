@@ -8,23 +8,16 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core.errors import UsageError, is_whole
 from jaxgo.core.game import EMPTY, MOST_PLIES, Action, Game, Piece
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation, parts
 
 Step = Callable[[Any, Array], tuple[Any, Any, Any]]  # state, action -> state, reward, discount; of one state
 Evaluate = Callable[[Params, Array, Any], tuple[Any, Any]]  # params, key, states -> logits, value; of a batch
 Legal = Callable[[Any], Array]  # state -> mask of one state
-
-
-def parts(tree: Any, look: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
-    """How a tree is built, and what is seen of its arrays: trees of somebody's own cannot be compared by themselves."""
-    leaves, structure = jax.tree.flatten(tree)
-    return structure, [look(leaf) for leaf in leaves]
 
 
 def told(parts: tuple[Any, list[Any]]) -> str:

@@ -19,10 +19,11 @@ from jaxtyping import Array, Bool, Float32, Int32
 from jaxgo.core import keys
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
+from jaxgo.evaluators.base import parts
 from jaxgo.search import tree as trees
 from jaxgo.search.backup import backup
 from jaxgo.search.edges import read_children
-from jaxgo.search.functions import parts, told
+from jaxgo.search.functions import told
 from jaxgo.search.mctx_tree import (
     ZERO_UNVISITED,
     GumbelMuZeroExtraData,
@@ -257,7 +258,7 @@ def _expanded(output: Any, embedding: Any, before: Any, shape: tuple[int, int]) 
         if jnp.shape(getattr(output, name)) != wanted:
             found = jnp.shape(getattr(output, name))
             raise UsageError(f"recurrent_fn gave {name} of shape {found}, where {wanted} is needed")
-    old, new = (parts(x, jnp.shape) for x in (before, embedding))
+    old, new = (parts(x) for x in (before, embedding))
     if old != new:
         raise UsageError(f"recurrent_fn gave an embedding of {told(new)}, where the root has {told(old)}")
     logits, value, reward, discount = (
