@@ -7,7 +7,7 @@ positions on an accelerator, where a smaller one would take as long.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
@@ -82,17 +82,14 @@ class Network(Evaluator):
         try:
             found = self.module.apply(params, planes)
         except Exception as fault:
-            if self._fits(game, params):
+            reason = differs(jax.eval_shape(lambda: self.init(game, jax.random.key(0))), params)
+            if not reason:
                 raise
             raise UsageError(
-                f"the parameters are not those of {type(self.module).__name__} for {type(game).__name__}; make some by "
-                "model.init(key), or load weights of this net and game"
+                f"the parameters are not those of {type(self.module).__name__} for {type(game).__name__}, as {reason}; "
+                "make some by model.init(key), or load weights of this net and game"
             ) from fault
         return as_evaluation("the network", found, planes.shape[0], game.num_actions)
-
-    def _fits(self, game: Game[Any], params: Params) -> bool:
-        """Whether parameters have the parts and the shapes of fresh ones."""
-        return parts(params) == parts(jax.eval_shape(lambda: self.init(game, jax.random.key(0))))
 
     def ready(self, params: Params) -> Params:
         """Weights as the net computes with them: a loop would cast them again in every turn."""
@@ -112,6 +109,22 @@ class Network(Evaluator):
         return judge_some(
             lambda some: self(game, params, key, some), game, states, wanted, chunk, whole=cpu and not near
         )
+
+
+def differs(wanted: Params, given: Params, name: str = "") -> str:
+    """The first array of a net that is not there in its shape, in words; empty where all are, whatever lies beside."""
+    if not isinstance(wanted, Mapping):
+        if given is None or isinstance(given, Mapping):
+            return f"there is no {name}"
+        here, there = parts(wanted), parts(given)  # one array each, but for nets of somebody's own
+        return "" if here == there else f"{name} is {_shapes(there)} there and {_shapes(here)} here"
+    inner = given if isinstance(given, Mapping) else {}
+    faults = (differs(value, inner.get(key), f"{name}/{key}" if name else key) for key, value in wanted.items())
+    return next((fault for fault in faults if fault), "")
+
+
+def _shapes(seen: tuple[Any, list[Any]]) -> str:
+    return " ".join(str(list(shape)) for shape in seen[1])
 
 
 def _convolves(params: Params) -> bool:

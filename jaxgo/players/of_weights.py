@@ -13,6 +13,7 @@ from jaxgo.core.game import Game
 from jaxgo.core.names import AS_GAME, check_loaded
 from jaxgo.evaluators import Network
 from jaxgo.evaluators.base import Params
+from jaxgo.evaluators.network import differs
 from jaxgo.games import make
 from jaxgo.nets import Net
 from jaxgo.nets import from_json as net_from_json
@@ -83,13 +84,6 @@ def network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) 
     # further heads of the learner may lie beside what a search needs
     wanted = jax.eval_shape(model.init, jax.random.key(0))
     params = jax.tree.map(jnp.asarray, arrays)
-    if type(known) is not type(game) or not _holds(params, wanted):
+    if type(known) is not type(game) or differs(wanted, params):
         raise UsageError(f"the weights of {place} are for {about['game']}; they do not fit the game that is asked for")
     return model, params
-
-
-def _holds(params: Any, wanted: Any) -> bool:
-    """Whether there are all the arrays that a network wants, in its shapes."""
-    if not isinstance(wanted, Mapping):
-        return not isinstance(params, Mapping) and params.shape == wanted.shape
-    return isinstance(params, Mapping) and all(k in params and _holds(params[k], v) for k, v in wanted.items())

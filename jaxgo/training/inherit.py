@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.errors import UsageError
+from jaxgo.evaluators.network import differs
 from jaxgo.nets import to_json
 from jaxgo.nets.base import planes_shape
 from jaxgo.system import devices
@@ -57,7 +58,7 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
     if alike and not nets and there != here:  # a deeper one
         params = _filled(params, jax.device_get(jax.jit(module.init)(key, planes)))
     wanted = jax.eval_shape(module.init, key, planes)
-    fault = _differs(wanted["params"], params.get("params", {}))
+    fault = differs(wanted["params"], params.get("params", {}))
     if fault or (alike and nets):  # the same arrays may be read in another way
         reason = nets or f"{fault}; " + (
             "its size belongs to the board, so these weights cannot move to another"
@@ -121,18 +122,6 @@ def _filled(theirs: Any, ours: Any) -> Any:
     if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):
         return theirs
     return {**ours, **{name: _filled(value, ours.get(name)) for name, value in theirs.items()}}
-
-
-def _differs(wanted: Any, given: Any, name: str = "") -> str:
-    """The first array that is not there in its shape, in words; empty where all are."""
-    if not isinstance(wanted, Mapping):
-        if given is None or isinstance(given, Mapping):
-            return f"there is no {name}"
-        here, there = tuple(wanted.shape), tuple(np.shape(given))
-        return "" if here == there else f"{name} is {list(there)} there and {list(here)} here"
-    inner = given if isinstance(given, Mapping) else {}
-    faults = (_differs(value, inner.get(key), f"{name}/{key}" if name else key) for key, value in wanted.items())
-    return next((fault for fault in faults if fault), "")
 
 
 def _changed(there: Mapping[str, Any], here: Mapping[str, Any], grows: Collection[str]) -> str:
