@@ -22,11 +22,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-def tuples(value: Any) -> Any:
-    """Settings as they are: tuples, of which JSON has made lists, and numbers of Python, where numpy's were given."""
+def native(value: Any) -> Any:
+    """Settings in types of Python: tuples, of which JSON has made lists, and its numbers, where numpy's were given."""
     if isinstance(value, np.generic):
         return value.item()
-    return tuple(map(tuples, value)) if isinstance(value, list) else value
+    return tuple(map(native, value)) if isinstance(value, list) else value
 
 
 def read_value(text: str, like: Value | None = None) -> Value:

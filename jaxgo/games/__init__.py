@@ -6,7 +6,7 @@ from typing import Any, cast
 from jaxgo.core.errors import KINDS, UsageError, unknown_name
 from jaxgo.core.game import Game, check
 from jaxgo.core.names import PLACE, instance, is_place
-from jaxgo.core.words import tuples
+from jaxgo.core.words import native
 from jaxgo.games.archimedes import Archimedes
 from jaxgo.games.connect3d import Connect3D
 from jaxgo.games.connect4 import ConnectFour
@@ -83,7 +83,7 @@ def find(name: str) -> Game[Any]:
 def make(name: str, /, **options: Any) -> Game[Any]:
     """The game `name`, with some of its options changed: `make("go9", komi=5.5)`."""
     game = find(name)
-    options = {option: tuples(value) for option, value in options.items()}
+    options = {option: native(value) for option, value in options.items()}
     valid = {field.name: field for field in dataclasses.fields(game)}  # type: ignore[arg-type]
     for option, value in options.items():
         if option not in valid:

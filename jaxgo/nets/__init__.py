@@ -5,7 +5,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.names import PLACE, is_place, place_of
-from jaxgo.core.words import tuples
+from jaxgo.core.words import native
 from jaxgo.nets.base import Head, Net
 from jaxgo.nets.mlp import Mlp
 from jaxgo.nets.outside import Outside, Source, as_net, from_place
@@ -35,7 +35,7 @@ def from_json(data: dict[str, Any]) -> Net:
     if kind not in NETS:
         if not is_place(str(kind)):
             raise unknown_name("net", kind, [*NETS, PLACE])
-        return from_place(str(kind), {name: tuples(value) for name, value in fields.items()})
+        return from_place(str(kind), {name: native(value) for name, value in fields.items()})
     valid = {field.name for field in dataclasses.fields(NETS[kind])}
     if unknown := fields.keys() - valid:
         raise UsageError(f"a net of kind {kind} has no setting {min(unknown)!r}; it has: {', '.join(sorted(valid))}")

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from jaxgo.core.errors import MOST_SEED, UsageError, check_frozen, check_settings, check_whole, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.core.words import tuples
+from jaxgo.core.words import native
 from jaxgo.games import make
 from jaxgo.games.names import name_of
 from jaxgo.nets import Head, Net, ResNet, Source, as_net
@@ -280,7 +280,7 @@ def from_json(data: dict[str, Any]) -> TrainConfig:
     """The config that `to_json` wrote."""
     data = dict(data)
     return TrainConfig(
-        options=tuple((name, tuples(value)) for name, value in dict(data.pop("options")).items()),
+        options=tuple((name, native(value)) for name, value in dict(data.pop("options")).items()),
         net=net_from_json(data.pop("net")),
         search=search_from_json(data.pop("search")),
         **{name: _made(typing.get_type_hints(TrainConfig)[name], value) for name, value in data.items()},
@@ -332,4 +332,4 @@ def _made(kind: Any, value: Any) -> Any:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         hints = typing.get_type_hints(kind)
         return kind(**{name: _made(hints[name], item) for name, item in value.items()})
-    return tuples(value)
+    return native(value)
