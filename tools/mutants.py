@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_suffix(".toml")
-PASSED, FAILED = 0, 1  # what pytest says; anything else is a fault of the mutation's own
+PASSED, FAILED, NONE = 0, 1, 5  # what pytest says; anything else is a fault of the mutation's own
+NOTICED_NOTHING, NO_TESTS = "SURVIVED", "broken: its words name no tests"
 
 
 class Mutant(NamedTuple):
@@ -56,19 +57,29 @@ def judge(mutant: Mutant, home: Path, seconds: float) -> str:
     path = home / mutant.file
     sound = path.read_text()
     path.write_text(sound.replace(mutant.old, mutant.new))
+    asked: list[str] = []
+    try:
+        for mark in ("not slow", "slow"):  # the slow ones are asked where the others notice nothing
+            asked.append(_ask(mutant, home, mark, seconds))
+            if asked[-1] not in (NOTICED_NOTHING, NO_TESTS):
+                return asked[-1]
+    finally:
+        path.write_text(sound)
+    return NOTICED_NOTHING if NOTICED_NOTHING in asked else NO_TESTS
+
+
+def _ask(mutant: Mutant, home: Path, mark: str, seconds: float) -> str:
     # the worktree's package comes before the installed one
     env = os.environ | {"PYTHONPATH": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
-    words = [sys.executable, "-m", "pytest", "-x", "-n", "0", "--durations=0", "-p", "no:cacheprovider"]
+    words = [sys.executable, "-m", "pytest", "-x", "-n", "0", "--durations=0", "-p", "no:cacheprovider", "-m", mark]
     try:
         ran = subprocess.run(
             [*words, *mutant.tests.split()], cwd=home, env=env, capture_output=True, text=True, timeout=seconds
         )
     except subprocess.TimeoutExpired:
         return f"unknown: the tests did not end within {seconds:g} s"  # a loop without end, or a busy machine
-    finally:
-        path.write_text(sound)
-    if ran.returncode == PASSED:
-        return "SURVIVED"
+    if ran.returncode in (PASSED, NONE):
+        return NOTICED_NOTHING if ran.returncode == PASSED else NO_TESTS
     found = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     if ran.returncode != FAILED or not found:
         return f"broken: pytest ended with {ran.returncode}: {(ran.stdout + ran.stderr).strip()[-200:]}"

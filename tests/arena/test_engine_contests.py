@@ -65,6 +65,7 @@ def test_a_match_with_a_handicap_says_whom_it_calls_the_first_mover():
     )
 
 
+@pytest.mark.slow
 def test_a_player_by_the_clock_stops_with_the_match():
     """A game that was under way was played to its end: minutes after Ctrl-C, or after a test that was decided."""
     engine = open_engine("uct:0.2s", make("tictactoe"))
@@ -111,6 +112,7 @@ def test_every_game_of_a_player_by_the_clock_has_a_key_of_its_own(monkeypatch):
     assert sorted(drawn[:8]) == sorted(drawn[8:]), "the keys are those of the pairs"
 
 
+@pytest.mark.slow
 def test_a_player_by_the_clock_is_told_by_its_weights(tmp_path, monkeypatch):
     """Its name was what had been typed, without a hash: pairs of older weights of a run counted for the newest ones."""
     monkeypatch.setitem(PROTOCOLS, "clock", Resigns)
@@ -187,6 +189,7 @@ def test_a_file_that_is_no_program(tmp_path):
         open_engine(f"gomocup:{program}", GOMOKU)
 
 
+@pytest.mark.slow
 def test_what_breaks_on_a_table_is_raised_by_the_match(openings, tmp_path):
     program = tmp_path / "engine"
     program.write_bytes(b"\x7fELF no program")

@@ -69,6 +69,7 @@ def short(tmp_path_factory):
     return play, last, folder
 
 
+@pytest.mark.slow
 def test_a_match_without_luck_ends_with_the_openings(short):
     play, last, folder = short
     assert last.pairs == len(last.results) == 2
@@ -83,6 +84,7 @@ def test_a_match_without_luck_ends_with_the_openings(short):
     assert [step.games for step in again.run()] == [0]
 
 
+@pytest.mark.slow
 def test_games_that_were_played_before_they_were_asked_for_are_told(short, tmp_path):
     _, _, folder = short
     asked = {"path": folder / "m.jsonl", "games": tmp_path, "slots": 4}
@@ -108,6 +110,7 @@ def test_luck_may_play_an_opening_again(tmp_path):
     assert cold.progress().results == (), "games of another temperature are other games"
 
 
+@pytest.mark.slow
 def test_an_opening_that_an_agent_would_have_played_makes_no_new_game(short, tmp_path):
     """The second line is the first one and the answer to it: one of its games is one of the first opening."""
     _, last, folder = short

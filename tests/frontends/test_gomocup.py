@@ -310,6 +310,7 @@ def test_garbage_is_looked_at_before_a_game_and_not_in_it():
     gc.unfreeze()
 
 
+@pytest.mark.slow
 def test_a_move_at_once_is_legal():
     talk = Talk("uct:200,evaluator=uniform")
     assert talk.ask("START 5", "INFO timeout_turn 0", "BEGIN").startswith("OK\n")

@@ -291,6 +291,7 @@ def wait_for(condition):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_analyses_end_with_the_next_line():
     talk = Talk("go5", "uct:24,evaluator=uniform,solver=no")
     live = Live(talk.engine)
@@ -472,6 +473,7 @@ def fuzz(talk, count, seed):
             assert talk.engine.session.board is before, f"{line!r} was refused and has changed the board: {said}"
 
 
+@pytest.mark.slow
 def test_lines_of_nonsense_do_no_harm(go):
     fuzz(go, 400, 1)
     assert go.ask("7 name") == "=7 jaxgo"

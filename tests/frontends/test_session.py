@@ -40,6 +40,7 @@ def drawn(session):
     return session.text.split()[0]
 
 
+@pytest.mark.slow
 def test_what_is_compiled_is_let_go_where_many_games_were_on_the_board(monkeypatch):
     """A process of Linux may have so many memory maps; `komi` and `boardsize` of a referee make another game each."""
     swept = []
@@ -303,6 +304,7 @@ def test_moves_from_many_threads_are_played_once(session):
     assert session.board.result() is not None or len(played) == 9
 
 
+@pytest.mark.slow
 def test_another_game_takes_the_players_along():
     session = Session(GAME, "tictactoe")
     session.set_player(0, "random")

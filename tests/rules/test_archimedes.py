@@ -36,7 +36,8 @@ def test_start_is_that_of_the_rules(rules):
     assert Host(GAMES[rules]).rows.replace("/", "") == GOLDEN["start"]
 
 
-@pytest.mark.parametrize("rules", mostly_slow(GAMES, ["original"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", GAMES)
 def test_perft(rules):
     assert perft(GAMES[rules], 3) == GOLDEN[f"archimedes_{rules}"]["perft"]["nodes"][:3]
 
@@ -132,6 +133,7 @@ def test_reference_agrees_in_many_games(rules):
     assert check_agreement(GAMES[rules], Reference(rules), games) > 10_000
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.lists(st.sampled_from("..BW"), min_size=64, max_size=64), st.integers(0, 1), st.randoms())
 def test_sparse_positions_agree_with_the_reference(cells, seat, random):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import connect3d as reference
 from reference.replay import check_agreement
-from support import Host, check_playout, perft_json, random_games
+from support import Host, check_playout, mostly_slow, perft_json, random_games
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
@@ -122,7 +122,7 @@ def test_connect_and_block_like_the_reference(drops):
     assert np.roll(placed.lines, seat).tolist() == list(state[2])
 
 
-@pytest.mark.parametrize("floor", [True, False])
+@pytest.mark.parametrize("floor", mostly_slow([True, False], [True]))
 def test_reference_agrees_at_every_ply(floor):
     games = random_games(Connect3D(floor), 64)
     rules = reference.Connect3D(floor)
@@ -193,6 +193,7 @@ def dominant(game, state):
     return lines or safe or legal
 
 
+@pytest.mark.slow
 def test_dominant_pruning_is_what_play_shows():
     game, rng = reference.Connect3D(), np.random.default_rng(3)
     host, state, kinds = Host(GAME), game.initial(), set()

@@ -61,7 +61,7 @@ def test_small_boards_perft(name):
         "connect3_4cols_4rows",
         "connect4_4cols_4rows",
         pytest.param("connect4_5cols_4rows", marks=pytest.mark.slow),
-        "connect4_4cols_5rows",
+        pytest.param("connect4_4cols_5rows", marks=pytest.mark.slow),
     ],
 )
 def test_small_boards_solved(name):
@@ -143,6 +143,7 @@ def test_planes_show_own_discs_first():
     assert np.argwhere(planes[..., 1]).tolist() == [[5, 0], [5, 3]]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.sampled_from([1, 2]), max_size=6), min_size=7, max_size=7), st.integers(0, 1))
 def test_drawn_positions(columns, seat):

@@ -94,7 +94,8 @@ def test_three_by_three_is_solved(name):
         check_position(name, position)
 
 
-@pytest.mark.parametrize("name", mostly_slow(SOLVED_3, SOLVED_3[:1]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOLVED_3)
 def test_three_by_three_all_positions(name):
     """Every position that can be reached, not a sample: legal moves, end and result."""
     size, blocked_wins = parse(name)

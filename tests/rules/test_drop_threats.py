@@ -10,7 +10,7 @@ import pytest
 from explore import explore, values
 from reference.connect4 import ConnectFour as PlainConnectFour
 from reference.scorefour import ScoreFour as PlainScoreFour
-from support import random_games
+from support import mostly_slow, random_games
 
 from jaxgo.core import lookahead
 from jaxgo.games.connect4 import ConnectFour
@@ -75,7 +75,7 @@ def named(plain: Any, columns: Any, mover: int) -> list[list[set[int]]]:
     return [*kinds, [set() if all_safe else safe or kinds[0][1]]]
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", mostly_slow(GAMES, ["4x3"]))
 def test_threats_are_what_playing_everything_says(name):
     game, plain, _ = GAMES[name]
     states, columns = positions(name)
@@ -89,7 +89,7 @@ def test_threats_are_what_playing_everything_says(name):
     assert (seen > 5).all()
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", mostly_slow(GAMES, ["4x3", "score four"]))
 def test_safe_moves_are_those_of_a_look_at_every_reply(name):
     """And what threats let a search look at is no move that loses at once, as long as there is another."""
     game = GAMES[name][0]
@@ -110,6 +110,7 @@ def test_safe_moves_are_those_of_a_look_at_every_reply(name):
     assert (counted & legal).any(axis=1).all()
 
 
+@pytest.mark.slow
 def test_proofs_by_threats_are_true_in_every_position_of_a_small_board():
     """By forcing and by quiet moves: nobody is called a winner who is none, to the last cell of the board."""
     layers = explore(SMALL)

@@ -123,13 +123,14 @@ def test_reference_of_all_rules(height, width, ko, suicide):
     check_agreement(game, reference(game), random_games(game, 256))
 
 
-@pytest.mark.parametrize("name", mostly_slow(["go7", "go9"], ["go9"]))
+@pytest.mark.parametrize("name", mostly_slow(["go7", "go9"], ["go7"]))
 def test_reference_of_registered_games(name):
     game = GAMES[name]
     check_agreement(game, reference(game), random_games(game, 64))
 
 
-@pytest.mark.parametrize("name", mostly_slow(["go13", "go19"], ["go13"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["go13", "go19"])
 def test_reference_of_big_boards(name):
     game = GAMES[name]
     check_agreement(game, reference(game), random_games(game, 64), lanes=range(2))
@@ -156,7 +157,8 @@ def test_reference_of_256_games_19x19(first):
 
 
 # -- what the state carries -----------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("size", "suicide"), [pytest.param(5, True, marks=pytest.mark.slow), (9, False)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "suicide"), [(5, True), (9, False)])
 def test_states_of_play_equal_states_drawn_anew(size, suicide):
     """Chains, atari, liberties, area and key after many moves, as if computed from scratch."""
     game = board(size, suicide=suicide)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from reference.gomoku import DIRECTIONS, put
 from reference.gomoku import Gomoku as Reference
-from support import perft_json
+from support import mostly_slow, perft_json
 
 from jaxgo.core.game import Game
 from jaxgo.games import make
@@ -69,7 +69,7 @@ def threats_by_definition(reference, cells, cell, stone):
     return [reference.wins(after, cell), len(winning) >= 1, len(winning) >= 2, three]
 
 
-@pytest.mark.parametrize("rules", list(WINS))
+@pytest.mark.parametrize("rules", mostly_slow(WINS, ["freestyle", "standard"]))
 def test_threats_mean_what_they_say(rules):
     reference = Reference(9, rules)
     boards, seats = random_boards(16, 9, seed=7), np.tile(np.array([0, 1], np.int8), 8)
@@ -128,7 +128,7 @@ def sample_board():
     return cells
 
 
-@pytest.mark.parametrize("rules", ["freestyle", "standard", "renju"])
+@pytest.mark.parametrize("rules", mostly_slow(["freestyle", "standard", "renju"], ["freestyle"]))
 def test_scores_of_points(rules):
     """A point is worth what it is worth to both sides."""
     weights = np.asarray(ask(Gomoku(15, rules), "move_weights")(sample_board()[None], np.zeros(1, np.int8)))[0]

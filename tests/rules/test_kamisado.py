@@ -196,6 +196,7 @@ def test_reference_agrees_in_256_matches(points):
     check_agreement(Kamisado(points), Reference(points, 1000), random_games(Kamisado(points), 256, 5))
 
 
+@pytest.mark.slow
 def test_reference_agrees_in_a_marathon_that_is_cut():
     """Long matches have towers with two and three rings, and the cap in the middle of a round is a draw."""
     game = Kamisado(points=15, max_plies=150)
@@ -207,6 +208,7 @@ def test_reference_agrees_in_a_marathon_that_is_cut():
     assert pushes.sum() > 10
 
 
+@pytest.mark.slow
 def test_random_play_statistics():
     """Wins, passes, deadlocks and length agree with a plain program's within three standard errors."""
     expected = GOLDEN["random_play_stats"]

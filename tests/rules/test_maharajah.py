@@ -23,13 +23,20 @@ MATES = GOLDEN["mate_in_one"]
 every = pytest.mark.parametrize(("layout", "goal"), VARIANTS)
 
 
-@pytest.mark.parametrize(("layout", "goal"), mostly_slow(COUNTED, [("dagaz", "mate")]))
+@pytest.mark.slow
+@pytest.mark.parametrize(("layout", "goal"), COUNTED)
 def test_perft(layout, goal):
     nodes = GOLDEN[f"maharajah_{layout}_{goal}"]["perft"]["nodes"]
     assert perft(Maharajah(layout, goal), len(nodes)) == nodes
 
 
-@pytest.mark.parametrize(("layout", "goal", "record"), PLAYOUTS, ids=[f"{a}-{b}-{r['seed']}" for a, b, r in PLAYOUTS])
+@pytest.mark.parametrize(
+    ("layout", "goal", "record"),
+    [
+        pytest.param(*p, id=f"{p[0]}-{p[1]}-{p[2]['seed']}", marks=[pytest.mark.slow] * (p[1] == "mate"))
+        for p in PLAYOUTS
+    ],
+)
 def test_playouts(layout, goal, record):
     assert check_playout(Maharajah(layout, goal), record).rows == record["final"]
 
@@ -60,6 +67,7 @@ def test_taking_the_royal_piece_wins(goal):
     assert float(host.transition.reward) == 1
 
 
+@pytest.mark.slow
 def test_only_the_last_of_two_maharajas_is_royal():
     host = Host.at(
         Maharajah("two", "mate"), "...K..../......../...R..../......../......../......../.M.M..../........", 0
@@ -154,6 +162,7 @@ def test_reference_agrees_in_many_games(layout, goal):
     assert check_agreement(Maharajah(layout, goal), Reference(layout, goal), games) > 1000
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from("PPNBRRQ"), max_size=14), st.integers(1, 2), st.integers(0, 1), st.randoms())
 def test_drawn_positions_agree_with_the_reference(men, maharajas, seat, random):

@@ -33,7 +33,9 @@ def test_values():
     assert values(explore(Mnk(4, 4, 3), depth=6))[0].tolist() == [GOLDEN["mnk_values"]["4,4,3"][0]]
 
 
-@pytest.mark.parametrize("game", [(3, 3, 3), (4, 6, 4), (7, 5, 5), (1, 8, 3)], ids=str)
+@pytest.mark.parametrize(
+    "game", [(3, 3, 3), (4, 6, 4), pytest.param((7, 5, 5), marks=pytest.mark.slow), (1, 8, 3)], ids=str
+)
 def test_the_reference_agrees(game):
     games = random_games(Mnk(*game), 256)
     assert check_agreement(Mnk(*game), Reference(*game), games) > 256 * game[2]

@@ -7,7 +7,7 @@ from explore import counts, explore
 from reference.pegs import Pegs as Reference
 from reference.pegs import jumps
 from reference.replay import check_agreement
-from support import Host, perft_json, random_games
+from support import Host, mostly_slow, perft_json, random_games
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES, make
@@ -58,7 +58,8 @@ def test_figures(name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if "diamond" in n else n for n in GOLDEN["figures"]]
+    "name",
+    mostly_slow(GOLDEN["figures"], [name for name in GOLDEN["figures"] if "british" in name and "diamond" not in name]),
 )
 def test_figures_backward(name):
     """As many ways lead back from the last peg to the figure as forward."""
@@ -68,6 +69,7 @@ def test_figures_backward(name):
     assert len(layers) == GOLDEN["figures"][name]["pegs"]
 
 
+@pytest.mark.slow
 def test_central_game_perft():
     layers = explore(Pegs(), 9)[1:]
     assert [int(layer.paths.sum()) for layer in layers] == CENTRAL["perft"]

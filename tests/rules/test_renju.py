@@ -119,6 +119,7 @@ def _placed(cells, found):
     return GAME.init(jax.random.key(0))._replace(stones=stones, forbidden=lines.pack(found, 15))
 
 
+@pytest.mark.slow
 def test_recursion():
     """Doubtful points in one lane of many, in more lanes than are searched side by side, and outside a batch."""
     want = [[bool(board[c] == "." and REFERENCE.forbidden(board, c)) for c in range(225)] for board in plain(DEEP)]

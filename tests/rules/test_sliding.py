@@ -43,8 +43,8 @@ def test_perft(name):
 @pytest.mark.parametrize(
     ("name", "blocks"),
     [
-        ("hughe", "identical_blocks"),
         ("hughe", "distinct_blocks"),
+        pytest.param("hughe", "identical_blocks", marks=pytest.mark.slow),
         pytest.param("klotski", "identical_blocks", marks=pytest.mark.slow),
     ],
 )

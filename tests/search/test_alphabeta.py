@@ -223,6 +223,7 @@ def test_a_draw_at_hand_proves_nothing_while_other_moves_are_guesses():
     assert (far.action.tolist(), far.value.tolist(), far.solved.tolist()) == ([2], [1.0], [True])
 
 
+@pytest.mark.slow
 def test_breadth_takes_the_likeliest():
     value, _, _ = minimax(TICTACTOE, opened(TICTACTOE), 4, breadth=3)
     found = run(dataclasses.replace(ALL, breadth=3), TICTACTOE, opened(TICTACTOE))

@@ -69,6 +69,7 @@ def test_playouts_of_the_mine_race_have_the_exact_mean(board, known):
     assert abs(results.mean() - exact) < 4 * results.std() / len(results) ** 0.5
 
 
+@pytest.mark.slow
 def test_playouts_of_tictactoe_win_lose_and_draw_as_often_as_they_should():
     results = playouts(make("tictactoe"), Rollout(), 1 << 18)
     for result, share in ((1.0, 0.5849206), (-1.0, 0.2880953), (0.0, 0.1269841)):  # GAMES.md: 58.5, 28.8, 12.7 %
@@ -107,6 +108,7 @@ def test_a_lane_does_not_depend_on_its_neighbours():
     assert a.tolist() == b.tolist()
 
 
+@pytest.mark.slow
 def test_only_what_is_wanted_is_played_out():
     """The wanted ones get the judgements that they get among all, and the others do not move."""
     game, rollout = make("connect4"), Rollout(count=2)
@@ -240,6 +242,7 @@ def test_a_cut_playout_is_worth_the_guess_for_who_moved_first():
     assert not np.asarray(even).any()
 
 
+@pytest.mark.slow
 def test_long_playouts_are_finished_after_the_short_ones_have_left_the_loop():
     # of 1,024 lanes three quarters end early; all the others must still reach their end, or the depth
     game = make("kono")

@@ -58,7 +58,13 @@ def rows():
     )
 
 
-@pytest.mark.parametrize("search", [Puct(simulations=300, c_init=6.0), Uct(simulations=300, c=8.0, parallel_leaves=2)])
+@pytest.mark.parametrize(
+    "search",
+    [
+        Puct(simulations=300, c_init=6.0),
+        pytest.param(Uct(simulations=300, c=8.0, parallel_leaves=2), marks=pytest.mark.slow),
+    ],
+)
 def test_the_solver_finds_exact_values_where_moves_pay(search):
     short = COINS[:, :4]
     games = len(short)

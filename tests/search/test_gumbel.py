@@ -213,6 +213,7 @@ def test_below_the_root_other_moves_wait_until_all_candidates_are_lost():
         assert [int(narrow.prefer(at)[0]) for at in (lost, every)] == [1, 2]
 
 
+@pytest.mark.slow
 def test_policy_improves_on_the_prior_and_has_no_illegal_mass():
     result, q = searched(Gumbel(64, 8), FIVE, fives())
     legal = np.asarray(FIVE.legal(fives()))
@@ -225,6 +226,7 @@ def test_policy_improves_on_the_prior_and_has_no_illegal_mass():
     assert ((result.policy - prior) * worth).sum() > 0
 
 
+@pytest.mark.slow
 def test_noise():
     one, two = (searched(Gumbel(64, 8), FIVE, fives(), 64, seed=seed)[1].noise for seed in (1, 2))
     assert (one != two).all()

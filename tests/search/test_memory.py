@@ -58,6 +58,7 @@ def searched() -> Any:
     return model, tree, memory, jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), tree.states)
 
 
+@pytest.mark.slow
 def test_every_node_but_the_root_is_found_in_its_own_game(searched):
     model, tree, memory, nodes = searched
     (row, column), found = jax.jit(lambda m, s: memories.recall(model.game, m, s))(memory, nodes)
@@ -74,6 +75,7 @@ def test_every_node_but_the_root_is_found_in_its_own_game(searched):
     assert not np.asarray(elsewhere).reshape(expected.shape)[1:].any()
 
 
+@pytest.mark.slow
 def test_what_was_said_is_said_again(searched):
     """Live nodes come back with the judgement that the judge itself gives, and the judge is not asked."""
     model, _, memory, nodes = searched
@@ -91,6 +93,7 @@ def test_what_was_said_is_said_again(searched):
     assert wanted.sum() > LANES
 
 
+@pytest.mark.slow
 def test_positions_of_one_hash_are_not_taken_for_each_other(searched, monkeypatch):
     model, _, memory, nodes = searched
     monkeypatch.setattr(type(model.game), "hash", lambda self, state: jnp.zeros(2, jnp.uint32))

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from judges import Hashed, paths, peer, positions, searched
+from support import mostly_slow
 
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Dirichlet
@@ -161,7 +162,7 @@ def test_mctx_where_its_noise_does_not_decide():
     np.testing.assert_array_equal(chosen, ours.visits.max(axis=-1))
 
 
-@pytest.mark.parametrize(("budget", "calls"), [(6400, 800), (13, 2)])
+@pytest.mark.parametrize(("budget", "calls"), mostly_slow([(6400, 800), (13, 2)], [(13, 2)]))
 def test_leaves_of_a_round_share_a_call(budget: int, calls: int):
     root = positions(THREE.game, 2, 0)
     result, q = searched(Puct(6400, parallel_leaves=8, solver=False), THREE, root, budget)
@@ -200,6 +201,7 @@ def test_leaves_that_meet_are_judged_once():
     assert q.done.tolist() == [48, 48], "the end of the shaft is a draw, and six rounds prove it"
 
 
+@pytest.mark.slow
 def test_walks_under_way_count_as_lost():
     """With a loss the first round of eight spreads; as even results to a mover who stands badly they attract."""
     root = positions(FIVE.game, LANES, 22)
@@ -210,6 +212,7 @@ def test_walks_under_way_count_as_lost():
     assert nodes[1.0] > 1.3 * nodes[0.0]
 
 
+@pytest.mark.slow
 def test_walks_under_way_are_no_proven_losses():
     """Eight walks of a round and two candidates: the others wait for the leaves of these."""
     root = positions(FIVE.game, LANES, 10)
@@ -237,6 +240,7 @@ def test_the_program_of_an_accelerator_finds_the_same():
     jax.tree.map(np.testing.assert_array_equal, here, there)
 
 
+@pytest.mark.slow
 def test_dirichlet_noise():
     games, legal_moves = 20_000, 4
     prior = np.array([0.5, 0.3, 0.15, 0.05])
@@ -287,6 +291,7 @@ def test_temperature_by_game():
     assert (best.visits[np.arange(LANES), drawn] > 0).all()
 
 
+@pytest.mark.slow
 def test_forced_playouts_and_their_pruning():
     root = positions(FIVE.game, LANES, 6)
     forced, q = searched(Puct(100, noise=0.25, forced=2.0, solver=False), FIVE, root)

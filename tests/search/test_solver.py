@@ -60,7 +60,8 @@ def boards() -> list[tuple[int, ...]]:
     return out
 
 
-@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct-8"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEARCHES)
 def test_late_tictactoe_is_played_perfectly_everywhere(name):
     """With three empty cells or fewer 100 simulations play the best move and close nearly every root.
 
@@ -115,7 +116,8 @@ def test_dodgem_wins_within_three_plies_are_found(name):
     assert seen > 100
 
 
-@pytest.mark.parametrize("name", mostly_slow(["uct", "gumbel", "puct"], ["gumbel"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["uct", "gumbel", "puct"])
 def test_connect_four_endings(name):
     """Proofs in positions of 24 to 30 plies agree with the exact values of each column, and the best one is played."""
     game = GAMES["connect4"]
@@ -143,7 +145,7 @@ def test_connect_four_endings(name):
 
 
 @pytest.mark.parametrize(
-    ("game", "plies"), [("swap2-15", 4), ("musketeers", 20), pytest.param("kamisado", 8, marks=pytest.mark.slow)]
+    ("game", "plies"), mostly_slow([("swap2-15", 4), ("musketeers", 20), ("kamisado", 8)], [("musketeers", 20)])
 )
 def test_proofs_are_sound_in_other_games(game, plies):
     """What a search proves holds under plain minimax to the end, double moves and forced passes included."""
@@ -196,7 +198,8 @@ def test_no_solver_proves_only_what_is_over():
             assert result.q[lane, action] in (0.0, 1.0)
 
 
-@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["gumbel"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEARCHES)
 def test_a_position_lost_everywhere_still_gives_a_legal_move(name):
     game = make("minerace", board=".IIII")
     position = play.begin(game)
@@ -206,6 +209,7 @@ def test_a_position_lost_everywhere_still_gives_a_legal_move(name):
     assert 0 <= result.action[0] < 4
 
 
+@pytest.mark.slow
 def test_gumbel_looks_at_other_moves_where_all_it_considers_are_lost():
     """Of every board where the likeliest two moves lose and another one does not: such a one is found and played."""
     game, legal = GAMES["tictactoe"], lambda cells: [i for i in range(9) if not cells[i]]

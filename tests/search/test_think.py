@@ -44,6 +44,7 @@ def thinker(search: Search = UCT, games: int = 1, model: Model = MODEL, **option
     return made
 
 
+@pytest.mark.slow
 def test_a_limit_of_simulations_is_met_exactly():
     snapshot = thinker(games=2).think(Limit(simulations=50))
     assert snapshot.simulations.tolist() == [50, 50]
@@ -250,6 +251,7 @@ def test_a_tree_with_fixed_room_or_no_memory_stops_when_it_is_full():
     assert poor.simulations.tolist() == [8]
 
 
+@pytest.mark.slow
 def test_a_clock_is_not_spent_on_making_room(monkeypatch):
     """Another room is another program to compile: there is room from the start, whatever the game keeps later."""
     monkeypatch.setattr(think, "MOST_AHEAD", 64)

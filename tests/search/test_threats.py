@@ -205,7 +205,7 @@ def numbers(texts: list[str]) -> np.ndarray:
     return np.array([[".XO".index(c) for c in text] for text in texts], np.int8)
 
 
-@pytest.mark.parametrize("rules", ["freestyle", "renju"])
+@pytest.mark.parametrize("rules", mostly_slow(["freestyle", "renju"], ["freestyle"]))
 def test_proofs_are_those_of_a_plain_search(rules):
     reference = Reference(SIZE, rules)
     texts, seats = boards()
@@ -286,7 +286,8 @@ def won_by(search: Any) -> Any:
     return result, bool(fours.fives(Reference(SIZE), cells, "X")) and line is not None
 
 
-@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["threats"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEARCHES)
 def test_proofs_serve_every_search(name):
     result, wins = won_by(SEARCHES[name])
     assert wins

@@ -80,7 +80,7 @@ def check_frontier(tree, lane: int, node: int) -> None:
     np.testing.assert_allclose(tree.frontier.prior[lane, child[known]], prior[known], rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct", "uct"]))
 def test_resumed_is_one_shot(name):
     search, root = SEARCHES[name], positions(GAME, 16, 20)
     once = extend(search, root, begin(search, root), 32)
@@ -134,6 +134,7 @@ def test_lanes_do_not_hear_their_neighbours(name):
     np.testing.assert_array_equal(plain.action[order], shuffled.action)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(
     st.sampled_from(sorted(SEARCHES)),
@@ -266,7 +267,7 @@ def test_what_is_proven_stays_exact_however_often_it_is_visited(narrow):
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="an accelerator copies columns quicker than it is asked")
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct", "uct"]))
 def test_a_simulation_copies_no_column_of_its_tree(name):
     """Else its work grows with the room of the tree, and that of a search of n simulations with n squared."""
     room = 4099  # a size that nothing else has

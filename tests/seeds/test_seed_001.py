@@ -129,7 +129,7 @@ def move(spec: str, rows: str, seat: int) -> int:
 
 PLAYERS = [
     "greedy",
-    "threats:50",
+    pytest.param("threats:50", marks=pytest.mark.slow),
     pytest.param("alphabeta:300,depth=2,breadth=6", marks=pytest.mark.slow),
     pytest.param("zeroplus:20", marks=pytest.mark.slow),
     pytest.param("chain:win+careful+random", marks=pytest.mark.slow),

@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import pytest
 from seed_items import check
 
 from jaxgo.games import GAMES
@@ -72,6 +73,7 @@ def test_every_item_names_what_holds_it():
 GAME = GAMES["connect3d"]
 
 
+@pytest.mark.slow
 def test_3_4_and_3_7_the_preset_has_its_prior_and_prunes():
     player = load_player("nycu3d-puct:8", GAME)
     assert player.search.prune

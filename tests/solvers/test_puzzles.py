@@ -76,6 +76,7 @@ def test_a_batch_whose_moves_int32_cannot_number_is_refused():
         Explorer(make("maharajah"), None, Room(batch=524_288))
 
 
+@pytest.mark.slow
 def test_astar_is_as_short_as_breadth_first_however_small_the_batch():
     game = make("slide8")
     for seed in (0, 3):

@@ -52,9 +52,8 @@ def test_shipped_weights_are_the_player_of_their_note(name):
 
 
 # each game's match is a program of its own, which takes long to compile
-@pytest.mark.parametrize(
-    "name", [name if name == "connect4-cpu" else pytest.param(name, marks=pytest.mark.slow) for name in shipped()]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped())
 def test_shipped_policies_play_better_than_chance(name):
     game = find(load_weights(name)[0]["game"])
     score = play_match(

@@ -55,6 +55,7 @@ def test_signals_that_come_together_are_one_request():
         assert child.stdout.read() == b"saved\n"
 
 
+@pytest.mark.slow
 def test_the_second_insists_where_python_does_not_hear():
     """As while XLA compiles: a call that lets other threads run, and returns to Python after minutes."""
     program = (

@@ -142,6 +142,7 @@ def test_a_run_of_an_older_version_goes_on(tmp_path):
         completed(gone)
 
 
+@pytest.mark.slow
 def test_weights_that_presets_begin_with_fit(tmp_path):
     begun = {name: preset(name).init_from for name in presets.names() if preset(name).init_from}
     assert begun == {
@@ -164,6 +165,7 @@ def test_weights_that_presets_begin_with_fit(tmp_path):
         assert not parse([name, "--init-from", ""]).init_from
 
 
+@pytest.mark.slow
 def test_shipped_weights_tell_settings_that_are_others_by_now(capsys):
     """What one types to make them again is not the preset alone, and no longer than it must be."""
     assert set(MADE_WITH) <= set(shipped())

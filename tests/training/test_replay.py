@@ -86,6 +86,7 @@ def test_a_ring_too_small_for_its_samples_says_so():
         ReplayConfig(capacity=8, start=9)
 
 
+@pytest.mark.slow
 def test_a_long_ring_draws_every_sample_by_its_weight():
     """2^24 rows: a running sum in float32 leaves one row in six out. How many different rows come tells of that."""
     rows, batches, batch = 2**24, 8, 2**16

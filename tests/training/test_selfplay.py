@@ -123,6 +123,7 @@ def test_one_budget_for_all_games_of_a_ply(gloomy):
     assert tally["simulations"] == np.where(plies.full, 4, 2).sum()
 
 
+@pytest.mark.slow
 def test_simulations_are_those_that_were_made():
     """All that a search may make were counted, although a solved root, or a tree that is full, ends it before."""
     _, full = collected(Hashed(), Uct(simulations=8, nodes=4, solver=False), games=8, opening=0.0)
@@ -226,6 +227,7 @@ def test_impossible_settings_are_refused(change, said):
         SelfplayConfig(**change)
 
 
+@pytest.mark.slow
 def test_surprise_is_measured_from_the_prior_without_noise():
     plies, _ = collected(Hashed(), Puct(simulations=3, noise=0.9, alpha=0.1, solver=False), games=8, opening=0.0)
     flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), plies.state)

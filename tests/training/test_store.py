@@ -67,6 +67,7 @@ def states(trainer, tmp_path_factory) -> dict[int, Any]:
     return seen | {0: path}
 
 
+@pytest.mark.slow
 def test_the_samples_lie_beside_the_devices_that_play(trainer, states):
     state = trainer.begin()
     for leaf in jax.tree.leaves(state.replay.ring):
@@ -75,6 +76,7 @@ def test_the_samples_lie_beside_the_devices_that_play(trainer, states):
     assert {leaf.shape[0] for leaf in jax.tree.leaves(state.replay.ring.samples)} == {512}
 
 
+@pytest.mark.slow
 def test_every_sample_comes_into_the_ring_of_its_device(states):
     for device in range(2):
         half = slice(96 * device, 96 * (device + 1))
@@ -90,6 +92,7 @@ def test_every_sample_comes_into_the_ring_of_its_device(states):
         assert states[6][0].replay.pending is None
 
 
+@pytest.mark.slow
 def test_learning_begins_when_there_is_enough(states):
     """It learns from what was kept before its own iteration."""
     steps = [int(states[iteration][1]["step"]) for iteration in range(1, 7)]
@@ -100,6 +103,7 @@ def test_learning_begins_when_there_is_enough(states):
     assert np.isfinite(float(states[6][1]["loss"]))
 
 
+@pytest.mark.slow
 def test_batches_are_drawn_by_the_rule_of_the_ring(trainer, states):
     """Each device draws from its own half what `replay.draw` says, for all batches at once."""
     kept = trainer.begin().replay
@@ -118,6 +122,7 @@ def test_batches_are_drawn_by_the_rule_of_the_ring(trainer, states):
         )
 
 
+@pytest.mark.slow
 def test_a_resumed_run_is_the_same_run(trainer, states):
     with RunDir(states[0], to_json(CONFIG)) as run:
         found = run.restore(trainer.begin())

@@ -22,6 +22,7 @@ GAME = GAMES["connect4"]
 NET = peers_alphazero.PeerNet(7, 4, 1)
 
 
+@pytest.mark.slow
 def test_the_net_of_the_peer_judges_our_positions_by_the_planes_it_knows():
     net = peers_alphazero.OnOurPlanes(NET)
     model = Model(GAME, Network(net))

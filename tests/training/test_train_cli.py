@@ -109,6 +109,7 @@ def learnt(run: Path) -> list[dict]:
     return [{k: v for k, v in row.items() if k not in timed and not re.search("_s$|play_", k)} for row in rows]
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_numbers(whole, killed):
     assert 1 <= killed[2] < 8, "it was killed too late to show anything"
     assert learnt(whole[0]) == learnt(killed[0])

@@ -40,6 +40,7 @@ class Known(Evolution):
         return [1.0 / (1.0 + abs(v["c"] - 0.5) + 2 * abs(v["weight"] - 0.2)) for v in found]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
     whole = Known(space("c", "weight"), SMALL, NOWHERE, tmp_path / "whole.jsonl")
     list(whole.run())
