@@ -74,7 +74,7 @@ class PgxGame(Game[PgxState]):
         return self.limit or LONGEST.get(self.env) or int(getattr(rules, "max_termination_steps", OTHERWISE))
 
     def init(self, key: Array) -> PgxState:
-        inner = self._env.init(key)
+        inner = jax.tree.map(jnp.asarray, self._env.init(key))  # some begin with plain numbers, and go on with arrays
         first = inner.current_player.astype(jnp.int8)
         return PgxState(inner, jnp.int8(0), jnp.int16(0), first, jnp.zeros(2, jnp.float32))
 

@@ -96,6 +96,14 @@ def test_a_search_finds_the_win():
     assert results == [(2, 1.0, True)] * 2
 
 
+@pytest.mark.parametrize("name", ["tic_tac_toe", "othello"])
+def test_a_search_takes_what_pgx_begins_with(name):
+    """Othello begins with plain numbers of Python, which no search knows."""
+    model = Model(PgxGame(name), Uniform())
+    found = jax.eval_shape(lambda key: Uct(simulations=2).run(model, (), key, model.start(key, 2)), jax.random.key(0))
+    assert found.policy.shape == (2, model.game.num_actions)
+
+
 @pytest.mark.slow  # pgx makes its boards of Go in seconds
 def test_go_is_as_long_as_pgx_plays_it():
     assert [PgxGame(name).max_plies for name in ("go_9x9", "go_19x19")] == [162, 722]
