@@ -450,7 +450,7 @@ class Solver:
 
     def values(self, states: Any) -> np.ndarray:
         """`int8[B]`: what a batch of live positions is worth to their movers."""
-        stones = np.asarray(states.stones)
+        stones = self._stones(states)
         if not len(stones):
             return np.zeros(0, np.int8)
         if stones.shape[2] == 1:
@@ -461,6 +461,23 @@ class Solver:
         held = self._ask(own, mask, DRAW, np.where(won == YES, np.uint32(YES), np.uint32(OPEN)))
         return ((won == YES).astype(np.int8) + (held == YES) - 1).astype(np.int8)
 
+    def _stones(self, states: Any) -> np.ndarray:
+        """The discs of a batch; a UsageError where these are no states of this board, which states do not tell."""
+        stones, ply = np.asarray(getattr(states, "stones", None)), np.asarray(getattr(states, "ply", None))
+        if stones.ndim != 3 or stones.shape[1:] != (2, self.game.columns.words):
+            raise UsageError(
+                f"the solver takes a batch of states of {self.game}, such as model.start(key, games).state; of another "
+                "board it is Solver(game)"
+            )
+        wide = (stones.astype(np.uint64) << np.array([0, self.layout.split], np.uint64)[: stones.shape[2]]).sum(axis=2)
+        discs = wide[:, 0] | wide[:, 1]
+        full, bottom = ((int(w.low) | int(w.high) << self.layout.split) for w in (self.layout.full, self.layout.bottom))
+        above = discs & np.uint64(full ^ bottom)
+        stand = (discs & ~np.uint64(full) == 0) & (above & ~(discs << np.uint64(1)) == 0)
+        if not (stand & (wide[:, 0] & wide[:, 1] == 0) & (np.bitwise_count(discs) == ply)).all():
+            raise UsageError(f"these are no states of {self.game}; of another board, the solver is Solver(game)")
+        return stones
+
     def _ask(self, own: Words, mask: Words, question: int, answers: np.ndarray) -> np.ndarray:
         jobs = Job(own, mask, jnp.full(len(answers), question, jnp.uint32))
         said, self.table, nodes = self._prove(self.game, jobs, jnp.asarray(answers), self.table, self.lanes)
@@ -469,8 +486,7 @@ class Solver:
 
     def moves(self, states: Any) -> np.ndarray:
         """`int8[B, A]`: what each move is worth to its mover; ILLEGAL: it is not legal."""
-        game = self.game
-        count = np.asarray(states.ply).shape[0]
+        game, count = self.game, len(self._stones(states))
         legal, after = jax.device_get(_moved(game, states))
         flat = jax.tree.map(lambda x: x.reshape(count * game.width, *x.shape[2:]), after)
         over = flat.winner != 0

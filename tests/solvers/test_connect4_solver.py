@@ -115,6 +115,23 @@ def test_no_positions_have_no_values():
     assert Solver(game, places=1 << 20, lanes=1).values(none).shape == (0,)
 
 
+def test_positions_of_another_board_are_refused():
+    """Their values were wrong, without a word."""
+    wide, small = ConnectFour(7, 5), Solver(ConnectFour(4, 4), places=1 << 20, lanes=1)
+    for solver, states in (
+        (Solver(places=1 << 20, lanes=1), after(wide, [[2, 6, 3, 6, 1, 6]])),
+        (small, after(ConnectFour(5, 4), [[4]])),
+        (small, after(ConnectFour(4, 5), [[0, 0, 0, 0, 0]])),
+    ):
+        for ask in (solver.moves, solver.values):
+            with pytest.raises(UsageError, match=r"no states of ConnectFour\(.*of another board, the solver is Solver"):
+                ask(states)
+    one = jax.tree.map(lambda x: x[0], after(small.game, [[0]]))
+    for wrong in (one, make("tictactoe").init(jax.random.key(0)), None):
+        with pytest.raises(UsageError, match="takes a batch of states of ConnectFour"):
+            small.moves(wrong)
+
+
 def test_moves_asked_for_again_trace_nothing(monkeypatch):
     game = ConnectFour(4, 4)
     states = after(game, [[0, 1, 0, 1, 0, 1, 0]])
