@@ -23,22 +23,37 @@ class Evaluation(NamedTuple):
     value: Float32[Array, " B"]
 
 
+def floats(value: Any) -> Float32[Array, "..."]:
+    """Numbers of somebody else as float32; a TypeError or ValueError where they are none, or complex: JAX would cut
+    these."""
+    found = jnp.asarray(value)
+    if jnp.issubdtype(found.dtype, jnp.complexfloating):
+        raise TypeError("complex numbers have no order")
+    return found.astype(jnp.float32)
+
+
 def as_evaluation(who: str, found: Any, games: int, actions: int) -> Evaluation:
     """What code of others said of so many positions; a UsageError where it does not fit, for arrays would be stretched
     until they do: a value `[B, 1]` and a mean over the batch are easily written."""
     if not isinstance(found, tuple | list) or len(found) != 2:
         raise UsageError(f"{who} must give two things: logits over the actions and values")
     try:
-        logits, value = (jnp.asarray(x, jnp.float32) for x in found)
+        logits, value = map(floats, found)
     except (TypeError, ValueError):
-        kinds = " and ".join(type(x).__name__ for x in found)
-        raise UsageError(f"{who} must give two arrays of numbers, logits and values, not {kinds}") from None
+        raise UsageError(
+            f"{who} must give two arrays of real numbers, logits and values, not {' and '.join(map(kind, found))}"
+        ) from None
     if logits.shape != (games, actions) or value.shape != (games,):
         raise UsageError(
             f"{who} gave logits of shape {logits.shape} and values of shape {value.shape} for {games} positions; "
             f"({games}, {actions}) and ({games},) are needed"
         )
     return Evaluation(logits, value)
+
+
+def kind(value: Any) -> str:
+    """What a value is that should have been an array of numbers, in a word."""
+    return f"{value.dtype} numbers" if hasattr(value, "dtype") else type(value).__name__
 
 
 def parts(tree: Any, look: Callable[[Any], Any] = jnp.shape) -> tuple[Any, list[Any]]:

@@ -182,11 +182,19 @@ class Search(abc.ABC, Generic[S]):
         temperature: Temperature = 0.0,
     ) -> SearchResult:
         """A whole search, by `budget` simulations or its own number of them."""
+        check_parts(self, model)
         begin, search, choose = keys.split(key, 3)
         budget = self.budget if budget is None else budget
         state = self.begin(model, params, begin, root, budget)
         state = self.extend(model, params, search, state, budget)
         return self.result(choose, state, temperature)
+
+
+def check_parts(search: Any, model: Any) -> None:
+    """A UsageError where these are not what their names say, as where they have changed places."""
+    for value, wanted, what in ((search, Search, "search, such as Gumbel()"), (model, Model, "Model")):
+        if not isinstance(value, wanted):
+            raise UsageError(f"{value!r} is no {what}")
 
 
 def room(search: Search, plan: Budget | None) -> int:
@@ -219,14 +227,15 @@ def _plain(budget: Budget | None) -> int | None:
 def per_game(value: Any, games: int, dtype: Any) -> Array:
     """A number for all games, or one for each, as one for each; none is below 0."""
     whole = jnp.issubdtype(dtype, jnp.integer)
-    value = np.asarray(value) if isinstance(value, list | tuple) else value
-    if jnp.shape(value) not in ((), (games,)):
+    value = value if isinstance(value, int | float | np.ndarray | np.generic | jax.Array) else np.asarray(value)
+    if np.shape(value) not in ((), (games,)):
         what = "simulations" if whole else "a temperature"
-        raise UsageError(f"{what} for all games or for each of {games} are asked for, not of shape {jnp.shape(value)}")
+        raise UsageError(f"{what} for all games or for each of {games} are asked for, not of shape {np.shape(value)}")
     if whole and isinstance(value, int | np.number) and value > MOST:
         raise UsageError(f"{value} simulations are too many; ask for at most {MOST:,}")
     below = isinstance(value, int | float | np.number) and not value >= 0
-    if below or (whole and not jnp.issubdtype(jnp.result_type(value), jnp.integer)):
+    found = value.dtype if hasattr(value, "dtype") else np.result_type(value)
+    if below or not (jnp.issubdtype(found, jnp.integer) or (not whole and jnp.issubdtype(found, jnp.floating))):
         what = "simulations are whole numbers" if whole else "a temperature is a number"
         raise UsageError(f"{what} of at least 0, not {value}")
     return jnp.broadcast_to(jnp.asarray(value, dtype), (games,))

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core.errors import UsageError, is_whole
 from jaxgo.core.game import EMPTY, MOST_PLIES, Action, Game, Piece
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation, parts
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation, floats, kind, parts
 
 Step = Callable[[Any, Array], tuple[Any, Any, Any]]  # state, action -> state, reward, discount; of one state
 Evaluate = Callable[[Params, Array, Any], tuple[Any, Any]]  # params, key, states -> logits, value; of a batch
@@ -85,12 +85,17 @@ class Functions(Game[Moved]):
         old, new = (parts(x, lambda x: f"{jnp.result_type(x)}{list(jnp.shape(x))}") for x in (state.state, after))
         if old != new:
             raise UsageError(f"step gave a state of {told(new)}, where it took one of {told(old)}")
-        if jnp.shape(reward) or jnp.shape(discount):
+        try:
+            paid = floats(reward), floats(discount)
+        except (TypeError, ValueError):
             raise UsageError(
-                f"step gave a reward of shape {jnp.shape(reward)} and a discount of shape {jnp.shape(discount)}; "
-                "it sees one state, so both are plain numbers"
+                f"step must give a reward and a discount that are real numbers, not {kind(reward)} and {kind(discount)}"
+            ) from None
+        if any(x.ndim for x in paid):
+            raise UsageError(
+                f"step gave a reward of shape {paid[0].shape} and a discount of shape {paid[1].shape}; it sees one "
+                "state, so both are plain numbers"
             )
-        paid = jnp.asarray(reward, jnp.float32), jnp.asarray(discount, jnp.float32)
         return Moved(after, state.to_play, state.ply + jnp.int16(1), *paid)
 
     def over(self, state: Moved) -> Bool[Array, ""]:

@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 from jaxgo.core import keys
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
-from jaxgo.evaluators.base import parts
+from jaxgo.evaluators.base import floats, kind, parts
 from jaxgo.search import tree as trees
 from jaxgo.search.backup import backup
 from jaxgo.search.edges import read_children
@@ -227,8 +227,7 @@ def _search(
         tree, descent = trees.reserve(tree, descent, everyone)
         parent = tree.parent[game, descent.leaf].astype(jnp.int32)
         states = trees.parents_of(tree, descent._replace(node=parent))
-        output, embedding = recurrent_fn(params, expand_key, descent.action, states)
-        leaves = _expanded(output, embedding, states, (games, actions))
+        leaves = _expanded(recurrent_fn(params, expand_key, descent.action, states), states, (games, actions))
         tree = trees.fill(tree, descent.leaf, everyone, leaves)
         tree = backup(tree, descent, leaves.value)
         return key, trees.advance(tree, descent, fresh)
@@ -251,9 +250,11 @@ def _leaves(root: RootFnOutput) -> Leaves:
     )
 
 
-def _expanded(output: Any, embedding: Any, before: Any, shape: tuple[int, int]) -> Leaves:
+def _expanded(said: Any, before: Any, shape: tuple[int, int]) -> Leaves:
     """What the model said, once it is sure to fit."""
-    games = shape[:1]
+    if not (isinstance(said, tuple | list) and len(said) == 2 and _has(said[0], RecurrentFnOutput)):
+        raise UsageError("recurrent_fn must give two things: a RecurrentFnOutput, and the embedding after the moves")
+    (output, embedding), games = said, shape[:1]
     for name, wanted in (("reward", games), ("discount", games), ("value", games), ("prior_logits", shape)):
         if jnp.shape(getattr(output, name)) != wanted:
             found = jnp.shape(getattr(output, name))
@@ -261,8 +262,17 @@ def _expanded(output: Any, embedding: Any, before: Any, shape: tuple[int, int]) 
     old, new = (parts(x) for x in (before, embedding))
     if old != new:
         raise UsageError(f"recurrent_fn gave an embedding of {told(new)}, where the root has {told(old)}")
+    for ours, theirs in zip(jax.tree.leaves(before), jax.tree.leaves(embedding), strict=True):
+        kept, given = ours.dtype, jnp.result_type(theirs)
+        whole = jnp.issubdtype(kept, jnp.integer) and jnp.issubdtype(given, jnp.integer)
+        if kept != given and not whole and not np.can_cast(given, kept, "same_kind"):
+            raise UsageError(
+                f"recurrent_fn gave an embedding of {given}, where the root has {kept}, which "
+                "would cut it; give both the same"
+            )
     logits, value, reward, discount = (
-        jnp.asarray(x, jnp.float32) for x in (output.prior_logits, output.value, output.reward, output.discount)
+        _floats(f"{name} of recurrent_fn", getattr(output, name))
+        for name in ("prior_logits", "value", "reward", "discount")
     )
     return _leaves(RootFnOutput(logits, value, embedding))._replace(reward=reward, discount=discount)
 
@@ -277,13 +287,19 @@ def _checked(
 ) -> tuple[RootFnOutput, Bool[Array, "B A"] | None]:
     """The root and the mask as float32 and bool; a UsageError on what cannot be searched."""
     keys.check(key)
+    if keys.each_its_own(key):
+        raise UsageError("rng_key is one key for all games, such as jax.random.key(seed), and not one for each")
+    if not _has(root, RootFnOutput):
+        raise UsageError(f"the root is a RootFnOutput, and {type(root).__name__} is none")
     if _whole("num_simulations", num_simulations) < 1:
         raise UsageError(f"num_simulations is {num_simulations}; it must be at least 1")
     if max_depth is not None and _whole("max_depth", max_depth) < 1:
         raise UsageError(f"max_depth is {max_depth}; it must be at least 1, or None for no limit")
-    logits, value = jnp.asarray(root.prior_logits, jnp.float32), jnp.asarray(root.value, jnp.float32)
-    if logits.ndim == 2 and not logits.shape[0]:
-        raise UsageError("the root has no games; give at least one")
+    logits, value = (_floats(f"{name} of the root", getattr(root, name)) for name in ("prior_logits", "value"))
+    if logits.ndim == 2 and not logits.size:
+        raise UsageError(
+            f"the root has {logits.shape[0]} games of {logits.shape[1]} actions; give at least one of each"
+        )
     if logits.ndim != 2 or value.shape != logits.shape[:1]:
         raise UsageError(
             f"the root has prior_logits of shape {logits.shape} and a value of shape {value.shape}; "
@@ -303,9 +319,23 @@ def _checked(
 def _whole(name: str, number: Any) -> int:
     """A whole number that is known while programs are compiled, since trees have room by it."""
     try:
-        return operator.index(number)
+        if not isinstance(number, bool | np.bool_):
+            return operator.index(number)
     except TypeError:
-        raise UsageError(f"{name}={number} is not a plain whole number; give one of Python or numpy") from None
+        pass
+    raise UsageError(f"{name}={number} is not a plain whole number; give one of Python or numpy")
+
+
+def _has(value: Any, like: Any) -> bool:
+    """Whether it has all fields of this tuple; mctx's own dataclasses are taken, too."""
+    return all(hasattr(value, field) for field in like._fields)
+
+
+def _floats(name: str, value: Any) -> Array:
+    try:
+        return floats(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} must be an array of real numbers, not {kind(value)}") from None
 
 
 def _best(score: Array, invalid: Bool[Array, "L A"] | None) -> Int32[Array, " L"]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -60,13 +61,16 @@ class Model:
     best: float | None = None  # where moves pay on the way: the most that any state is worth, if that is known
 
     def __post_init__(self) -> None:
-        if self.best is not None and not isinstance(self.best, int | float | np.integer | np.floating):
+        a_number = isinstance(self.best, int | float | np.integer | np.floating) and not isinstance(self.best, bool)
+        if self.best is not None and not (a_number and math.isfinite(self.best)):
             raise UsageError(
                 f"best={self.best!r} is not the most that a state may be worth, which is a number, or None"
             )
         for value, kind, what in ((self.game, Game, "game"), (self.evaluator, Evaluator, "evaluator")):
             if not isinstance(value, kind):
                 raise UsageError(f"a model is made of a game and an evaluator; {value!r} is no {what}")
+        if not isinstance(self.narrowing, Narrowing):
+            raise UsageError(f"narrowing={self.narrowing!r} is no Narrowing, which says what moves a search looks at")
         if not self.pays:
             check(self.game)
 
@@ -123,11 +127,14 @@ class Model:
         if not is_whole(games) or games < 1:
             raise UsageError(f"games={games!r} begin at the start; ask for a whole number of them, of at least 1")
         trial.check_shapes(self.game)
-        return jax.vmap(functools.partial(play.start, self.game))(jax.random.split(key, games))
+        if not keys.each_its_own(key):
+            key = jax.random.split(key, games)
+        elif key.shape != (games,):
+            raise UsageError(f"{key.shape[0]} keys are given for {games} games; give one for all, or one for each")
+        return jax.vmap(functools.partial(play.start, self.game))(key)
 
     def play(self, position: Position, action: Int32[Array, " B"]) -> tuple[Position, Transition]:
         """Moves every game by a legal action; finished games stand still."""
-        _check_batch(position)
         action = check_moves(action, position)
         after, moved = jax.vmap(functools.partial(play.play, self.game))(position, action)
         if self.pays:
@@ -138,10 +145,11 @@ class Model:
 
     def legal(self, position: Position) -> Bool[Array, "B A"]:
         """The exact legal actions of every game."""
-        _check_batch(position)
+        check_batch(position)
         return jax.vmap(functools.partial(play.legal, self.game))(position)
 
     def over(self, position: Position) -> Bool[Array, " B"]:
+        check_batch(position)
         return jax.vmap(functools.partial(play.over, self.game))(position)
 
     def keys(self, states: States) -> UInt32[Array, "B 2"]:
@@ -170,7 +178,7 @@ class Model:
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
         """What is known of the positions that games stand at, with their exact legal actions."""
         trial.check_shapes(self.game)
-        _check_batch(position)
+        check_batch(position)
         if not self.pays:
             trial.check_state(self.game, tuple((x.shape[1:], x.dtype) for x in jax.tree.leaves(position.state)))
         legal, over = self.legal(position), self.over(position)
@@ -243,9 +251,16 @@ class Model:
         return Leaves(states, logits, value, over, states.to_play, healthy, *paid)
 
 
-def check_moves(action: Any, position: Position) -> Int32[Array, " B"]:
+def check_moves(action: Any, position: Any) -> Int32[Array, " B"]:
     """The moves as an array; a UsageError where there is not one for each game: one alone would be that of all."""
-    action, wanted = jnp.asarray(action), position.state.ply.shape
+    check_batch(position)
+    wanted = position.state.ply.shape
+    try:
+        action = jnp.asarray(action)
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"a move for each game is asked for, whole numbers of shape {wanted}, not {action!r}"
+        ) from None
     if action.shape != wanted or not jnp.issubdtype(action.dtype, jnp.integer):
         raise UsageError(
             f"a move for each game is asked for, whole numbers of shape {wanted}, not {action.dtype} of {action.shape}"
@@ -253,8 +268,13 @@ def check_moves(action: Any, position: Position) -> Int32[Array, " B"]:
     return action
 
 
-def _check_batch(position: Position) -> None:
+def check_batch(position: Any) -> None:
     """A UsageError where this is one position, or none."""
+    if not isinstance(position, Position):
+        raise UsageError(
+            f"positions are asked for, as model.start(key, games) or model.positions(states) give them, and "
+            f"{type(position).__name__} is none"
+        )
     if position.state.ply.ndim != 1 or not position.state.ply.size:
         raise UsageError(
             "a search takes a batch of positions, of one at least; give one alone as x[None] of each array"

@@ -23,8 +23,8 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
 from jaxgo.search import health, reuse
-from jaxgo.search.base import Search, SearchResult, SearchState
-from jaxgo.search.model import Model, check_moves
+from jaxgo.search.base import Search, SearchResult, SearchState, check_parts
+from jaxgo.search.model import Model, check_batch, check_moves
 from jaxgo.search.tree import Tree
 
 CHUNK_SECONDS = 0.15  # what a chunk should take: short for the eye, long beside the cost of a call
@@ -136,6 +136,7 @@ class Thinker:
         chunk_seconds: float = CHUNK_SECONDS,
         most_bytes: int = MOST_BYTES,
     ) -> None:
+        check_parts(search, model)
         keys.check(key)
         if not 0.0 <= temperature < math.inf:
             raise UsageError(f"a temperature is a number of at least 0, not {temperature}")
@@ -152,6 +153,7 @@ class Thinker:
     # -- what to think about -----------------------------------------------------------------------------------
     def begin(self, root: Position, key: Array | None = None) -> None:
         """Takes up new positions, a batch of live games; with a key it draws as a thinker that was made with it."""
+        check_batch(root)
         if key is not None:
             keys.check(key)
         with _Alone(self._busy):

@@ -226,7 +226,16 @@ def test_nonsense_is_refused():
         ("step gave a state of .* where it took one of uint32", {"step": lambda s, a: (jnp.zeros(2), 0.0, 1.0)}),
         ("both are plain numbers", {"step": lambda s, a: (s, jnp.zeros(2), 1.0)}),
         ("evaluate must give two things", {"evaluate": lambda p, k, s: jnp.zeros(3)}),
-        ("two arrays of numbers, .*, not NoneType and str", {"evaluate": lambda p, k, s: (None, "b")}),
+        ("two arrays of real numbers, .*, not NoneType and str", {"evaluate": lambda p, k, s: (None, "b")}),
+        (
+            "real numbers, .*, not complex64 numbers and float32",
+            {"evaluate": lambda *x: (judge(*x)[0] * 1j, judge(*x)[1])},
+        ),
+        (
+            "a reward and a discount that are real numbers, not NoneType and float",
+            {"step": lambda s, a: (s, None, 1.0)},
+        ),
+        ("real numbers, not complex64 numbers and float", {"step": lambda s, a: (s, a * 1j, 1.0)}),
         ("evaluate gave logits of shape", {"evaluate": lambda p, k, s: (jnp.zeros((3, 4)), jnp.zeros(3))}),
         ("legal gave the shape", {"legal": lambda s: jnp.ones(4, bool)}),
         ("no move weights: search it by gumbel", {"search": Flat(simulations=2)}),

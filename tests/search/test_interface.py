@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from judges import Hashed, positions, searched, verbs
-from support import mostly_slow
+from support import mostly_slow, untyped
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import play, resume, start
@@ -118,7 +119,7 @@ def test_a_number_of_numpy_is_a_plain_number():
         jax.eval_shape(lambda root: search.extend(FOUR, (), KEY, search.begin(FOUR, (), KEY, root), most), root)
 
 
-@pytest.mark.parametrize("value", [20.0, -1, np.float32(8), np.array([1.0, 2.0]), True])
+@pytest.mark.parametrize("value", [20.0, -1, np.float32(8), np.array([1.0, 2.0]), True, "4", None])
 def test_simulations_are_whole_numbers(value: Any):
     """A search by 20.0 of them was cut to the room of its own budget."""
     with pytest.raises(UsageError, match="simulations are whole numbers of at least 0"):
@@ -134,10 +135,36 @@ def test_more_simulations_than_can_be_counted_are_refused(search: Any):
             jax.eval_shape(lambda root, many=many: search.run(FOUR, (), KEY, root, many), root)
 
 
-@pytest.mark.parametrize("value", [-1.0, float("nan"), np.float64(-0.5)])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), np.float64(-0.5), "1", 1j])
 def test_a_temperature_is_not_below_0(value: Any):
     with pytest.raises(UsageError, match="a temperature is a number of at least 0"):
         per_game(value, 2, jnp.float32)
+
+
+def test_a_key_for_each_game_begins_it():
+    each = jax.random.split(KEY, 3)
+    one, all_ = (jax.tree.map(np.asarray, jax.jit(FOUR.start, static_argnums=1)(key, 3)) for key in (KEY, each))
+    jax.tree.map(np.testing.assert_array_equal, one, all_)
+    with pytest.raises(UsageError, match="3 keys are given for 2 games"):
+        FOUR.start(each, 2)
+
+
+def test_what_is_no_model_or_position_is_named():
+    root, search = positions(FOUR.game, 2, 0), Puct(simulations=4)
+    with pytest.raises(UsageError, match="is no Model"):
+        inspect.unwrap(Puct.run)(search, FOUR.game, (), KEY, root)
+    with pytest.raises(UsageError, match="is no search, such as Gumbel"):
+        inspect.unwrap(Thinker.__init__)(object.__new__(Thinker), FOUR, search, (), KEY)
+    for ask in (Model.legal, Model.over):
+        with pytest.raises(UsageError, match=r"positions are asked for, .* and ConnectFourState is none"):
+            inspect.unwrap(ask)(FOUR, root.state)
+    with pytest.raises(UsageError, match="and ConnectFourState is none"):
+        inspect.unwrap(Thinker.begin)(Thinker(search, FOUR, (), KEY), root.state)
+    with pytest.raises(UsageError, match=r"whole numbers of shape .* not None"):
+        inspect.unwrap(Model.play)(FOUR, root, None)
+    for wrong, said in (({"best": float("nan")}, "best=nan"), ({"narrowing": 3}, "narrowing=3 is no Narrowing")):
+        with pytest.raises(UsageError, match=said):
+            untyped(Model, **{"game": FOUR.game, "evaluator": FOUR.evaluator, "narrowing": FOUR.narrowing} | wrong)
 
 
 @pytest.mark.parametrize(

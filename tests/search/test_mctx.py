@@ -251,11 +251,15 @@ def test_nonsense_is_refused():
 
         return model
 
+    def halved(place):
+        """mctx cuts these to the kind of the root, with a warning."""
+        return jax.tree.map(lambda x: x / 2, place)
+
     cases = [
         ("num_simulations is 0", {"num_simulations": 0}),
         ("max_depth is 0", {"max_depth": 0}),
         ("max_num_considered_actions is 0", {"max_num_considered_actions": 0}),
-        ("the root has no games", {"root": jax.tree.map(lambda x: x[:0], root)}),
+        ("the root has 0 games", {"root": jax.tree.map(lambda x: x[:0], root)}),
         ("prior_logits of shape", {"root": root.replace(prior_logits=jnp.zeros(3))}),
         ("a value of shape", {"root": root.replace(value=jnp.zeros((3, 1)))}),
         ("root.embedding", {"root": root.replace(embedding=jnp.zeros(2))}),
@@ -264,6 +268,15 @@ def test_nonsense_is_refused():
         ("gave prior_logits of shape", {"recurrent_fn": bad("prior_logits", lambda said: said.prior_logits[:, :2])}),
         ("gave an embedding", {"recurrent_fn": bad("embedding", lambda place: place.word)}),
         ("num_simulations=2.5 is not a plain whole number", {"num_simulations": 2.5}),
+        ("num_simulations=True is not a plain whole number", {"num_simulations": True}),
+        ("rng_key is one key for all games", {"rng_key": jax.random.split(key, 3)}),
+        ("the root is a RootFnOutput, and tuple is none", {"root": tuple(root)}),
+        ("value of the root must be an array of real numbers, not NoneType", {"root": root.replace(value=None)}),
+        ("give at least one of each", {"root": root.replace(prior_logits=jnp.zeros((3, 0)))}),
+        ("must give two things: a RecurrentFnOutput", {"recurrent_fn": lambda *x: good(*x)[::-1]}),
+        ("must give two things: a RecurrentFnOutput", {"recurrent_fn": lambda *x: None}),
+        ("reward of recurrent_fn must be .* not complex64", {"recurrent_fn": bad("reward", lambda s: s.reward + 1j)}),
+        ("gave an embedding of float32, where the root has", {"recurrent_fn": bad("embedding", halved)}),
         ("gave values of shape .* for a node", {"qtransform": lambda tree, node: jnp.zeros(1)}),
         ("0 is no key of randomness", {"rng_key": 0}),
     ]
