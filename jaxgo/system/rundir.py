@@ -264,9 +264,19 @@ class RunDir:
         self.meet(f"forget {after}")
 
     def _newest(self, like: Any, before: int | None, per_device: tuple[str, ...]) -> int | None:
-        """The newest step whose files are those that were written."""
-        for step in (step for step in reversed(self.steps()) if before is None or step < before):
+        """The newest step whose files are those that were written.
+
+        Each folder has its manifest before the next one is begun, so no more than one without it is that of a save
+        which never came to its end; where there are more and nothing else, somebody or something has taken them away.
+        """
+        sound, bare = set(self.steps()), 0
+        folders = {int(path.name) for path in (self.path / STEPS).glob("*") if path.name.isdecimal()}
+        for step in sorted((step for step in folders if before is None or step < before), reverse=True):
             place = self.path / STEPS / f"{step:08d}"
+            if step not in sound:
+                self.say(f"checkpoint {step} of {self.path} has no {MANIFEST}: it was never finished, or has lost it")
+                bare += 1
+                continue
             try:
                 said = manifest.read(place)
                 if manifest.wrong_files(place, said):
@@ -278,7 +288,7 @@ class RunDir:
                 continue
             _check_table(self.path, table, _with_rows(like, table, per_device))
             return step
-        if self._damaged:
+        if self._damaged or bare > 1:
             raise UsageError(
                 f"{self.path} cannot go on: all its checkpoints are damaged; name another folder, or remove "
                 f"{self.path / STEPS} to train from the start"

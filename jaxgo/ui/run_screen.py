@@ -87,7 +87,10 @@ class Screen:
 
     def __call__(self, report: Report) -> None:
         """Takes a report in and shows it."""
-        changed = self._last is None or self._last.phase != report.phase
+        last = self._last
+        changed = last is None or last.phase != report.phase
+        # a run that goes on first says that it starts, and then where
+        changed = changed or (report.phase == "start" and last is not None and last.iteration != report.iteration)
         self._heard = self._now()
         if changed:
             self._changed = self._heard

@@ -240,6 +240,24 @@ def test_a_run_with_nothing_but_damaged_checkpoints_is_not_begun_anew(saved, tmp
     assert sorted(path.rglob("*")) == before
 
 
+def test_a_run_whose_checkpoints_lost_their_manifests_is_not_begun_anew(saved, tmp_path):
+    """One alone may be a first save that was cut short; it began anew over two, too, and cleared them away."""
+    path, said = tmp_path / "run", list[str]()
+    shutil.copytree(saved, path)
+    for file in path.glob("checkpoints/*/MANIFEST.json"):
+        file.unlink()
+    with (
+        RunDir(path, CONFIG, say=said.append) as run,
+        pytest.raises(UsageError, match="run cannot go on: all its check"),
+    ):
+        run.restore(state())
+    assert [sentence.partition(" of ")[0] for sentence in said] == ["checkpoint 2", "checkpoint 1"]
+    assert all("has no MANIFEST.json: it was never finished, or has lost it" in sentence for sentence in said)
+    shutil.rmtree(path / "checkpoints" / "00000002")
+    with RunDir(path, CONFIG, say=said.append) as run:
+        assert run.restore(state()) is None
+
+
 def test_a_folder_that_cannot_be_written_is_one_sentence():
     with pytest.raises(UsageError, match=r"^/proc/x cannot be made or written \(.*\); name another folder"):
         RunDir("/proc/x", CONFIG)

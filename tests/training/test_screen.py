@@ -112,6 +112,12 @@ def test_lines_are_not_repeated_for_every_iteration():
     assert said.count("games/s") == 1
 
 
+def test_a_run_that_goes_on_says_where():
+    """Both lines said "start 0", as if the run had begun anew."""
+    said = shown(False, Report("start", 0, 0.0, {}), Report("start", 0, 0.0, {}), Report("start", 200, 9.0, {}))
+    assert [line.split()[1:3] for line in said.splitlines() if "start" in line] == [["start", "0"], ["start", "200"]]
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_test_of_new_weights_is_told(terminal):
     gate = {"player": 40, "accepted": False, "llr": -2.98, "pairs": 48, "elo": -5.0}
