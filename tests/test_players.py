@@ -186,7 +186,7 @@ def test_the_name_of_any_player_loads_it(data, head, evaluator):
         assert parse(text).head == head, "a name that was given is kept"
 
 
-WORD = st.text('ab1 ,=@:"\\/é', min_size=1)
+WORD = st.text('ab1 ,=@:"\\/é\t\u00a0\u3000\udcff', min_size=1)
 
 
 @given(WORD, st.lists(st.tuples(st.from_regex("[a-z]+", fullmatch=True), WORD), unique_by=lambda o: o[0]))
@@ -194,6 +194,7 @@ def test_any_word_comes_through_quotes(place, options):
     written = Spec("gumbel", "64", tuple(options), place)
     assert parse(str(written)) == written
     assert parse(f"  {written} ") == written
+    assert str(written).isprintable(), "files of results have names that a terminal can show"
 
 
 def test_quiet_unless_the_noise_is_named():

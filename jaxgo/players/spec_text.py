@@ -68,11 +68,13 @@ def _split(text: str, mark: str, most: int = -1) -> list[str]:
 
 
 def _quoted(value: str) -> str:
-    return value if re.fullmatch(r'[^\s",=@\\]+', value) else json.dumps(value)
+    plain = value.isprintable() and re.fullmatch(r'[^\s",=@\\]+', value)
+    return value if plain else json.dumps(value)
 
 
 def _quoted_place(place: str) -> str:
-    plain = place == place.strip() and '"' not in place and not re.search(r".:[0-9]+$", place)
+    # results are written with names, and read back without what a terminal might obey
+    plain = place == place.strip() and '"' not in place and place.isprintable() and not re.search(r".:[0-9]+$", place)
     return place if plain else json.dumps(place)
 
 

@@ -58,7 +58,8 @@ def may_begin(line: bytes, head: bytes) -> bool:
 def write_whole(path: Path, data: bytes | str) -> None:
     """Writes a file so that a reader, now or after a crash, sees the old content or the new one."""
     with replacing(path) as file:
-        file.write(data.encode() if isinstance(data, str) else data)
+        # names of files may have bytes that are no text: "?" stands for them
+        file.write(data.encode(errors="replace") if isinstance(data, str) else data)
 
 
 def save_whole(path: Path, data: bytes | str) -> None:

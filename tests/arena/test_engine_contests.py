@@ -159,6 +159,16 @@ def test_a_path_with_blanks(tmp_path):
     assert read_engine(f'gomocup:"{program}"', GOMOKU).words == (str(program),)
 
 
+def test_the_name_of_an_engine_can_be_shown_and_written(tmp_path):
+    """Results are read without what a terminal might obey: under the raw name they were somebody else's."""
+    program = tmp_path / "br\u00a0in"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    engine = read_engine(f"gomocup:'{program}'\tx", GOMOKU)
+    assert engine.words == (str(program), "x")
+    assert engine.name == f"gomocup:'{tmp_path}/br?in'?x"
+
+
 @pytest.mark.parametrize(
     ("text", "game", "message"),
     [

@@ -15,6 +15,7 @@ from jaxgo.arena.engines.clocked import Clocked, is_timed, read_timed
 from jaxgo.arena.engines.protocols import Engine, Gomocup, Gtp, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.words import printable
 from jaxgo.players import EXTERNAL, parse
 
 CLOCK = "clock"
@@ -69,7 +70,7 @@ def read_engine(spec: str, game: Game[Any]) -> External:
     if program is None:
         advice = INSTALL.get(os.path.basename(words[0]), "install it, or write the path of the program")
         raise UsageError(f"there is no program {words[0]!r} for the agent {protocol}:{text} ({advice})")
-    return External(f"{protocol}:{text}", protocol, (program, *words[1:]))
+    return External(printable(f"{protocol}:{text}"), protocol, (program, *words[1:]))
 
 
 def open_engine(engine: External | str, game: Game[Any], limits: Limits | None = None) -> Engine:
