@@ -277,6 +277,13 @@ def test_a_pair_of_gomocup(gomoku_openings, tmp_path):
     assert said[-1] == "END"
 
 
+def test_what_a_brain_suggests_is_played(gomoku_openings, tmp_path):
+    log = tmp_path / "log"
+    (pair,) = play(gomoku_openings, gomocup("suggest", log))
+    assert not any(game.forfeit for game in pair.games)
+    assert "PLAY 0,0" in log.read_text().splitlines()
+
+
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [

@@ -33,6 +33,7 @@ LONGEST = 1000  # lines of an answer
 COLOURS = "bw"
 RULES = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8, "caro5": 9}  # Gomocup's bits
 OWN_PACE = 60.0  # seconds after which a GTP engine that was told no time is taken for hanging
+POINT = r"(-?\d{1,9})\s*,\s*(-?\d{1,9})"  # of Gomocup
 TURN = 5.0  # seconds of a move that Gomocup's engines are told where nobody says
 NO_LIMIT = 2**31 - 1  # milliseconds that a match may take
 
@@ -213,7 +214,7 @@ class Gtp(Engine):
         line = ""
         for _ in range(STRAY):
             line = self.process.read(deadline, command)
-            found = re.fullmatch(rf"([=?])(?:{number}(?!\S)|(?!\d))\s*(.*)", line)
+            found = re.fullmatch(rf"([=?])(?:{number}(?!\S)|(?=[A-Za-z\s]|$))\s*(.*)", line)
             if found:
                 break
         else:
@@ -267,8 +268,11 @@ class Gomocup(Engine):
             stones = [f"{self._point(action)},{1 if mover == seat else 2}" for mover, action in self._moves]
             command = "\n".join(["BOARD", *stones, "DONE"])
         self.process.send(command)
-        word = command.split("\n")[0]
-        found = self._await(word, self.limits.move or TURN, re.compile(r"(-?\d{1,9})\s*,\s*(-?\d{1,9})"))
+        word, seconds = command.split("\n")[0], self.limits.move or TURN
+        found = self._await(word, seconds, re.compile(rf"(?:SUGGEST\s+)?{POINT}", re.IGNORECASE))
+        if found[0][0] in "sS":  # it plays where its manager says
+            self.process.send(f"PLAY {found[1]},{found[2]}")
+            found = self._await("PLAY", seconds, re.compile(POINT))
         column, row = int(found[1]), int(found[2])
         size = self.game.shape[0]
         if not (0 <= column < size and 0 <= row < size):

@@ -31,8 +31,14 @@ class Brain:
             return INSTEAD[self.fault]
         cells = (f"{x},{y}" for y in range(self.size) for x in range(self.size))
         cell = next(cell for cell in cells if cell not in self.taken)
+        if self.fault == "suggest":  # until it is told to play it
+            return f"SUGGEST {cell}"
         self.taken.add(cell)
         return f"MESSAGE thinking\nDEBUG depth 1\n{cell}"
+
+    def do_play(self, cell: str) -> str:
+        self.taken.add(cell)
+        return cell
 
     def do_turn(self, cell: str) -> str:
         self.taken.add(cell)

@@ -109,7 +109,7 @@ def main(fault: str = "none", log: str = os.devnull) -> None:
     if fault == "slow":
         misbehave(fault)
     if fault == "chatty":
-        print("Welcome!\n\n# a comment\n=99 an old answer\n", flush=True)
+        print("Welcome!\n\n# a comment\n=99 an old answer\n\n=> bar\n", flush=True)
         print("noise " * 10**5, file=sys.stderr, flush=True)
     end = "\r\n\r\n" if fault == "chatty" else "\n\n"
     for line in sys.stdin:
