@@ -107,7 +107,9 @@ def read_lines(game: Game[Any], path: str | os.PathLike[str]) -> list[BookLine]:
     """The lines of a book: names of moves parted by blanks or commas; # begins a comment, - stands for no moves."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"cannot read the book {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise UsageError(f"cannot read the book {path}: {error}") from None
     found = []
     for number, line in enumerate(text.splitlines(), 1):

@@ -9,6 +9,7 @@ LAG = 0.15  # seconds that an answer may need on its way, and that a search may 
 SAFE = 0.9  # the part of a fixed time that is used
 LEAST_MOVES = 10  # that a game may still have, whatever the board looks like
 LONGEST = 10.0**7  # seconds
+TIMES = f"times are numbers of seconds from 0 to {LONGEST:,.0f}, for 0 to 10,000 stones"
 
 
 def freeze_garbage() -> None:
@@ -37,7 +38,7 @@ class Clock:
     def begin(self, main: float | None, period: float = 0.0, stones: int = 0) -> None:
         """A clock set anew. By GTP a period without stones means that there is no limit."""
         if main is not None and not (0 <= main <= LONGEST and 0 <= period <= LONGEST and 0 <= stones <= 10_000):
-            raise UsageError("times are numbers of seconds, 0 or more")
+            raise UsageError(TIMES)
         self.main = None if period > 0 and stones == 0 else main
         self.period, self.stones = period, stones
         self.period_left, self.stones_left = period, stones
@@ -45,7 +46,7 @@ class Clock:
     def left(self, seconds: float, stones: int) -> None:
         """What the referee's clock shows: with stones, it is in a period."""
         if not -LONGEST <= seconds <= LONGEST or not 0 <= stones <= 10_000:
-            raise UsageError("times are numbers of seconds, 0 or more")
+            raise UsageError(TIMES)
         if stones == 0:
             self.main = max(seconds, 0.0)
         else:
