@@ -19,6 +19,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
 
 
+@pytest.mark.slow
 def test_both_libraries_play_the_same_games():
     """The same words choose the same moves, through ends of games and fresh starts, so the boards stay equal."""
     lanes, ticks = 16, 120

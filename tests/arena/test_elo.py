@@ -201,6 +201,7 @@ def test_intervals_cover_the_truth():
     assert 0.93 < np.mean(against) < 0.97
 
 
+@pytest.mark.slow
 def test_intervals_know_that_paired_games_are_not_independent():
     """Openings that favour a seat: the seats swapped, ratings vary less than independent games would let them."""
     rng, values, errors, independent = np.random.default_rng(3), [], [], []

@@ -97,6 +97,7 @@ def test_who_plays_blindly_has_no_word_on_openings(name: str):
         random_openings(TICTACTOE, judge=load_player(name, TICTACTOE))
 
 
+@pytest.mark.slow
 def test_plies_are_as_many_as_it_takes():
     assert len(random_openings(TICTACTOE).actions(0)) == 2, "a quarter of nine"
     assert len(random_openings(make("connect4")).actions(0)) == 4, "7 * 7 * 7 / 2 are too few"

@@ -96,6 +96,7 @@ def test_games_that_were_played_before_they_were_asked_for_are_told(short, tmp_p
     assert one.notes()[-1].startswith("a pair was played before")
 
 
+@pytest.mark.slow
 def test_luck_may_play_an_opening_again(tmp_path):
     warm = contest(temperature=1.0, hot_plies=2)
     play = Tournament(warm, Schedule(pairs=5), lines(tmp_path, "b2", "a1"), slots=4)

@@ -173,6 +173,7 @@ def test_nobody_moves_for_the_machine(client):
         assert len(page.hear("position", lambda message: message["moves"])["moves"]) == 1, "it moves when it is stopped"
 
 
+@pytest.mark.slow
 def test_nothing_but_stop_makes_a_machine_move_before_it_has_thought():
     """What it has found so far is not played: its seat may be a human's by now."""
     long, shared = "uct:150000,solver=no,evaluator=uniform", Shared(Offers({}, ("random",)))

@@ -108,7 +108,8 @@ def test_playouts(name):
         assert int(game.score(host.state)) == record["final"]["area_score_black"]
 
 
-@pytest.mark.parametrize(("ko", "suicide"), mostly_slow(RULES, [("positional", False)]))
+@pytest.mark.slow
+@pytest.mark.parametrize(("ko", "suicide"), RULES)
 def test_reference_5x5(ko, suicide):
     game = board(5, ko, suicide)
     assert check_agreement(game, reference(game), random_games(game, 256)) > 5000

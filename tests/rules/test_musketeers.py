@@ -54,6 +54,7 @@ def test_musketeers_may_have_to_align_themselves():
     assert float(host.transition.reward) == -1, "the musketeers lined up by their own move"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "position",
     [pytest.param(p, marks=() if p["searched"] <= CHEAP else pytest.mark.slow) for p in SOLVED],

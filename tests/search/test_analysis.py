@@ -207,6 +207,7 @@ def test_finished_nodes_have_their_result_on_the_edge(thought):
 # -- the command line ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table(capsys):
     assert cli.main(["analyse", "tictactoe", "--moves", "a3,a2,b3,b2", "--agent", "uct:60"]) == 0
     said = capsys.readouterr().out

@@ -122,7 +122,8 @@ def test_a_move_that_the_judge_rules_out_still_counts_in_proofs(name: str):
     assert name == "puct" or result.action.tolist() == [2, 2], "UCT tries every move"
 
 
-@pytest.mark.parametrize("number", ["nan", pytest.param("inf", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["nan", "inf"])
 def test_broken_logits_are_reported(number: str):
     root = positions(THREE, 16, 4)
     result, q = searched(Puct(30), Model(THREE, Broken("logit", number)), root)

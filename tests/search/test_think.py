@@ -71,6 +71,7 @@ def test_it_can_go_on_where_it_stopped():
     assert twice.think(Limit(simulations=1)).result.visits.sum() == once.result.visits.sum() + 1
 
 
+@pytest.mark.slow
 def test_a_limit_of_time_is_kept_within_one_chunk():
     made = thinker(games=8)
     limit = Limit(seconds=0.5)
@@ -347,9 +348,8 @@ def test_searches_of_every_kind_think(search):
     assert ((snapshot.result.action >= 0) & (snapshot.result.action < 7)).all()
 
 
-@pytest.mark.parametrize(
-    "search", [pytest.param(Gumbel(simulations=32), marks=pytest.mark.slow), Puct(simulations=32, parallel_leaves=4)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("search", [Gumbel(simulations=32), Puct(simulations=32, parallel_leaves=4)])
 def test_chunks_change_nothing_for_rounds_of_several_leaves(search):
     model = Model(GAME, Rollout())
     whole = thinker(search, games=2, model=model, chunk_seconds=100.0).think(Limit(simulations=32))

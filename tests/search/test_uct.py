@@ -84,6 +84,7 @@ def race(board: str, lanes: int):
     return Model(game, Rollout(weighted=False)), stacked([position.state] * lanes, game)
 
 
+@pytest.mark.slow
 def test_the_rule_of_five_is_found():
     """10,000 simulations choose the move of four cells, whose value the notebook prints as .85 to .95."""
     model, root = race("....-....-....-IIII", 4)

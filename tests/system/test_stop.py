@@ -37,6 +37,7 @@ def test_the_first_signal_asks_and_the_second_insists(which):
     assert signal.getsignal(which) is before
 
 
+@pytest.mark.slow
 def test_signals_that_come_together_are_one_request():
     """As `timeout` sends them: what is saved then has all the time that it needs."""
     program = (

@@ -149,6 +149,7 @@ def test_a_report_is_made_from_the_files_alone(whole, monkeypatch):
     assert [round(seconds) for seconds, _, _ in run_report.ladder(rows)] == [round(rows[-1]["seconds"])]
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     run = tmp_path / "run"
     child = job(run, "--budget.iterations", "100000", "--save-every", "1000")
