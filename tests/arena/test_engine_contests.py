@@ -255,6 +255,7 @@ def test_a_tournament_with_an_engine(openings, tmp_path):
     assert {pair.id for pair in last.results} == {pair.id for pair in pairs if pair not in with_engine}
 
 
+@pytest.mark.slow
 def test_a_match_that_was_killed_goes_on(openings, tmp_path):
     """Stopped after the first pair, and resumed: every pair is there once, with the openings of a whole run."""
     path, agents = tmp_path / "matches.jsonl", (gtp(), "random")

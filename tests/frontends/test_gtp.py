@@ -318,6 +318,7 @@ def test_analyses_end_with_the_next_line():
     assert list(talk.engine.session.board.actions) == []
 
 
+@pytest.mark.slow
 def test_the_time_of_the_other_side_is_thought_in_and_the_tree_kept():
     talk = Talk("go5", "uct:24,evaluator=uniform,solver=no", ponders=True)
     session, asked, answers = talk.engine.session, [], []

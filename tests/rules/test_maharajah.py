@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reference.maharajah import Maharajah as Reference
 from reference.replay import check_agreement
 from sparse import perft
-from support import Host, check_playout, mostly_slow, perft_json, random_games, sample_lanes
+from support import Host, check_playout, perft_json, random_games, sample_lanes
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
@@ -16,7 +16,6 @@ from jaxgo.games.maharajah.rules import Maharajah
 GOLDEN = perft_json()["maharajah"]
 LANES = 32
 VARIANTS = [(layout, goal) for layout in ("dagaz", "classic", "two") for goal in ("capture", "mate")]
-QUICK = ("two", "capture")  # the variant of every run; the slow ones follow more games
 COUNTED = [variant for variant in VARIANTS if variant[0] != "two"]
 PLAYOUTS = [(*v, record) for v in COUNTED for record in GOLDEN["maharajah_{}_{}".format(*v)]["playouts"]]
 MATES = GOLDEN["mate_in_one"]
@@ -148,11 +147,11 @@ def test_the_cap_makes_a_draw():
     assert host.result == 0
 
 
-@pytest.mark.parametrize(("layout", "goal"), mostly_slow(VARIANTS, [QUICK]))
+@pytest.mark.slow
+@every
 def test_reference_agrees(layout, goal):
     games = random_games(Maharajah(layout, goal), LANES)
-    lanes = sample_lanes(games, 4 if (layout, goal) == QUICK else 8)
-    assert check_agreement(Maharajah(layout, goal), Reference(layout, goal), games, lanes) > 15
+    assert check_agreement(Maharajah(layout, goal), Reference(layout, goal), games, sample_lanes(games, 8)) > 15
 
 
 @pytest.mark.slow

@@ -135,6 +135,7 @@ def plain(boards):
     return [board.replace("/", "") for board in boards]
 
 
+@pytest.mark.slow
 def test_random_boards():
     """Dense boards that no game reaches are judged like the reference judges them."""
     rng = np.random.default_rng(1)

@@ -221,6 +221,7 @@ def test_walks_under_way_are_no_proven_losses():
     assert not narrow.solved.any()
 
 
+@pytest.mark.slow
 def test_one_leaf_a_round_is_plain_search():
     """Several leaves with a budget of one each are the plain search as well."""
     root = positions(FIVE.game, LANES, 22)

@@ -37,7 +37,7 @@ def roads():
     return stacked([game.at(*start) for start in starts], game), [road_values(game.road, cell) for cell, _ in starts]
 
 
-@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["gumbel", "puct-8", "uct"]))
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["gumbel", "uct"]))
 def test_proofs_through_double_moves(name: str):
     root, exact = roads()
     result, q = searched(SEARCHES[name], Model(Road(), Uniform()), root)

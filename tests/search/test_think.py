@@ -100,7 +100,7 @@ def test_both_limits_the_first_one_counts():
     assert made.think(Limit(simulations=10, seconds=100.0)).simulations.tolist() == [10]
 
 
-@pytest.mark.parametrize("search", [Random(), Greedy()])
+@pytest.mark.parametrize("search", [Random(), pytest.param(Greedy(), marks=pytest.mark.slow)])
 def test_what_was_warmed_up_compiles_nothing_more_without_simulations(search):
     made = thinker(search, games=3)
     made.warm(None)

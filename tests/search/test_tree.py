@@ -92,7 +92,7 @@ def test_resumed_is_one_shot(name):
     np.testing.assert_array_equal(once.tree.visits, parts.tree.visits)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct", "uct"]))
 def test_following_a_move_keeps_its_subtree_node_by_node(name):
     search, root = SEARCHES[name], positions(GAME, 16, 20)
     q = extend(search, root, begin(search, root), 32)

@@ -106,9 +106,8 @@ def test_only_what_computes_may_differ(tmp_path):
     assert inherit.find(trainer("go7", half), str(kept(tmp_path, trainer("go7", NET))), tmp_path) is not None
 
 
-@pytest.mark.parametrize(
-    "net", [pytest.param(NET, marks=pytest.mark.slow, id="resnet"), pytest.param(Mlp(width=4, blocks=1), id="mlp")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("net", [NET, Mlp(width=4, blocks=1)], ids=["resnet", "mlp"])
 def test_a_deeper_net_begins_as_the_net_it_was(net, tmp_path):
     """It says the same until it learns, as a player of step 0 too, and what it has new can learn."""
     small, large = trainer("go5", net, "score"), trainer("go5", dataclasses.replace(net, blocks=3), "score", "reply")

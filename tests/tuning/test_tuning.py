@@ -112,6 +112,7 @@ def test_every_round_of_every_generation_has_openings_and_luck_of_its_own(monkey
     assert len({str(luck) for luck in lucks}) == 4
 
 
+@pytest.mark.slow
 def test_the_strategy_finds_what_is_best_and_asks_nobody_who_is_not_allowed(tmp_path):
     run = Known(space("c", "weight"), Plan(25, 8, 1, 1, seed=1), NOWHERE, tmp_path / "log.jsonl")
     asked = [run.space.values(np.array(x)) for generation in run.run() for x in generation.candidates]
