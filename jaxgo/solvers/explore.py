@@ -86,6 +86,10 @@ class Explorer:
 
     def __init__(self, game: Game[Any], roots: Any, room: Room, guided: bool = False) -> None:
         """`roots` is a batch of states; who is `guided` asks the game for `least_moves`, others read 0."""
+        if np.ndim(getattr(roots, "ply", None)) != 1:
+            raise UsageError(
+                f"roots are a batch of states, as model.start(key, 1).state gives one; {type(roots).__name__} is none"
+            )
         if room.batch * game.num_actions > FAR:  # the moves of a batch are numbered in int32
             most = FAR // game.num_actions
             raise UsageError(

@@ -20,7 +20,7 @@ from jaxgo.core.game import without_ply_limit
 from jaxgo.evaluators import solved
 from jaxgo.games import make
 from jaxgo.games.dodgem import Dodgem
-from jaxgo.solvers.explore import Room
+from jaxgo.solvers.explore import Explorer, Room
 from jaxgo.solvers.retrograde import solve_game, work_back
 
 SMALL = Room(batch=2048)
@@ -195,6 +195,14 @@ def test_the_limit_of_plies_is_lifted_whatever_its_option_is_called(name, option
     assert without_ply_limit(short) == without_ply_limit(long)
     assert solved.describe(short) == solved.describe(long)
     assert f"{kept}=" in solved.describe(short)
+
+
+def test_roots_are_a_batch_of_states():
+    game = make("tictactoe")
+    state = game.init(jax.random.key(0))
+    for wrong in (state, Host(game).position, None):
+        with pytest.raises(UsageError, match="roots are a batch of states"):
+            Explorer(game, wrong, SMALL)
 
 
 def test_what_cannot_be_solved_is_refused():
