@@ -14,7 +14,7 @@ from rich.console import Console
 
 from jaxgo.arena import elo, records
 from jaxgo.cli.command import INTERRUPTED, Command
-from jaxgo.cli.train_words import Job, list_presets, parse
+from jaxgo.cli.train_words import Job, list_presets, parse, typed
 from jaxgo.core.errors import UsageError
 from jaxgo.core.words import write_settings
 from jaxgo.players import Player, load_player
@@ -246,7 +246,7 @@ def then(job: Job) -> dict[str, str]:
     """Commands that are of use after a run, by what they are for."""
     options = [word for setting in write_settings(dict(job.config.options)) for word in ("--option", setting)]
     game, player = [job.config.game_name, *options], f"@{name_of_run(Path(job.run))}"
-    commands = {"its thoughts": shlex.join(["uv", "run", "jaxgo", "analyse", *game, "--agent", player])}
+    commands = {"its thoughts": shlex.join([*typed("analyse"), *game, "--agent", player])}
     if job.config.make_game().players == 2:
-        commands["a match"] = shlex.join(["uv", "run", "eval.py", *game, "--agents", player, "uct:400"])
+        commands["a match"] = shlex.join([*typed("eval"), *game, "--agents", player, "uct:400"])
     return commands | {"train on": job.further}

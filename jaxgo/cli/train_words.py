@@ -7,6 +7,7 @@ import io
 import re
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
@@ -87,16 +88,23 @@ class Job:
         return self._command([*words, "--budget.seconds", str(seconds)])
 
     def _command(self, words: Sequence[str]) -> str:
-        return shlex.join(["uv", "run", "train.py", self.preset, *words])
+        return shlex.join([*typed("train"), self.preset, *words])
+
+
+def typed(command: str) -> list[str]:
+    """A command of jaxgo as it is typed where this process was started: in a clone by uv, elsewhere by its name."""
+    if not Path("train.py").is_file():
+        return ["jaxgo", command]
+    return ["uv", "run", f"{command}.py"] if command in ("train", "eval") else ["uv", "run", "jaxgo", command]
 
 
 def parse(argv: Sequence[str]) -> Job:
     """The job of a command line; help exits 0, a mistake is a UsageError."""
     words = list(argv)
     preset = words.pop(0) if words and not words[0].startswith("-") else presets.default_preset()
-    typed = tuple(words)
+    given = tuple(words)
     found = presets.preset(preset)
-    open_ = tuple(name for name in SETTINGS if not any(word.partition("=")[0] == f"--{name}" for word in typed))
+    open_ = tuple(name for name in SETTINGS if not any(word.partition("=")[0] == f"--{name}" for word in given))
     config, words = _replaced(found.config, words)
     kind = OwnNet if isinstance(config.net, Outside) else Settings
     job = Job(
@@ -104,7 +112,7 @@ def parse(argv: Sequence[str]) -> Job:
         run=f"runs/{preset.rpartition(':')[2]}",
         init_from=found.init_from,
         preset=preset,
-        words=typed,
+        words=given,
         open=open_ if found.by_device else (),
     )
     job, unknown = _tyro(job, words)

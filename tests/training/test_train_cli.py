@@ -200,6 +200,13 @@ def test_a_preset_and_its_settings_are_read():
     assert command.parse([]).again == f"uv run train.py {presets.default_preset()}"
 
 
+def test_the_commands_to_go_on_with_are_typed_as_they_are_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    job = command.parse(["go9"])
+    assert job.again == "jaxgo train go9"
+    assert train_job.then(job)["its thoughts"] == "jaxgo analyse go9 --agent @runs/go9"
+
+
 def test_the_commands_that_go_on_have_all_settings():
     """A run goes on with its own settings alone, so a command without them would be refused."""
     job = command.parse(shlex.split("go9 --search.simulations 64 --option komi=5.5 --run 'a folder' --net=mlp"))
