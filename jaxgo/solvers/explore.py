@@ -86,7 +86,8 @@ class Explorer:
 
     def __init__(self, game: Game[Any], roots: Any, room: Room, guided: bool = False) -> None:
         """`roots` is a batch of states; who is `guided` asks the game for `least_moves`, others read 0."""
-        if np.ndim(getattr(roots, "ply", None)) != 1:
+        ply: Any = getattr(roots, "ply", None)
+        if np.ndim(ply) != 1:
             raise UsageError(
                 f"roots are a batch of states, as model.start(key, 1).state gives one; {type(roots).__name__} is none"
             )
