@@ -1,12 +1,12 @@
 """What is played in a tournament, and how far it got."""
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from jaxgo.arena import elo, records
 from jaxgo.arena.engines.specs import External, is_engine, read_engine
+from jaxgo.arena.match import check_heat
 from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError, check_seed
@@ -35,8 +35,7 @@ class Contest:
         check_seats(self.game)  # before openings are drawn
         if len(self.players) < 2:
             raise UsageError("a tournament needs at least two agents")
-        if not (0 <= self.temperature < math.inf and self.hot_plies >= 0):
-            raise UsageError("temperature and hot plies are numbers that cannot be below 0")
+        check_heat(self.temperature, self.hot_plies)
         if (self.temperature > 0) != (self.hot_plies > 0):
             raise UsageError("a temperature holds for so many hot plies: give both, or neither of them")
         if self.temperature > 0 and not any(isinstance(player, Player) for player in self.players):

@@ -1,6 +1,8 @@
 """Matches: every opening played twice with seats swapped, hundreds of games at once, by the program of `program.py`."""
 
 import functools
+import math
+import numbers
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,9 +16,10 @@ from jaxgo.arena import program
 from jaxgo.arena.program import Queues
 from jaxgo.arena.tally import five_of
 from jaxgo.core import trial
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, is_whole
 from jaxgo.core.game import check_seats, tree_bytes
 from jaxgo.core.keys import check as check_key
+from jaxgo.core.keys import each_its_own
 from jaxgo.core.play import Position
 from jaxgo.players import Player
 from jaxgo.search import health
@@ -82,6 +85,8 @@ def play_match(
         if not isinstance(agent, Player):
             raise UsageError(f"{agent!r} does not play a match; give a Player, such as load_player('uct:400', game)")
     check_key(key)
+    if each_its_own(key):
+        raise UsageError("a match takes one key, of which each game gets its own, and not one for each game")
     if not isinstance(openings, Position) or jnp.ndim(openings.state.ply) != 1:
         raise UsageError("the openings of a match are one batch of positions, such as model.start(key, games)")
     count = openings.state.ply.shape[0]
@@ -90,6 +95,16 @@ def play_match(
     pool.begin([(0, 1)], [openings], [keys])
     pool.advance(FOREVER)
     return pool.score(0)
+
+
+def check_heat(temperature: Any, hot_plies: Any) -> None:
+    """A UsageError where this is no temperature of so many moves."""
+    a_number = isinstance(temperature, numbers.Real) and not isinstance(temperature, bool)
+    if not (a_number and 0 <= temperature < math.inf and is_whole(hot_plies) and hot_plies >= 0):
+        raise UsageError(
+            f"temperature and hot plies are numbers that cannot be below 0, the second a whole one, and not "
+            f"{temperature!r} and {hot_plies!r}"
+        )
 
 
 class Pool:
@@ -111,8 +126,11 @@ class Pool:
         trial.check(game)
         if capacity < 1:
             raise UsageError("a match needs at least one opening")
-        if slots is not None and slots < 1:
-            raise UsageError(f"a match needs at least one slot, a game that is under way, not {slots}")
+        if slots is not None and not (is_whole(slots) and slots >= 1):
+            raise UsageError(f"a match needs at least one slot, a game that is under way, not {slots!r}")
+        if not isinstance(mesh, Mesh | None):
+            raise UsageError(f"{mesh!r} is no mesh of devices, such as jaxgo.system.devices.make_mesh()")
+        check_heat(temperature, hot_plies)
         self.agents, self.game = tuple(agents), game
         self.mesh = mesh or devices.of_this_host(devices.make_mesh())  # hosts play for themselves
         self.capacity = capacity

@@ -77,6 +77,9 @@ def _checked(results: Any) -> list[PairResult]:
     for pair in found:
         if not isinstance(pair, PairResult):
             raise UsageError(f"ratings are of PairResult, as records.read gives them, and not of {pair!r:.80}")
+        texts = pair.id, pair.a, pair.b, pair.time, *(pair.checkpoints if len(pair.checkpoints) == 2 else (None,))
+        if not all(isinstance(text, str) for text in texts):
+            raise UsageError(f"id, a, b, time and both checkpoints of a PairResult are texts; they are {texts}")
     return found
 
 

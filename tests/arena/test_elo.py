@@ -84,8 +84,18 @@ def test_what_no_ratings_can_be_made_of_is_refused():
     for level in ("1500", None, math.inf, 1e308):
         with pytest.raises(UsageError, match="the rating of the anchor must be a number"):
             judge(results, anchor=("a", level))
-    with pytest.raises(UsageError, match="of a prior are above 0, and pairs at least 0"):
-        elo.Prior(pairs=-1.0)
+    for wrong in ({"pairs": -1.0}, {"draw": 1e-200}, {"advantage": 0.0}):
+        with pytest.raises(UsageError, match="of a prior are at least 1e-06, and pairs at least 0"):
+            elo.Prior(**wrong)
+    with pytest.raises(UsageError, match="draw_mean of a prior is from -50"):
+        elo.Prior(draw_mean=700.0)
+    with pytest.raises(UsageError, match="the prior is a Prior"):
+        judge(results, prior=None)
+    for field, wrong in (("a", 1), ("id", [1]), ("time", None), ("checkpoints", ("x",))):
+        odd = dataclasses.replace(results[0])
+        object.__setattr__(odd, field, wrong)
+        with pytest.raises(UsageError, match="id, a, b, time and both checkpoints of a PairResult are texts"):
+            count([odd])
 
 
 def test_options_are_the_same_however_they_are_typed():

@@ -194,6 +194,7 @@ def test_mistakes_are_named(crowd):
 
 def test_what_is_no_match_is_refused():
     match, key, begin = inspect.unwrap(play_match), jax.random.key(0), starts(TICTACTOE, 2)
+    pool, blank = inspect.unwrap(Pool.__init__), object.__new__(Pool)
     (player,) = agents("random")
     for a, b in ((player, "random"), (Random(), player)):
         with pytest.raises(UsageError, match="does not play a match; give a Player"):
@@ -203,6 +204,16 @@ def test_what_is_no_match_is_refused():
     for wrong in (jax.tree.map(lambda x: x[0], begin), begin.state, None):
         with pytest.raises(UsageError, match="the openings of a match are one batch of positions"):
             match(player, player, key, wrong)
+    with pytest.raises(UsageError, match="a match takes one key"):
+        match(player, player, jax.random.split(key, 2), begin)
+    for heat in ((float("nan"), 2), (-1.0, 2), (True, 2), ("hot", 2), (None, 2), (1.0, -1), (1.0, 1.5), (1.0, True)):
+        with pytest.raises(UsageError, match="temperature and hot plies are numbers that cannot be below 0"):
+            pool(blank, [player, player], 2, temperature=heat[0], hot_plies=heat[1])
+    for slots in (0, 1.5, "2", True):
+        with pytest.raises(UsageError, match="a match needs at least one slot"):
+            pool(blank, [player, player], 2, slots=slots)
+    with pytest.raises(UsageError, match="'x' is no mesh of devices"):
+        pool(blank, [player, player], 2, mesh="x")
 
 
 def test_an_agent_that_is_broken_stops_the_match():
