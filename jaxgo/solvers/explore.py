@@ -86,15 +86,15 @@ class Explorer:
 
     def __init__(self, game: Game[Any], roots: Any, room: Room, guided: bool = False) -> None:
         """`roots` is a batch of states; who is `guided` asks the game for `least_moves`, others read 0."""
-        ply: Any = getattr(roots, "ply", None)
-        if np.ndim(ply) != 1:
-            raise UsageError(
-                f"roots are a batch of states, as model.start(key, 1).state gives one; {type(roots).__name__} is none"
-            )
         if room.batch * game.num_actions > FAR:  # the moves of a batch are numbered in int32
             most = FAR // game.num_actions
             raise UsageError(
                 f"a batch of {room.batch:,} positions is too large for {game.num_actions:,} actions; at most {most:,}"
+            )
+        ply: Any = getattr(roots, "ply", None)
+        if np.ndim(ply) != 1:
+            raise UsageError(
+                f"roots are a batch of states, as model.start(key, 1).state gives one; {type(roots).__name__} is none"
             )
         self.game, self.room, self.guided = game, room, guided
         self._waiting: dict[tuple[int, int], list[_Waiting]] = {}
