@@ -49,9 +49,10 @@ class Table:
     json: bool = False
     """Print the ratings as JSON and nothing else."""
 
-    def check(self, names: Iterable[str]) -> None:
-        """Refuses what `show` could not do after all games are played; `names` are the agents that will have played."""
-        from jaxgo.system.files import check_writable
+    def check(self, names: Iterable[str], files: Iterable[Path]) -> None:
+        """Refuses what `show` could not do after all games are played; `names` are the agents that will have played,
+        `files` those of their results."""
+        from jaxgo.system.files import check_apart, check_writable
         from jaxgo.ui import tables as report
 
         known = sorted(set(names))
@@ -63,6 +64,8 @@ class Table:
             raise UsageError(f"--anchor {self.anchor} names nobody who plays; choose one of: {', '.join(known)}")
         if self.plot:
             report.check_ladder(self.plot)
+        results = {file.resolve() for file in files}
+        check_apart([*results, *(path for path in (self.plot, self.html) if path)])
         for path in (self.plot, self.html):
             if path:
                 check_writable(path)
@@ -239,7 +242,8 @@ class TournamentCommand:
         check_writable(out)
         if folder:
             check_writable(folder / "games")
-        self.table.check([*play.names, *(name for pair in play.progress().results for name in (pair.a, pair.b))])
+        names = [*play.names, *(name for pair in play.progress().results for name in (pair.a, pair.b))]
+        self.table.check(names, [out])
         last = match_screen.follow(play.run(), quiet=self.table.json)
         self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"], [saved])
         return 0
@@ -319,7 +323,8 @@ class RatingsCommand:
             raise UsageError("ratings of what? Name a file, such as runs/eval/connect4/matches.jsonl")
         results = records.merge(*(records.read(path) for path in self.files))
         rated = tally.by_one_name(results)
-        self.table.check(name for pair in rated for name in (pair.a, pair.b))
+        files = [*self.files, *([self.out] if self.out else [])]
+        self.table.check((name for pair in rated for name in (pair.a, pair.b)), files)
         if self.out:
             there = {pair.id for pair in records.read_begun(self.out)}
             records.append(self.out, [pair for pair in results if pair.id not in there])

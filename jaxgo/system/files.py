@@ -6,7 +6,7 @@ import json
 import math
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -90,6 +90,15 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     finally:
         fresh.unlink(missing_ok=True)
     _sync_folder(path.parent)
+
+
+def check_apart(paths: Iterable[Path]) -> None:
+    """A UsageError where two of these files are one: what is written last would take the place of the other."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise UsageError(f"{path} is named for two things, and one would be written over the other; name another")
+        seen.add(path.resolve())
 
 
 def check_writable(path: Path) -> None:

@@ -231,3 +231,18 @@ def test_a_terminal_gets_a_live_table(monkeypatch, capsys):
     assert "±" in said
     assert match_screen.follow(iter(steps), quiet=True) is steps[-1]
     assert not capsys.readouterr().out
+
+
+def test_no_page_is_written_over_results(tmp_path, capsys):
+    out, page = tmp_path / "m.jsonl", tmp_path / "x.svg"
+    assert run(*TWO, "--out", out) == 0
+    before = out.read_bytes()
+    for words in (
+        (*TWO, "--out", out, "--html", tmp_path / "." / "m.jsonl"),
+        ("ratings", out, "--html", out),
+        ("ratings", out, "--plot", page, "--html", page),
+    ):
+        assert run(*words) == 2
+        assert "is named for two things" in capsys.readouterr().err
+    assert out.read_bytes() == before
+    assert not page.exists()

@@ -20,7 +20,7 @@ def serve(app: ASGIApp, host: str, port: int, browser: bool) -> int:
     try:
         listening.bind((host, port))
         listening.listen()  # now: who comes before the server runs waits instead of being refused
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, TypeError) as error:  # TypeError: a name that no network could have
         raise UsageError(f"cannot listen on {host} port {port}: {error}; choose another --port, or 0") from None
     shown = "localhost" if host in ("127.0.0.1", "::1") else f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}/"
