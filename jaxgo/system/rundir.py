@@ -269,11 +269,11 @@ class RunDir:
         Each folder has its manifest before the next one is begun, so no more than one without it is that of a save
         which never came to its end; where there are more and nothing else, somebody or something has taken them away.
         """
-        sound, bare = set(self.steps()), 0
+        bare = 0
         folders = {int(path.name) for path in (self.path / STEPS).glob("*") if path.name.isdecimal()}
         for step in sorted((step for step in folders if before is None or step < before), reverse=True):
             place = self.path / STEPS / f"{step:08d}"
-            if step not in sound:
+            if not (place / MANIFEST).exists():
                 self.say(f"checkpoint {step} of {self.path} has no {MANIFEST}: it was never finished, or has lost it")
                 bare += 1
                 continue
