@@ -115,6 +115,11 @@ class Sunny(Heuristic):
     """An evaluator of somebody's own."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Loud(Heuristic):
+    notes: Any = dataclasses.field(default_factory=list)
+
+
 class Linen(nn.Module):
     """Knows of a further head, and of one that nobody asks for."""
 
@@ -295,6 +300,16 @@ def test_a_search_that_programs_cannot_be_kept_by_is_refused_wherever_one_is_tak
         lambda: TrainConfig(search=Noted()),
     ):
         with pytest.raises(UsageError, match=r"is no search: make it a frozen dataclass that inherits jaxgo\.search"):
+            take()
+
+
+def test_an_evaluator_that_programs_cannot_be_kept_by_is_refused_wherever_one_is_taken():
+    for take in (
+        lambda: evaluators.find(f"{HERE}:Loud"),
+        lambda: load_player(f"uct:8,evaluator={HERE}:Loud", GAME),
+        lambda: search.Model(GAME, Loud()),
+    ):
+        with pytest.raises(UsageError, match=r"is no evaluator: make it a frozen dataclass that inherits jaxgo\.eval"):
             take()
 
 

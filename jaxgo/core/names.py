@@ -6,7 +6,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_frozen
 
 MAIN = "__main__"
 PLACE = "package.module:Object"  # beside the names that are registered, in a list of what may be said
@@ -42,6 +42,16 @@ def instance(place: str, what: str, kind: type, settings: str = "settings") -> A
         except TypeError as error:
             told = f"{what} {place!r} cannot be made without {settings}"
             raise UsageError(f"{told} ({error}); give them defaults") from None
+    return found
+
+
+def part(place: str, what: str, kind: type, parent: str) -> Any:
+    """What stands there, a frozen value of this kind, as programs need; `parent` is where people find the kind."""
+    found = instance(place, what, kind)
+    told = f"{what} {place!r} is no {what}"
+    if not isinstance(found, kind):
+        raise UsageError(f"{told}: let it inherit {parent}")
+    check_frozen(found, told, parent)
     return found
 
 

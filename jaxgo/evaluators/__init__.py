@@ -3,8 +3,10 @@
 `Network` and `Mix` are made of parts (a module, two judges), so they have no entry.
 """
 
+from typing import cast
+
 from jaxgo.core import names
-from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.errors import unknown_name
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params
 from jaxgo.evaluators.heuristic import Heuristic
 from jaxgo.evaluators.likely import Likely
@@ -32,10 +34,7 @@ def find(name: str) -> Evaluator:
         return EVALUATORS[name]
     if not names.is_place(name):
         raise unknown_name("evaluator", name, [*EVALUATORS, names.PLACE])
-    found = names.instance(name, "evaluator", Evaluator)
-    if not isinstance(found, Evaluator):
-        raise UsageError(f"evaluator {name!r} is no evaluator: let it inherit jaxgo.evaluators.Evaluator")
-    return found
+    return cast(Evaluator, names.part(name, "evaluator", Evaluator, "jaxgo.evaluators.Evaluator"))
 
 
 __all__ = [

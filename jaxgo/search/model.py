@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
 from jaxgo.core import keys, play, trial
-from jaxgo.core.errors import UsageError, is_whole
+from jaxgo.core.errors import UsageError, check_frozen, is_whole
 from jaxgo.core.game import Game, check
 from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
@@ -69,6 +69,7 @@ class Model:
         for value, kind, what in ((self.game, Game, "game"), (self.evaluator, Evaluator, "evaluator")):
             if not isinstance(value, kind):
                 raise UsageError(f"a model is made of a game and an evaluator; {value!r} is no {what}")
+        check_frozen(self.evaluator, f"{type(self.evaluator).__name__} is no evaluator", "jaxgo.evaluators.Evaluator")
         if not isinstance(self.narrowing, Narrowing):
             raise UsageError(f"narrowing={self.narrowing!r} is no Narrowing, which says what moves a search looks at")
         if not self.pays:

@@ -1,9 +1,9 @@
 """The searches by name, but for chains, which end in one of them: a new search is one line here."""
 
 from collections.abc import Container
+from typing import cast
 
 from jaxgo.core import names
-from jaxgo.core.errors import UsageError, check_frozen
 from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.attack import Attack
 from jaxgo.search.base import Search
@@ -30,11 +30,7 @@ REGISTRY: dict[str, Search] = {
 
 def at_place(place: str) -> Search:
     """The search at `package.module:Object`, with its usual settings."""
-    found = names.instance(place, "search", Search)
-    if not isinstance(found, Search):
-        raise UsageError(f"search {place!r} is no search: let it inherit jaxgo.search.Search")
-    check_frozen(found, f"search {place!r} is no search", "jaxgo.search.Search")
-    return found
+    return cast(Search, names.part(place, "search", Search, "jaxgo.search.Search"))
 
 
 def split_budget(text: str, known: Container[str]) -> tuple[str, str, str]:
