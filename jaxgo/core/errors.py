@@ -56,7 +56,7 @@ def check_settings(where: str, settings: Any) -> None:
         valid, kind = KINDS.get(like, (object, ""))
         if not isinstance(value, valid) or (isinstance(value, bool) and like in (int, float)):
             raise UsageError(f"{where}{field.name}={value!r} is not {kind}")
-        if isinstance(value, float) and not math.isfinite(value):
+        if isinstance(value, numbers.Real) and not math.isfinite(value):
             raise UsageError(f"{where}{field.name}={value} is not a finite number")
 
 
@@ -70,5 +70,5 @@ def check_whole(where: str, settings: Any, most: int) -> None:
     """A UsageError where a whole number among the fields of a dataclass is larger than this; for `__post_init__`."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
-        if isinstance(value, int) and abs(value) > most:
+        if is_whole(value) and abs(value) > most:
             raise UsageError(f"{where}{field.name}={value} is too large; at most {most:,}")

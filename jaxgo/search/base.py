@@ -225,19 +225,20 @@ def _plain(budget: Budget | None) -> int | None:
 
 
 def per_game(value: Any, games: int, dtype: Any) -> Array:
-    """A number for all games, or one for each, as one for each; none is below 0."""
+    """A number for all games, or one for each, as one for each. None is below 0, as far as the host knows them."""
     whole = jnp.issubdtype(dtype, jnp.integer)
     value = value if isinstance(value, int | float | np.ndarray | np.generic | jax.Array) else np.asarray(value)
+    known = not isinstance(value, jax.Array)
     if np.shape(value) not in ((), (games,)):
         what = "simulations" if whole else "a temperature"
         raise UsageError(f"{what} for all games or for each of {games} are asked for, not of shape {np.shape(value)}")
-    if whole and isinstance(value, int | np.number) and value > MOST:
-        raise UsageError(f"{value} simulations are too many; ask for at most {MOST:,}")
-    below = isinstance(value, int | float | np.number) and not value >= 0
     found = value.dtype if hasattr(value, "dtype") else np.result_type(value)
-    if below or not (jnp.issubdtype(found, jnp.integer) or (not whole and jnp.issubdtype(found, jnp.floating))):
+    numbers = jnp.issubdtype(found, jnp.integer) or (not whole and jnp.issubdtype(found, jnp.floating))
+    if not numbers or (known and not np.all(value >= 0)):
         what = "simulations are whole numbers" if whole else "a temperature is a number"
         raise UsageError(f"{what} of at least 0, not {value}")
+    if whole and known and np.any(value > MOST):
+        raise UsageError(f"{value} simulations are too many; ask for at most {MOST:,}")
     return jnp.broadcast_to(jnp.asarray(value, dtype), (games,))
 
 

@@ -119,7 +119,7 @@ def test_a_number_of_numpy_is_a_plain_number():
         jax.eval_shape(lambda root: search.extend(FOUR, (), KEY, search.begin(FOUR, (), KEY, root), most), root)
 
 
-@pytest.mark.parametrize("value", [20.0, -1, np.float32(8), np.array([1.0, 2.0]), True, "4", None])
+@pytest.mark.parametrize("value", [20.0, -1, np.float32(8), np.array([1.0, 2.0]), np.array([-1, 2]), True, "4", None])
 def test_simulations_are_whole_numbers(value: Any):
     """A search by 20.0 of them was cut to the room of its own budget."""
     with pytest.raises(UsageError, match="simulations are whole numbers of at least 0"):
@@ -133,9 +133,11 @@ def test_more_simulations_than_can_be_counted_are_refused(search: Any):
     for many in (2**24 + 1, 3 * 10**9, np.int64(10**12)):
         with pytest.raises(UsageError, match="simulations are too many; ask for at most 16,777,216"):
             jax.eval_shape(lambda root, many=many: search.run(FOUR, (), KEY, root, many), root)
+    with pytest.raises(UsageError, match="simulations are too many"):
+        per_game(np.array([2**32 + 5, 7]), 2, jnp.int32)
 
 
-@pytest.mark.parametrize("value", [-1.0, float("nan"), np.float64(-0.5), "1", 1j])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), np.float64(-0.5), np.array([1.0, np.nan]), "1", 1j])
 def test_a_temperature_is_not_below_0(value: Any):
     with pytest.raises(UsageError, match="a temperature is a number of at least 0"):
         per_game(value, 2, jnp.float32)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import untyped
 
-from jaxgo.core.errors import UsageError, check_settings
+from jaxgo.core.errors import UsageError, check_settings, check_whole
 from jaxgo.evaluators import EVALUATORS, Heuristic, Likely, Mix, Network, Rollout, Uniform
 from jaxgo.games import find, make
 from jaxgo.nets import Mlp
@@ -64,6 +64,10 @@ def test_settings_are_of_the_kind_of_their_defaults(name, wrong):
 def test_whole_numbers_are_numbers_and_numpy_has_them_too():
     check_settings("", Settings(count=np.int64(3), rate=np.float32(1.0), room=7))
     check_settings("", Settings(rate=0.5))
+    with pytest.raises(UsageError, match="rate=nan is not a finite number"):
+        check_settings("here.", Settings(rate=np.float32("nan")))
+    with pytest.raises(UsageError, match="count=99999999999 is too large"):
+        check_whole("here.", Settings(count=np.int64(99999999999)), 2**24)
 
 
 def test_parts_that_do_not_belong_together_are_refused():
