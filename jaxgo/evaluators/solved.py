@@ -21,6 +21,7 @@ from jaxgo.system.files import replacing, version
 VERSION = 2  # 1: keys of Go did not tell finished positions from live ones
 SURE = 20.0  # what a won move's logit lies above a drawn one's; nearer ends of the same value differ by less
 HASTE = 0.01  # for each move to the end
+MOST_HASTE = SURE / 2  # a far win is a win
 # what numpy, zipfile and zlib raise for damaged files
 DAMAGE: tuple[type[Exception], ...] = (
     *(OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, RuntimeError, SyntaxError),
@@ -146,7 +147,7 @@ class Solved(Evaluator):
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         here, below = judge(game, params, states)
         # the winner hurries, the loser holds out
-        logits = (SURE - HASTE * below.distance) * below.value
+        logits = (SURE - jnp.minimum(HASTE * below.distance, MOST_HASTE)) * below.value
         return Evaluation(logits.astype(jnp.float32), here.value.astype(jnp.float32))
 
 

@@ -153,7 +153,7 @@ class Kono(Game[KonoState]):
     def heuristic(self, state: KonoState) -> Float32[Array, ""]:
         """The lead in pieces."""
         own, enemy = (bits.count(side) for side in self._sides(state))
-        return (own - enemy).astype(jnp.float32) / 8
+        return jnp.clip((own - enemy).astype(jnp.float32) / 8, -1.0, 1.0)  # positions that are set may have more than 8
 
     def move_weights(self, state: KonoState) -> Float32[Array, " A"]:
         """Captures are ten times as likely."""

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32
 
-from jaxgo.core import keys
+from jaxgo.core import history, keys
 from jaxgo.core.choice import best_of_equals
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
@@ -87,7 +87,9 @@ class Attack(Search[AttackState]):
         policy = jnp.where(won[:, None], proof, jnp.where(legal, likely, 0.0))
         action, chances = decide(key, jnp.where(won, first, best), policy, temperature)
         value = jnp.where(won, 1.0, state.value)
-        proven = (proof > 0) & won[:, None]
-        visits = jnp.where(proven, state.done[:, None], 0)
-        known = value, visits, proven.astype(jnp.float32), proven, won
+        found = (proof > 0) & won[:, None]
+        visits = jnp.where(found, state.done[:, None], 0)
+        # where the rules look back, what the proof knows nothing of may forbid one of its moves
+        sure = not history.kept(state.root.history)
+        known = value, visits, found.astype(jnp.float32), found & sure, won & sure
         return SearchResult(action, policy, *known, state.healthy, chances)

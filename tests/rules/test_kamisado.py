@@ -15,7 +15,7 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.games.kamisado.rules import Kamisado
-from jaxgo.games.kamisado.towers import ANY, FILL, FILL_LEFT, FILL_RIGHT, PASS, colours, reach
+from jaxgo.games.kamisado.towers import ANY, FILL, FILL_LEFT, FILL_RIGHT, PASS, colours, end_round, reach
 
 GAME = Kamisado()
 MATCH = Kamisado(points=3)
@@ -318,6 +318,12 @@ def test_place_is_the_inverse_of_cells():
 def test_impossible_positions_are_told(rows, words):
     with pytest.raises(UsageError, match=words):
         GAME.place(codes(GAME, rows), 0)
+
+
+def test_a_tower_has_no_more_rings_than_there_are_pieces_for():
+    rows = "obuiyrgw/O......./......../......../......../......../......../WGRYIUB."
+    state = at(GAME, rows, 0, ORANGE, rings={"O": 4}).state
+    assert end_round(state._replace(towers=state.towers.at[0, ORANGE].set(0)), jnp.int8(0)).rings.max() == 4
 
 
 @pytest.mark.parametrize("options", [{"points": 5}, {"max_plies": -1}])

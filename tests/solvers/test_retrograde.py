@@ -171,6 +171,10 @@ def test_the_winner_hurries_and_the_loser_holds_out(monkeypatch):
     said = solved.Solved("table")(make("tictactoe"), (), jax.random.key(0), ())
     assert np.argsort(-said.logits[0]).tolist() == [1, 0, 2, 3, 4]
     assert said.value.tolist() == [1.0]
+    far = below._replace(distance=jnp.array([[60000, 3000, 0, 3000, 60000]]))
+    monkeypatch.setattr(solved, "judge", lambda *_: (solved.Answer(*(x[:, 1] for x in far)), far))
+    logits = solved.Solved("table")(make("tictactoe"), (), jax.random.key(0), ()).logits[0]
+    assert min(logits[:2]) > logits[2] > max(logits[3:]), "a win is a win, however far it is"
 
 
 @pytest.mark.slow

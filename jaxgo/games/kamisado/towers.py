@@ -144,7 +144,7 @@ def end_round(state: KamisadoState, mover: Int8[Array, ""]) -> KamisadoState:
     gains = (came_home | again) & tower[None] & (jnp.arange(2, dtype=jnp.int8) == winner)[:, None]
     ended = came_home | again
     return state._replace(
-        rings=state.rings + gains.astype(jnp.int8),
+        rings=jnp.minimum(state.rings + gains.astype(jnp.int8), jnp.int8(MOST_RINGS)),
         required=jnp.where(ended, jnp.int8(FILL), state.required),
         to_play=jnp.where(ended, winner, state.to_play),
     )
