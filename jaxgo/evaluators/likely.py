@@ -35,6 +35,9 @@ class Likely(Evaluator):
     def on(self, platform: str) -> "Likely":
         return dataclasses.replace(self, judge=self.judge.on(platform))
 
+    def ready(self, params: Params) -> Params:
+        return self.judge.ready(params)
+
     @property
     def lucky(self) -> bool:
         return self.judge.lucky

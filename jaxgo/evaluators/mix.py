@@ -35,6 +35,9 @@ class Mix(Evaluator):
     def lucky(self) -> bool:
         return self.first.lucky or self.second.lucky
 
+    def ready(self, params: Params) -> Params:
+        return self.first.ready(params[0]), self.second.ready(params[1])
+
     def init(self, game: Game[Any], key: Array) -> Params:
         first, second = jax.random.split(key)
         return self.first.init(game, first), self.second.init(game, second)

@@ -46,6 +46,9 @@ class Noisy(Evaluator):
     def on(self, platform: str) -> "Noisy":
         return dataclasses.replace(self, judge=self.judge.on(platform))
 
+    def ready(self, params: Params) -> Params:
+        return self.judge.ready(params)
+
     @property
     def lucky(self) -> bool:
         return True

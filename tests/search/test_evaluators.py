@@ -294,6 +294,18 @@ class TinyNet(nn.Module):
         return nn.Dense(self.actions)(flat), jnp.tanh(nn.Dense(1)(flat))[:, 0]
 
 
+@pytest.mark.parametrize("around", [lambda j: Mix(j, j), Likely, lambda j: Noisy(j, Dirichlet(0.25, 0.3, 10.0))])
+def test_judges_around_a_network_make_its_parameters_ready(around):
+    """Otherwise a loop over searches would cast them in every turn."""
+    game = make("tictactoe")
+    network = Network(ResNet(channels=8, blocks=1, precision="bfloat16").module(game))
+    judge = around(network).on("gpu")
+    params = judge.init(game, jax.random.key(0))
+    narrow = {str(x.dtype) for x in jax.tree.leaves(network.on("gpu").ready(network.init(game, jax.random.key(0))))}
+    assert "bfloat16" in narrow
+    assert {str(x.dtype) for x in jax.tree.leaves(judge.ready(params))} == narrow
+
+
 def test_a_network_judges_planes_and_takes_part_in_a_model():
     game = make("tictactoe")
     model = Model(game, Mix(Network(TinyNet(9)), Heuristic()))
