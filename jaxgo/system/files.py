@@ -6,6 +6,7 @@ import json
 import math
 import os
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,8 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 from jaxgo.core.errors import UsageError
+
+GLANCE = 0.2  # seconds for which who only asks about a lock may hold it, at the most
 
 
 def read_json(text: str | bytes) -> Any:
@@ -143,10 +146,11 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         self._file = open(path, "a+")  # noqa: SIM115  (kept open: closing it gives the lock free)
-        try:
-            if fcntl is not None:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        patience = time.monotonic() + GLANCE
+        while not self._taken():
+            if time.monotonic() < patience:
+                time.sleep(GLANCE / 10)
+                continue
             self._file.seek(0)
             holder = self._file.read().strip() or "another process"
             self._file.close()
@@ -156,6 +160,14 @@ class Lock:
         self._file.truncate(0)
         self._file.write(f"process {os.getpid()} on {socket.gethostname()}")
         self._file.flush()
+
+    def _taken(self) -> bool:
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
 
     def is_at(self, path: Path) -> bool:
         """Whether the file that is held is the one that is there now."""

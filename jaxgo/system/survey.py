@@ -1,4 +1,5 @@
-"""Runs from outside: what lies in their folders, and whether it is whole. Nothing is locked, changed or restored."""
+"""Runs from outside: what lies in their folders, and whether it is whole. Nothing is changed or restored, and a
+lock is asked about for a moment."""
 
 import contextlib
 import dataclasses

@@ -76,6 +76,8 @@ def find_weights(path: str | Path, step: int | None = None) -> tuple[str, dict[s
     """The same, and before it the place that these very weights have: of a run it names the step."""
     place, step = _find(path, step)
     if place.is_file():
+        if step is not None:
+            raise UsageError(f"{path} is one file of weights, so it has no step {step}; leave the step out")
         return str(path), *read_weights(place)
     steps = weight_steps(place)
     if not steps:
@@ -165,7 +167,7 @@ def _find(named: str | Path, step: int | None) -> tuple[Path, int | None]:
     """The file or run folder that was meant, and the step. A shipped name comes first; a `Path` is never one."""
     path, text = Path(named), str(named)
     if isinstance(named, str) and named in shipped():
-        return SHIPPED / f"{named}.npz", None
+        return SHIPPED / f"{named}.npz", step
     try:
         there = path.is_dir() or path.is_file()
     except OSError as error:  # a name that is too long, or in a folder that may not be read

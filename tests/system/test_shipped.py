@@ -190,3 +190,10 @@ def test_a_run_without_its_last_judgement_is_not_shipped(run, tmp_path, monkeypa
 def test_a_place_that_no_file_can_have_is_refused():
     with pytest.raises(UsageError, match=r"cannot look for weights at aaa.*: File name too long"):
         load_weights("a" * 5000)
+
+
+def test_a_file_of_weights_has_no_steps():
+    name = shipped()[0]
+    for path in (name, weights.SHIPPED / f"{name}.npz"):
+        with pytest.raises(UsageError, match="is one file of weights, so it has no step 999"):
+            load_weights(path, 999)
