@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float16, Float32, Int8, Int16, Int32
 
 from jaxgo.core import keys
-from jaxgo.core.errors import UsageError, check_settings, is_whole
+from jaxgo.core.errors import UsageError, check_settings, is_whole, unknown_name
 from jaxgo.core.game import MOST_PLIES
 from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position
@@ -128,13 +128,17 @@ class Selfplay:
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise UsageError(f"self-play is of a search, a model and a config; {value!r} is no {kind.__name__}")
+        known = [target.name for target in self.model.game.aux_targets()]
+        for name in self.aux_targets:
+            if name not in known:
+                raise unknown_name("target of the game", name, known or ["none"])
         if self.config.fast_simulations and not self.search.resumable:
             name = type(self.search).__name__.lower()
             raise UsageError(f"{name} runs whole searches only; set selfplay.fast_simulations to 0")
 
     def begin(self, key: Array, games: int, book: Position | None = None) -> SelfplayState:
         """So many games at their start, or at positions drawn from a book."""
-        keys.check(key)
+        keys.check_one(key)
         if not is_whole(games) or games < 1:
             raise UsageError(f"games={games!r} of self-play cannot begin; ask for a whole number, at least 1")
         first, opening, audit, page = jax.random.split(key, 4)
@@ -171,6 +175,7 @@ class Selfplay:
         def ply(games: Games, step: Array) -> tuple[Games, tuple[Trajectory, Tally]]:
             return self._ply(params, games, jax.random.fold_in(key, step), place, book)
 
+        keys.check_one(key)
         params = self.model.ready(params)
         begin = state, self._nothing(params, state.position)
         (state, _), (trajectory, tally) = jax.lax.scan(ply, begin, jnp.arange(self.config.steps))

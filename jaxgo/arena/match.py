@@ -18,8 +18,7 @@ from jaxgo.arena.tally import five_of
 from jaxgo.core import trial
 from jaxgo.core.errors import UsageError, is_whole
 from jaxgo.core.game import check_seats, tree_bytes
-from jaxgo.core.keys import check as check_key
-from jaxgo.core.keys import each_its_own
+from jaxgo.core.keys import check_one
 from jaxgo.core.play import Position
 from jaxgo.players import Player
 from jaxgo.search import health
@@ -84,9 +83,7 @@ def play_match(
     for agent in (a, b):
         if not isinstance(agent, Player):
             raise UsageError(f"{agent!r} does not play a match; give a Player, such as load_player('uct:400', game)")
-    check_key(key)
-    if each_its_own(key):
-        raise UsageError("a match takes one key, of which each game gets its own, and not one for each game")
+    check_one(key, "the key of a match")
     if not isinstance(openings, Position) or jnp.ndim(openings.state.ply) != 1:
         raise UsageError("the openings of a match are one batch of positions, such as model.start(key, games)")
     count = openings.state.ply.shape[0]

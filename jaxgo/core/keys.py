@@ -24,6 +24,20 @@ def check(key: Any) -> None:
         )
 
 
+def check_one(key: Any, name: str = "the key") -> None:
+    """A UsageError for what is no key, and for a key for each game where one for all is split."""
+    check(key)
+    if each_its_own(key):
+        raise UsageError(f"{name} is one key for all games, such as jax.random.key(seed), and not one for each")
+
+
+def check_games(key: Any, games: int) -> None:
+    """A UsageError for what is no key, and for keys that are not one for each of so many games."""
+    check(key)
+    if each_its_own(key) and key.shape[0] != games:
+        raise UsageError(f"{key.shape[0]} keys are given for {games} games; give one for all, or one for each")
+
+
 def each_its_own(key: Array) -> bool:
     """Whether there is a key for each game."""
     return bool(jnp.issubdtype(key.dtype, jax.dtypes.prng_key)) and key.ndim == 1

@@ -36,24 +36,28 @@ class Mix(Evaluator):
         return self.first.lucky or self.second.lucky
 
     def ready(self, params: Params) -> Params:
-        return self.first.ready(params[0]), self.second.ready(params[1])
+        first, second = self._pair(params)
+        return self.first.ready(first), self.second.ready(second)
+
+    def _pair(self, params: Params) -> tuple[Params, Params]:
+        if not (isinstance(params, tuple | list) and len(params) == 2):
+            raise UsageError("the parameters of a mix are the pair of its judges'; make some by model.init(key)")
+        return params[0], params[1]
 
     def init(self, game: Game[Any], key: Array) -> Params:
         first, second = jax.random.split(key)
         return self.first.init(game, first), self.second.init(game, second)
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
-        one, two = keys.split(key)
-        return self._mixed(
-            game, states, self.first(game, params[0], one, states), self.second(game, params[1], two, states)
-        )
+        (one, two), (first, second) = keys.split(key), self._pair(params)
+        return self._mixed(game, states, self.first(game, first, one, states), self.second(game, second, two, states))
 
     def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
-        one, two = keys.split(key)
-        a = self.first.evaluate_wanted(game, params[0], one, states, wanted)
-        return self._mixed(game, states, a, self.second.evaluate_wanted(game, params[1], two, states, wanted))
+        (one, two), (first, second) = keys.split(key), self._pair(params)
+        a = self.first.evaluate_wanted(game, first, one, states, wanted)
+        return self._mixed(game, states, a, self.second.evaluate_wanted(game, second, two, states, wanted))
 
     def _mixed(self, game: Game[Any], states: States, a: Evaluation, b: Evaluation) -> Evaluation:
         # among legal moves: shares given to illegal ones would shift the weight between the two

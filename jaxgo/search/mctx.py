@@ -286,9 +286,7 @@ def _checked(
     key: Any, root: Any, num_simulations: Any, invalid_actions: Any, max_depth: Any
 ) -> tuple[RootFnOutput, Bool[Array, "B A"] | None]:
     """The root and the mask as float32 and bool; a UsageError on what cannot be searched."""
-    keys.check(key)
-    if keys.each_its_own(key):
-        raise UsageError("rng_key is one key for all games, such as jax.random.key(seed), and not one for each")
+    keys.check_one(key, "rng_key")
     if not _has(root, RootFnOutput):
         raise UsageError(f"the root is a RootFnOutput, and {type(root).__name__} is none")
     if _whole("num_simulations", num_simulations) < 1:

@@ -95,15 +95,19 @@ class Model:
 
     def positions(self, states: States) -> Position:
         """Where games stand that begin at these states, a batch."""
+        if isinstance(states, Position):
+            raise UsageError("these are positions already; positions takes states, such as their .state")
+        states = jax.tree.map(jnp.asarray, states)
+        sizes = {leaf.shape[:1] for leaf in jax.tree.leaves(states)}
+        if len(sizes) != 1 or sizes == {()}:
+            raise UsageError(
+                "positions takes a batch of states, all arrays of which begin with the axis of the games; give "
+                "one alone as x[None] of each array"
+            )
         if isinstance(self.game, Functions):
-            states = jax.tree.map(jnp.asarray, states)
-            sizes = {leaf.shape[:1] for leaf in jax.tree.leaves(states)}
-            if len(sizes) != 1 or sizes == {()}:
-                raise UsageError(
-                    "positions takes a batch of states, all arrays of which begin with the axis of the games; give "
-                    "one alone as x[None] of each array"
-                )
             states = jax.vmap(self.game.at)(states)
+        else:
+            self._check_states(states)
         return jax.vmap(functools.partial(play.resume, self.game))(states)
 
     def seen_by(self, search: Narrowing) -> "Model":
@@ -124,14 +128,12 @@ class Model:
 
     def start(self, key: Array, games: int) -> Position:
         """So many games at their start."""
-        keys.check(key)
         if not is_whole(games) or games < 1:
             raise UsageError(f"games={games!r} begin at the start; ask for a whole number of them, of at least 1")
+        keys.check_games(key, games)
         trial.check_shapes(self.game)
         if not keys.each_its_own(key):
             key = jax.random.split(key, games)
-        elif key.shape != (games,):
-            raise UsageError(f"{key.shape[0]} keys are given for {games} games; give one for all, or one for each")
         return jax.vmap(functools.partial(play.start, self.game))(key)
 
     def play(self, position: Position, action: Int32[Array, " B"]) -> tuple[Position, Transition]:
@@ -180,8 +182,9 @@ class Model:
         """What is known of the positions that games stand at, with their exact legal actions."""
         trial.check_shapes(self.game)
         check_batch(position)
+        keys.check_games(key, position.state.ply.shape[0])
         if not self.pays:
-            trial.check_state(self.game, tuple((x.shape[1:], x.dtype) for x in jax.tree.leaves(position.state)))
+            self._check_states(position.state)
         legal, over = self.legal(position), self.over(position)
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
         leaves = self._leaves(params, key, position.state, legal, over, result[:, 0])
@@ -192,6 +195,9 @@ class Model:
         only = jnp.arange(leaves.logits.shape[1])[None] == move[:, None]
         logits = jnp.where(won[:, None], jnp.where(only, 0.0, ILLEGAL), leaves.logits)
         return leaves._replace(logits=logits, value=jnp.where(won, _for_first(leaves.seat), leaves.value))
+
+    def _check_states(self, states: States) -> None:
+        trial.check_state(self.game, tuple((x.shape[1:], x.dtype) for x in jax.tree.leaves(states)))
 
     def expand(
         self,

@@ -8,6 +8,7 @@ had to grow: each time to twice its room, so rarely.
 import dataclasses
 import functools
 import math
+import numbers
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -138,8 +139,10 @@ class Thinker:
     ) -> None:
         check_parts(search, model)
         keys.check(key)
-        if not 0.0 <= temperature < math.inf:
-            raise UsageError(f"a temperature is a number of at least 0, not {temperature}")
+        given: dict[str, Any] = {"temperature": temperature, "chunk_seconds": chunk_seconds, "most_bytes": most_bytes}
+        for name, value in given.items():
+            if not isinstance(value, numbers.Real) or not 0.0 <= float(value) < math.inf:
+                raise UsageError(f"{name} of a thinker is a number of at least 0, not {value!r}")
         self.search, self.model, self.params = search, model, params
         self.temperature = temperature
         self.chunk_seconds, self.most_bytes = chunk_seconds, most_bytes

@@ -204,7 +204,7 @@ def test_what_is_no_match_is_refused():
     for wrong in (jax.tree.map(lambda x: x[0], begin), begin.state, None):
         with pytest.raises(UsageError, match="the openings of a match are one batch of positions"):
             match(player, player, key, wrong)
-    with pytest.raises(UsageError, match="a match takes one key"):
+    with pytest.raises(UsageError, match="the key of a match is one key for all games"):
         match(player, player, jax.random.split(key, 2), begin)
     for heat in ((float("nan"), 2), (-1.0, 2), (True, 2), ("hot", 2), (None, 2), (1.0, -1), (1.0, 1.5), (1.0, True)):
         with pytest.raises(UsageError, match="temperature and hot plies are numbers that cannot be below 0"):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from flax import nnx
 from jaxtyping import Array
+from judges import positions
 from support import untyped
 
 from jaxgo.core.choice import pick_weighted
@@ -23,6 +24,7 @@ from jaxgo.evaluators.noisy import Dirichlet, Noisy
 from jaxgo.games import make
 from jaxgo.nets import Mlp, ResNet
 from jaxgo.players import load_player
+from jaxgo.search import Greedy
 from jaxgo.search.model import Model
 
 RULE_OF_FIVE = "....-....-....-IIII"
@@ -275,6 +277,12 @@ def test_a_mix_is_the_weighted_mean_of_values_and_of_policies_among_legal_moves(
     logits, value = judge(game, Mix(first, second, 0.25))(((), ()), jax.random.key(0), at)
     assert float(value[0]) == pytest.approx(0.25 - 0.375)
     np.testing.assert_allclose(np.exp(np.asarray(logits[0])), [0.25 * 0.5 + 0.75, 0.25 * 0.5, 0, 0], atol=1e-6)
+
+
+def test_a_mix_has_the_parameters_of_both():
+    game = make("tictactoe")
+    with pytest.raises(UsageError, match="the parameters of a mix are the pair of its judges'"):
+        Greedy().run(Model(game, Mix(Heuristic(), Uniform())), (), jax.random.key(0), positions(game, 2, 0))
 
 
 def test_a_mix_of_all_of_one_is_that_one():

@@ -20,7 +20,7 @@ from jaxgo.core.play import play, resume, start
 from jaxgo.evaluators import EVALUATORS, Evaluation, Evaluator
 from jaxgo.games import make
 from jaxgo.games.mnk import Mnk
-from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Flat, Gumbel, Model, Puct, SearchState, Uct, forcing
+from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Flat, Greedy, Gumbel, Model, Puct, SearchState, Uct, forcing
 from jaxgo.search.base import per_game
 from jaxgo.search.edges import root_edges
 from jaxgo.search.model import ILLEGAL, check_moves
@@ -149,6 +149,32 @@ def test_a_key_for_each_game_begins_it():
     jax.tree.map(np.testing.assert_array_equal, one, all_)
     with pytest.raises(UsageError, match="3 keys are given for 2 games"):
         FOUR.start(each, 2)
+
+
+@pytest.mark.parametrize("search", [Gumbel(simulations=4), AlphaBeta(depth=2), Greedy()])
+def test_keys_are_one_for_each_game(search: Any):
+    """Two keys for four games were taken for two games each, and ended in an error of JAX's."""
+    with pytest.raises(UsageError, match="2 keys are given for 4 games"):
+        search.run(FOUR, (), jax.random.split(KEY, 2), positions(FOUR.game, 4, 0))
+
+
+def test_states_of_the_model_become_positions():
+    root = positions(FOUR.game, 2, 0)
+    jax.tree.map(np.testing.assert_array_equal, FOUR.positions(root.state).state, root.state)
+    one = jax.tree.map(lambda x: x[0], root.state)
+    place = inspect.unwrap(Model.positions)
+    for wrong, said in ((one, "one alone as x"), ((), "takes a batch"), (root, "positions already")):
+        with pytest.raises(UsageError, match=said):
+            place(FOUR, wrong)
+    with pytest.raises(UsageError, match="a position for ConnectFour is made of"):
+        place(FOUR, positions(make("tictactoe"), 2, 0).state)
+
+
+@pytest.mark.parametrize("wrong", ["hot", None, -1.0, float("nan"), np.ones(3)])
+@pytest.mark.parametrize("name", ["temperature", "chunk_seconds", "most_bytes"])
+def test_numbers_of_a_thinker_are_numbers(name: str, wrong: Any):
+    with pytest.raises(UsageError, match=f"{name} of a thinker is a number of at least 0"):
+        inspect.unwrap(Thinker.__init__)(object.__new__(Thinker), Greedy(), FOUR, (), KEY, **{name: wrong})
 
 
 def test_what_is_no_model_or_position_is_named():

@@ -141,7 +141,7 @@ def test_cores_share_no_reads_of_a_single_game_s_tree():
 
 @pytest.mark.parametrize("temperature", [-1.0, float("nan"), float("inf")])
 def test_a_temperature_that_is_none_is_refused(temperature: float):
-    with pytest.raises(UsageError, match="a temperature is a number of at least 0"):
+    with pytest.raises(UsageError, match="temperature of a thinker is a number of at least 0"):
         thinker(temperature=temperature)
 
 

@@ -19,6 +19,7 @@ from jaxgo.selfplay import Selfplay, SelfplayConfig, outlook, sharpen
 from jaxgo.training.config import LearnerConfig
 
 GAMES, STEPS = 32, 24
+KEY = jax.random.key(5)
 SEARCH = Gumbel(simulations=4, max_considered=2, solver=False)
 
 
@@ -290,3 +291,13 @@ def test_numbers_that_no_count_can_hold_are_refused():
 def test_a_fast_search_is_never_the_larger_one():
     player = Selfplay(Gumbel(simulations=3), Model(Road(), Hashed()), SelfplayConfig(fast_simulations=9))
     assert [int(player._simulations(jnp.bool_(full))) for full in (True, False)] == [3, 3]
+
+
+def test_self_play_takes_one_key_and_targets_of_its_game():
+    player, each = Selfplay(SEARCH, Model(Road(), Hashed()), SelfplayConfig(games=4)), jax.random.split(KEY, 4)
+    state = player.begin(KEY, 4)
+    for use in (lambda: player.begin(each, 4), lambda: player.collect((), state, each)):
+        with pytest.raises(UsageError, match="the key is one key for all games"):
+            use()
+    with pytest.raises(UsageError, match="unknown target of the game 'ownership'; choose one of: none"):
+        Selfplay(SEARCH, Model(Road(), Hashed()), SelfplayConfig(), ("ownership",))
