@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
 from rich.console import Console
@@ -18,6 +19,7 @@ from jaxgo.cli.train_words import Job, list_presets, parse, typed
 from jaxgo.core.errors import UsageError
 from jaxgo.core.words import write_settings
 from jaxgo.players import Player, load_player
+from jaxgo.players.spec_text import Spec
 from jaxgo.system import aside, devices
 from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
@@ -32,6 +34,7 @@ from jaxgo.training.machine import measure_evaluations
 from jaxgo.training.trainer import Trainer
 from jaxgo.ui import run_report as reports
 from jaxgo.ui.run_screen import Screen
+from jaxgo.ui.streams import Forgiving
 from jaxgo.ui.tables import ranking, remarks
 
 # what may differ when a run goes on: how long, how often, and against whom it measures itself
@@ -133,7 +136,8 @@ def run(job: Job, console: Console | None = None) -> int:
     # people look at the first host; the others are silent where all is well
     first = devices.is_first_host()
     config = job.config
-    console = console or Console(force_terminal=False if job.plain else None, emoji=False, quiet=not first)
+    told: Any = Forgiving(sys.stdout)
+    console = console or Console(file=told, force_terminal=False if job.plain else None, emoji=False, quiet=not first)
     check(config)
     place, start = Path(job.run), None
     if job.init_from:
@@ -235,7 +239,11 @@ def _table(console: Console, job: Job) -> None:
 def _finish(console: Console, job: Job) -> None:
     """The table, the report, and what one can do now."""
     _table(console, job)
-    for sentence in reports.write(Path(job.run)):
+    try:
+        sentences = reports.write(Path(job.run))
+    except OSError as fault:
+        sentences = [f"the report in {job.run} could not be written ({fault.strerror}); all else of the run is saved"]
+    for sentence in sentences:
         console.print(sentence, soft_wrap=True, highlight=False)
     for what, words in then(job).items():
         # the command alone on its line, so that it can be copied
@@ -245,7 +253,7 @@ def _finish(console: Console, job: Job) -> None:
 def then(job: Job) -> dict[str, str]:
     """Commands that are of use after a run, by what they are for."""
     options = [word for setting in write_settings(dict(job.config.options)) for word in ("--option", setting)]
-    game, player = [job.config.game_name, *options], f"@{name_of_run(Path(job.run))}"
+    game, player = [job.config.game_name, *options], str(Spec("", weights=name_of_run(Path(job.run))))
     commands = {"its thoughts": shlex.join([*typed("analyse"), *game, "--agent", player])}
     if job.config.make_game().players == 2:
         commands["a match"] = shlex.join([*typed("eval"), *game, "--agents", player, "uct:400"])

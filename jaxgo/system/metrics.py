@@ -90,6 +90,25 @@ def read_rows(run: Path) -> list[Row]:
     return rows
 
 
+def read_drawable(run: Path) -> list[Row]:
+    """The rows whose numbers can be drawn over time; a file may have others, as anything may be in it."""
+    return [row for row in read_rows(run) if isinstance(row.get("seconds"), int | float) and _is_sound(row)]
+
+
+def _is_sound(row: Row) -> bool:
+    elo, loss = row.get("elo") or {}, row.get("loss") or {}
+    if not (isinstance(elo, dict) and isinstance(loss, dict) and isinstance(row.get("player", ""), str)):
+        return False
+    rated = [value if isinstance(value, list) and len(value) == 2 else [""] for value in elo.values()]
+    numbers = [
+        row.get("length"),
+        row.get("moves_s"),
+        *loss.values(),
+        *(x for two in rated for x in two),
+    ]
+    return all(isinstance(number, int | float | None) for number in numbers)
+
+
 def _line(row: Row) -> str:
     return json.dumps(row, allow_nan=False) + "\n"
 

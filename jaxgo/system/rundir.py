@@ -9,6 +9,7 @@ Orbax writes a checkpoint beside its place and renames it, but it restores a fli
 counts only with a manifest that fits its files, and the newest such step is the one a run goes on from.
 """
 
+import contextlib
 import json
 import logging
 import re
@@ -193,9 +194,11 @@ class RunDir:
                 manifest.write(place, about)
                 self.unsaved = False
                 self._damaged.discard(step)
-                self._prune()
         except Exception as fault:
             self._complain(step, place, fault)
+            return
+        if devices.is_first_host():
+            self._prune()
 
     def _complain(self, step: int, place: Path, fault: Exception) -> None:
         words = (str(fault).strip().splitlines() or [type(fault).__name__])[0][:200]
@@ -270,7 +273,7 @@ class RunDir:
         which never came to its end; where there are more and nothing else, somebody or something has taken them away.
         """
         bare = 0
-        folders = {int(path.name) for path in (self.path / STEPS).glob("*") if path.name.isdecimal()}
+        folders = {int(path.name) for path in (self.path / STEPS).glob("*/") if path.name.isdecimal()}
         for step in sorted((step for step in folders if before is None or step < before), reverse=True):
             place = self.path / STEPS / f"{step:08d}"
             if not (place / MANIFEST).exists():
@@ -322,10 +325,11 @@ class RunDir:
         steps = [step for step in self.steps() if step not in self._damaged]
         kept = {*steps[-self._last :], *(step for step in steps if self._every and step % self._every == 0)}
         for path in (self.path / STEPS).iterdir():
-            if path.name.isdecimal() and int(path.name) not in kept:
+            if path.name.isdecimal() and int(path.name) not in kept and path.is_dir():
                 # without its manifest first: half of a checkpoint must not look like one
-                (path / MANIFEST).unlink(missing_ok=True)
-                shutil.rmtree(path, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    (path / MANIFEST).unlink(missing_ok=True)
+                    shutil.rmtree(path, ignore_errors=True)
 
     def _checkpointer(self) -> Any:
         if self._orbax is None:

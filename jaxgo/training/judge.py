@@ -6,6 +6,7 @@ have. Every pair of games goes to `matches.jsonl`, and ratings are always fitted
 """
 
 import dataclasses
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -127,11 +128,11 @@ class Judge:
     def _remembered(self, began: int) -> list[Player]:
         """The players that earlier sittings have judged, the last of them that may be met again."""
         past, file = self.config.judge.past, self.folder / MATCHES
-        pairs = records.read_begun(file) if began and past else []
+        pairs = records.read_begun(file) if began else []  # a file that is damaged is told before all the work
         places = {Path(name.partition("@")[2]) for pair in pairs for name in (pair.a, pair.b) if "@" in name}
         home = self.folder.resolve()
         # a folder that is not there was this one, before it was moved or as another working directory sees it
-        ours = {place for place in places if place.parent.resolve() == home or not place.parent.is_dir()}
+        ours = {place for place in places if place.parent.resolve() == home or not os.path.isdir(place.parent)}
         judged = {int(place.name) for place in ours if place.name.isdecimal()}
         steps = [step for step in weight_steps(self.folder) if step in judged and step <= began]
         found = []

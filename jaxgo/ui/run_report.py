@@ -14,7 +14,7 @@ from typing import Any
 from jaxgo.arena import games_file, records
 from jaxgo.core.errors import UsageError
 from jaxgo.system.files import write_whole
-from jaxgo.system.metrics import Row, read_rows
+from jaxgo.system.metrics import Row, read_drawable
 from jaxgo.system.rundir import dotted, read_config
 from jaxgo.system.weights import load_weights
 from jaxgo.training.config import TrainConfig, of_run
@@ -30,7 +30,7 @@ MOST = 8  # games on the page
 
 def write(run: Path) -> list[str]:
     """Writes both files; what to tell about them."""
-    config, rows = of_run(run), read_rows(run)
+    config, rows = of_run(run), read_drawable(run)
     said: list[str] = []
     picture = _curves(rows)
     if picture is None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system.metrics import Metrics, TensorBoard, WeightsAndBiases, read_rows
+from jaxgo.system.metrics import FILE, Metrics, TensorBoard, WeightsAndBiases, read_drawable, read_rows
 
 
 class Told:
@@ -65,6 +65,24 @@ def test_rows_of_no_iteration_are_left_out(tmp_path):
     path.mkdir()
     with pytest.raises(UsageError, match=r"metrics\.jsonl cannot be read .*; move it away"):
         read_rows(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"seconds": "x"},
+        {"seconds": None},
+        {"elo": [1]},
+        {"elo": {"a": 3}},
+        {"elo": {"a": ["x", 1]}},
+        {"loss": "abc"},
+        {"length": "x"},
+    ],
+)
+def test_rows_that_could_not_be_drawn_are_left_out(wrong, tmp_path):
+    sound = {"iteration": 1, "seconds": 1.0, "elo": {"a": [1.0, None]}, "loss": {"total": 0.5}, "length": 9.0}
+    (tmp_path / FILE).write_text("".join(json.dumps(row) + "\n" for row in (sound, sound | wrong)))
+    assert read_drawable(tmp_path) == [sound]
 
 
 def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):

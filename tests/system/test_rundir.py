@@ -135,10 +135,13 @@ def test_a_copy_that_somebody_laid_beside_the_checkpoints_stays(tmp_path):
         run.wait()
         copy = tmp_path / "checkpoints" / "a good one"
         shutil.copytree(tmp_path / "checkpoints" / "00000001", copy)
+        (tmp_path / "checkpoints" / "00000009").write_text("a note")
         run.save(2, {"x": jnp.int32(2)})
         run.wait()
         assert run.steps() == [2]
+        assert not run.unsaved
         assert (copy / "MANIFEST.json").exists()
+        assert (tmp_path / "checkpoints" / "00000009").read_text() == "a note"
 
 
 def test_checkpoints_of_earlier_versions_are_read(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """The screen: a page in a terminal, lines elsewhere, and no number that was not heard."""
 
+import errno
 import io
 
 import pytest
@@ -8,6 +9,7 @@ from rich.console import Console
 from jaxgo.training.loop import Report
 from jaxgo.training.presets import preset
 from jaxgo.ui.run_screen import Screen
+from jaxgo.ui.streams import Forgiving
 
 CONFIG = preset("connect4-cpu").config
 PLAY = {
@@ -32,6 +34,26 @@ def shown(terminal: bool, *reports: Report, limit: float = 2000.0) -> str:
             out.truncate(0)
             screen.console.print(screen.page())
     return out.getvalue()
+
+
+class Full(io.StringIO):
+    """A log on a full disk."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_log_that_cannot_be_written_ends_no_run(capsys):
+    screen = Screen("tictactoe", CONFIG, Console(file=Forgiving(Full())))
+    for sentence in ("one", "two"):
+        screen.say(sentence)
+    assert (
+        capsys.readouterr().err == "what is told here cannot be written (No space left on device); training goes on\n"
+    )
+    pipe = io.StringIO()
+    pipe.write = lambda text: (_ for _ in ()).throw(BrokenPipeError())
+    with pytest.raises(BrokenPipeError):
+        Forgiving(pipe).write("a word")
 
 
 @pytest.mark.parametrize("terminal", [True, False])

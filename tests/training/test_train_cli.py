@@ -23,6 +23,7 @@ from jaxgo.cli import train_job
 from jaxgo.cli import train_words as command
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
+from jaxgo.players import spec_text
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import read_config
 from jaxgo.system.weights import load_weights
@@ -205,6 +206,8 @@ def test_the_commands_to_go_on_with_are_typed_as_they_are_here(tmp_path, monkeyp
     job = command.parse(["go9"])
     assert job.again == "jaxgo train go9"
     assert train_job.then(job)["its thoughts"] == "jaxgo analyse go9 --agent @runs/go9"
+    words = shlex.split(train_job.then(command.parse(["go9", "--run", "runs/a:3"]))["its thoughts"])
+    assert spec_text.parse(words[-1]).weights == "runs/a:3", "and not 3 simulations"
 
 
 def test_the_commands_that_go_on_have_all_settings():

@@ -15,7 +15,7 @@ from jaxgo.core.words import write_value
 from jaxgo.evaluators.base import Params
 from jaxgo.system import aside, metrics
 from jaxgo.system.files import version
-from jaxgo.system.metrics import read_rows
+from jaxgo.system.metrics import read_drawable
 from jaxgo.system.weights import load_weights, name_of_run, weight_steps
 from jaxgo.training.config import of_run
 from jaxgo.training.judge import GAMES, MATCHES
@@ -67,7 +67,7 @@ class Watched:
         seen = [version(self.run / name) for name in (metrics.FILE, MATCHES, GAMES)], steps[-1:], self._step
         if seen == self._seen:
             return False
-        rows = read_rows(self.run)
+        rows = read_drawable(self.run)
         groups = [run_summary.judged(self.run, self.config, rows), self._own]
         self.told = {
             "tell": "run",
