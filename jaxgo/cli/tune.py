@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from jaxgo.tuning.evolve import Generation, Plan
     from jaxgo.tuning.space import Space
 
+LADDER = "ladder.jsonl"  # the pairs of games between means
+
 
 @dataclass(frozen=True)
 class Tune:
@@ -78,21 +80,24 @@ class Tune:
 
     def _evolve(self, space: "Space", plan: "Plan", folder: Path) -> int:
         """Plays the generations that are left, and writes down what came of all of them."""
+        from jaxgo.arena import records
         from jaxgo.arena.openings import random_openings
         from jaxgo.tuning.evolve import Evolution
 
         log = folder / "log.jsonl"
         openings = random_openings(space.player.model.game, seed=self.seed, plies=self.plies)
         evolution = Evolution(space, plan, openings, log)
+        if self.ladder:
+            records.read_begun(folder / LADDER)  # damage is told before all the work
         if evolution.done:
             print(f"{len(evolution.done)} generations are in {log}")
         for generation in evolution.run():
             print(_line(generation), flush=True)
         steps = _steps(len(evolution.done))
         players = [space.written(evolution.mean(step), folder / f"weights-{step}.json") for step in steps]
+        print(f"the tuned player: {players[-1].name}", flush=True)
         if self.ladder:
             self._ladder(space, players, folder)
-        print(f"the tuned player: {players[-1].name}")
         return 0
 
     def _ladder(self, space: "Space", players: "list[Player]", folder: Path) -> None:
@@ -108,7 +113,7 @@ class Tune:
         game, seed = space.player.model.game, self.seed + 1
         contest = Contest(self.name, game, tuple(players), in_order(self.option), seed)
         openings = random_openings(game, seed=seed, plies=self.plies)
-        play = Tournament(contest, Schedule(pairs=self.ladder), openings, folder / "ladder.jsonl")
+        play = Tournament(contest, Schedule(pairs=self.ladder), openings, folder / LADDER)
         last = match_screen.follow(play.run(), quiet=True)
         mine = [pair for pair in last.results if {pair.a, pair.b} <= set(play.names)]
         Table(anchor=players[0].name).show(mine, play.notes())

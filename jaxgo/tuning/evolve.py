@@ -114,19 +114,22 @@ class Evolution:
                 f"{self.log} was written by other settings; repeat those, or name another folder with --out"
             )
         for number, one in enumerate(done, 2):
-            if not self._fits(one):
+            if not self._fits(one, number - 1):
                 raise UsageError(f"{self.log}, line {number} was damaged; name another folder with --out")
         if torn:
             write_whole(self.log, "".join(line + "\n" for line in lines))
         return done
 
-    def _fits(self, one: Generation) -> bool:
-        """Whether there are all candidates, with all their numbers and a score each."""
-        shape = self.plan.population, len(self.space.names)
+    def _fits(self, one: Generation, number: int) -> bool:
+        """Whether this is the generation of such a number, all of its numbers are there, and are finite."""
+        count, size = self.plan.population, len(self.space.names)
+        shapes = {(count, size): one.candidates, (count,): one.scores, (size,): one.mean}
         try:
-            return np.asarray(one.candidates, float).shape == shape and np.asarray(one.scores, float).shape == shape[:1]
+            arrays = [(shape, np.asarray(said, float)) for shape, said in shapes.items()]
         except (ValueError, TypeError):
             return False
+        whole = all(array.shape == shape and np.isfinite(array).all() for shape, array in arrays)
+        return whole and one.generation == number and self.space.allows(np.asarray(one.mean, float))
 
     def _write(self, line: dict[str, Any]) -> None:
         with open(self.log, "a", encoding="utf-8") as file:
