@@ -169,6 +169,9 @@ def test_a_full_disk_is_one_sentence(monkeypatch, capsys):
     error = OSError(errno.ENOSPC, "No space left on device")
     assert cli.main(["tune"]) == 2
     assert capsys.readouterr().err.startswith("jaxgo: the disk is full (No space left on device); make room")
+    error = PermissionError(errno.EACCES, "Permission denied", "np/x.jsonl")
+    assert cli.main(["tune"]) == 2
+    assert capsys.readouterr().err.startswith("jaxgo: np/x.jsonl: Permission denied; name another place")
     error = OSError(errno.EIO, "Input/output error")  # a fault of another kind
     with pytest.raises(OSError, match="Input/output"):
         cli.main(["tune"])

@@ -6,6 +6,7 @@ A command is a frozen dataclass, as those of `jaxgo` are: its fields are its fla
 import functools
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -64,7 +65,7 @@ class Table:
             raise UsageError(f"--anchor {self.anchor} names nobody who plays; choose one of: {', '.join(known)}")
         if self.plot:
             report.check_ladder(self.plot)
-        results = {file.resolve() for file in files}
+        results = {Path(os.path.realpath(file)) for file in files}
         check_apart([*results, *(path for path in (self.plot, self.html) if path)])
         for path in (self.plot, self.html):
             if path:

@@ -18,6 +18,8 @@ from jaxgo.system import aside
 from jaxgo.system.stop import at_once
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
+# what is wrong with a place that the user named; that a file is missing may be a mistake of ours
+FORBIDDEN = (*(errno.EACCES, errno.EPERM, errno.EROFS), *(errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP))
 NO_MEMORY = (
     "the device has no memory left for this; end other programs that use it, or ask for less at once (fewer games, "
     "simulations or positions, a smaller batch), and give the command again"
@@ -75,11 +77,12 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _status(words: Sequence[str]) -> int:
     arguments = list(words) or ["--help"]
-    if arguments[0] in ("--help", "-h", "--version"):
-        print(f"jaxgo {jaxgo.__version__}" if arguments[0] == "--version" else about())
-        return 0
     try:
-        status = _run(arguments)
+        if arguments[0] in ("--help", "-h", "--version"):
+            print(f"jaxgo {jaxgo.__version__}" if arguments[0] == "--version" else about())
+            status = 0
+        else:
+            status = _run(arguments)
         sys.stdout.flush()
         return status
     except UsageError as error:
@@ -94,6 +97,9 @@ def _status(words: Sequence[str]) -> int:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             print(f"jaxgo: {str(error.filename)[:60]}... is too long for a name; choose another", file=sys.stderr)
+            return 2
+        if error.errno in FORBIDDEN and error.filename is not None:
+            print(f"jaxgo: {error.filename}: {error.strerror}; name another place, or mend this one", file=sys.stderr)
             return 2
         if error.errno not in FULL:
             raise

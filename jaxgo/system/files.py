@@ -71,7 +71,7 @@ def save_whole(path: Path, data: bytes | str) -> None:
         path.parent.stat()
         write_whole(path, data)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+        raise UsageError(f"cannot write {path}: {_why(error)}") from None
 
 
 @contextlib.contextmanager
@@ -82,6 +82,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         with open(path, "wb") as file:
             yield file
         return
+    path = Path(os.path.realpath(path))  # a link stays, and leads to the new file
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -99,21 +100,29 @@ def check_apart(paths: Iterable[Path]) -> None:
     """A UsageError where two of these files are one: what is written last would take the place of the other."""
     seen: set[Path] = set()
     for path in paths:
-        if path.resolve() in seen:
+        place = Path(os.path.realpath(path))
+        if place in seen:
             raise UsageError(f"{path} is named for two things, and one would be written over the other; name another")
-        seen.add(path.resolve())
+        seen.add(place)
 
 
 def check_writable(path: Path) -> None:
     """A UsageError where a file cannot be written there, before anything is done for it. Makes the folder."""
+    place = Path(os.path.realpath(path))  # where a link leads to, which itself stays
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = not path.exists()
-        path.open("ab").close()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        new = not place.exists()
+        place.open("ab").close()
         if new:
-            path.unlink()
+            place.unlink()
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+        raise UsageError(f"cannot write {path}: {_why(error)}") from None
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, FileExistsError):  # of mkdir
+        return f"{error.filename} is a file, and no folder"
+    return str(error.strerror)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -10,7 +10,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
-from jaxgo.system.files import save_whole
+from jaxgo.system.files import check_apart, check_writable, save_whole
 
 TICTACTOE = make("tictactoe")
 PAIR = PairResult("tictactoe", "a", "b", 0.5, 0.5, "id")
@@ -40,3 +40,27 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(name, save, tmp_path):
     assert [(file.name, file.read_text()) for file in path.parent.iterdir()] == [(name, "old")]
     save(path)
     assert path.read_text() != "old"
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+    """Who links to a larger disk means to have the file there."""
+    (tmp_path / "disk").mkdir()
+    there, link = tmp_path / "disk" / "x.npz", tmp_path / "x.npz"
+    link.symlink_to(there)
+    check_writable(link)
+    assert link.is_symlink()
+    assert not there.exists()
+    save_whole(link, b"new")
+    assert link.is_symlink()
+    assert there.read_bytes() == b"new"
+
+
+def test_what_stands_in_the_way_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for path in (tmp_path / "file" / "x", tmp_path / "file" / "y" / "x"):
+        with pytest.raises(UsageError, match=r"cannot write .*(file is a file, and no folder|Not a directory)"):
+            check_writable(path)
+    with pytest.raises(UsageError, match=r"cannot write .*loop"):
+        check_writable(tmp_path / "loop")
+    check_apart([tmp_path / "loop", tmp_path / "file"])
