@@ -23,6 +23,7 @@ from jaxgo.core.errors import UsageError, check_frozen, check_settings, is_whole
 Action = Int[Array, ""]
 Repetition = Literal["none", "forbidden", "draw", "loss"]
 MOST_PLIES = 2**15 - 1  # that a count of plies can hold
+SOLVED = 1.0  # what a solved puzzle returns
 MOST_LIMIT = 10_000  # plies to which an option may limit games
 
 

@@ -105,7 +105,7 @@ class MineRace(Game[MineRaceState]):
         return jnp.where(self._ahead(state)[1], jnp.float32(AVOIDED), jnp.float32(1))
 
     def place(self, cells: np.ndarray, to_play: int) -> MineRaceState:
-        """The road must be the game's own; only the token can be set."""
+        """Only the token is read; the road is the game's own, whatever is drawn."""
         (token,) = np.nonzero(self.drawn(cells, to_play) >= TOKEN)
         if len(token) != 1:
             raise UsageError(f"a position of the mine race has one token '@', not {len(token)}; draw exactly one")

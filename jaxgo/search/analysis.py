@@ -112,19 +112,17 @@ def table(result: SearchResult, name: Name, tree: Tree | None = None, game: int 
         line = [action]
         if known is not None and (child := int(known.child[ROOT, action])) >= 0:
             line += principal_variation(known, child)
-        count, value = int(visits[action]), float(q[action])
-        return Move(
-            action=action,
-            name=name(action),
+        count = int(visits[action])
+        return _move(
+            name,
+            line,
             visits=count,
             share=count / total,
-            value=value,
+            value=float(q[action]),
             prior=None if prior is None else float(prior[action]),
             proven=bool(proven[action]),
             best=action == best,
-            wins=count * (value + 1.0) / 2.0,
             depth=0 if known is None else reach.get(action, 1 if count else 0),
-            variation=tuple(name(step) for step in line),
         )
 
     likely = policy if prior is None else prior
@@ -133,12 +131,20 @@ def table(result: SearchResult, name: Name, tree: Tree | None = None, game: int 
     return [move(action) for action in order]
 
 
-def inner(tree: Tree, line: Sequence[int], name: Name, game: int = 0, exact: bool = True) -> list[Move]:
-    """The moves of the node behind these actions of the root, as its mover sees them, those of most visits first.
+def _move(name: Name, line: list[int], visits: int, value: float, **known: Any) -> Move:
+    """The first move of a line."""
+    wins, words = visits * (value + 1.0) / 2.0, tuple(name(step) for step in line)
+    return Move(line[0], words[0], visits=visits, value=value, wins=wins, variation=words, **known)
+
+
+def inner(tree: Tree, line: Sequence[int], name: Name, exact: bool = True) -> list[Move]:
+    """The moves of the node behind these actions of the root, as its mover sees them, those of most visits first. Of a
+    batch the first game is told.
 
     Where a rule on repetition looks back further than a tree does, proofs are not `exact`: only ends of games count.
     """
-    known, node = lane(tree, game), ROOT
+    game, node = 0, ROOT
+    known = lane(tree, game)
     for number, action in enumerate(line, 1):
         node = int(known.child[node, action])
         if node < 0:
@@ -154,18 +160,16 @@ def inner(tree: Tree, line: Sequence[int], name: Name, game: int = 0, exact: boo
         child, count = int(below[i]), int(visits[i])
         q = 0.0 if count == 0 else _worth(tree, game, child, float(value[child]) * (1.0 if seat == 0 else -1.0))
         path = [action, *(principal_variation(known, child) if child >= 0 else [])]
-        move = Move(
-            action=action,
-            name=name(action),
+        move = _move(
+            name,
+            path,
             visits=count,
             share=count / total,
             value=q,
             prior=float(prior[action]),
             proven=child >= 0 and bool(known.proven[child]) and (exact or not (known.parent == child).any()),
             best=i == most,
-            wins=count * (q + 1.0) / 2.0,
             depth=reach.get(action, 0),
-            variation=tuple(name(step) for step in path),
         )
         found.append(move)
     return sorted(found, key=lambda move: (-move.visits, -(move.prior or 0.0), move.action))

@@ -81,7 +81,7 @@ class Attack(Search[AttackState]):
         actions = state.prior.shape[1]
         won, first = state.prover.won, jnp.maximum(state.prover.line[:, 0, 0], 0)
         legal = state.prior > ILLEGAL
-        likely = jax.nn.softmax(jnp.where(legal, state.prior, ILLEGAL), axis=-1)
+        likely = jax.nn.softmax(state.prior, axis=-1)
         best = best_of_equals(state.prior, legal, state.luck)
         proof = jax.nn.one_hot(first, actions, dtype=jnp.float32)
         policy = jnp.where(won[:, None], proof, jnp.where(legal, likely, 0.0))

@@ -18,15 +18,15 @@ from jaxtyping import Array, Bool, Float32, Int32, UInt32
 from jaxgo.core import keys as lucks
 from jaxgo.core.choice import best_of_equals
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import SOLVED
 from jaxgo.core.lanes import column_of
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, decide, per_game
 from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.stack import BEYOND
 
 NONE = -1
-SOLVED = 1.0  # what a solved puzzle returns
-BEYOND = 2.0  # no value is outside (-2, 2)
 PLACES = 4  # of the table, for each position that there is room for
 LOOKS = 8  # places of the table at which a position may be
 

@@ -62,7 +62,7 @@ class Children(NamedTuple):
     q: Float32[Array, "L K"]
     lost: Bool[Array, "L K"]
     prior: Float32[Array, "L K"]
-    untried: Int32[Array, " L"]  # NOWHERE if every legal move has a node
+    untried: Int32[Array, " L"]  # NONE of `frontier` if every legal move has a node
     untried_prior: Float32[Array, " L"]
     node_visits: Int32[Array, " L"]
     value: Float32[Array, " L"]

@@ -65,15 +65,13 @@ def _again(rollout: Rollout, game: Game[Any], params: Params, key: Array, states
     return goal, ends.states.ply - states.ply, ends.states.to_play, cells
 
 
-def log(
-    search: Flat, game: Game[Any], state: FlatState, playouts: list[Playout], name: Name, each: bool = True
-) -> Iterator[str]:
-    """Dagaz's lines: each playout, if it is asked for; then the moves, the one of the greatest weight first.
+def log(search: Flat, game: Game[Any], state: FlatState, playouts: list[Playout], name: Name) -> Iterator[str]:
+    """Dagaz's lines: each playout; then the moves, the one of the greatest weight first.
 
     `Weight` is what the final choice goes by, and `Deep` the shallowest and the deepest playout.
     """
     owner = np.array([piece.seat for piece in game.pieces], np.int8)
-    for playout in playouts if each else ():
+    for playout in playouts:
         seats = [" ".join(map(str, np.flatnonzero(owner[playout.cells] == seat).tolist())) for seat in range(2)]
         yield (
             f"Move: {name(playout.move)}; Goal: {playout.goal:g}; Deep: {playout.depth}; Player: {playout.seat + 1}; "

@@ -33,8 +33,8 @@ def go_on(
 
     Every array of the state that is no single number has the games as its first axis.
     """
-    games = jax.tree.leaves(jax.tree.map(lambda x: x.shape[0] if x.ndim else 0, state))
-    everyone = jnp.arange(max(games), dtype=jnp.int32)
+    games = max(x.shape[0] for x in jax.tree.leaves(state) if x.ndim)
+    everyone = jnp.arange(games, dtype=jnp.int32)
     if width >= everyone.size:
         return jax.lax.while_loop(lambda s: active(s, everyone).any(), lambda s: step(s, everyone), state)
 

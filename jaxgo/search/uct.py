@@ -32,7 +32,7 @@ class Uct(Bandit):
     final: Final = "visits"  # what the best move has most of; mix: of results and prior together
     weight: float = 0.7  # of the results where `final` is mix; of the prior (the greatest is 1) the rest
     smooth: bool = False  # every move counts one visit more, an even one: none has to be tried before the others
-    delay: int = 0  # simulations before the evaluator is asked at all; until then leaves count as even
+    delay: int = 0  # simulations before the evaluator is asked about leaves; until then they count as even
 
     def __post_init__(self) -> None:
         super().__post_init__()

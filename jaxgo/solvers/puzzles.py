@@ -11,12 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import Game, without_ply_limit
+from jaxgo.core.game import SOLVED, Game, without_ply_limit
 from jaxgo.solvers.explore import Explorer, Made, Room
 
 Method = Literal["astar", "breadth"]
 METHODS: tuple[Method, ...] = ("astar", "breadth")
-SOLVED = 1.0  # what a solved puzzle returns
 
 
 class Solution(NamedTuple):
