@@ -85,15 +85,19 @@ def cputime(engine: GtpEngine, line: Line) -> str:
 def boardsize(engine: GtpEngine, line: Line) -> str:
     size, game = read_number(_word(line), "a size", -(10**8), 10**8), engine.game
     if isinstance(game, Go) and 1 <= size <= 19:
-        other = dataclasses.replace(game, size=size, width=0, handicap=0)
-        _other_size(engine, long_enough(other, engine.named))
+        _other_size(engine, long_enough(of_size(game, size), engine.named))
     elif isinstance(game, Gomoku) and 5 <= size <= 20:
-        _other_size(engine, dataclasses.replace(game, size=size))
+        _other_size(engine, of_size(game, size))
     elif game.shape == (size, size):
         engine.session.new_game()
     else:
         raise UsageError("unacceptable size")
     return ""
+
+
+def of_size(game: Any, size: int) -> Any:
+    """The same rules on a square board of another size, without the stones of a handicap."""
+    return dataclasses.replace(game, size=size, **({"width": 0, "handicap": 0} if isinstance(game, Go) else {}))
 
 
 def _other_size(engine: GtpEngine, game: Game[Any]) -> None:
@@ -294,8 +298,10 @@ def loadsgf(engine: GtpEngine, line: Line) -> str:
     game = engine.game
     try:
         record = formats.load(Path(file), None, upto)
-        if type(record.game) is type(game) and record.game.shape == game.shape:
-            record = formats.load(Path(file), game, upto)  # what it does not say stays as it is
+        height, width = record.game.shape
+        if type(record.game) is type(game) and (game.shape == (height, width) or height == width):
+            same = game if game.shape == (height, width) else of_size(game, height)
+            record = formats.load(Path(file), same, upto)  # what it does not say stays as it is
     except UsageError as error:
         raise UsageError(f"cannot load file: {error}") from None
     if type(record.game) is not type(game):

@@ -173,6 +173,12 @@ def test_files_go_out_and_come_in(go, tmp_path):
     assert go.engine.session.board.moves == ["C3", "D3"]
     assert go.ask(f"loadsgf {file}") == "="
     assert len(go.engine.session.board.actions) == 3
+    assert go.ask("kata-set-rules aga") == "="
+    file.write_text("(;GM[1]SZ[4];B[aa];W[bb])")
+    assert go.ask(f"loadsgf {file}") == "="
+    assert (go.engine.game.ko, go.engine.game.shape) == ("situational", (4, 4)), "what a file does not say stays"
+    go.ask("boardsize 5")
+    go.ask("kata-set-rules chinese")
     file.write_text("(;GM[1]SZ[5];B[aa]\n;W[aa])")
     before = go.engine.session.board
     assert (
