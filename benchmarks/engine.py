@@ -7,15 +7,21 @@ import harness
 import jax
 import jax.numpy as jnp
 
-from jaxgo.arena.engines.played import winner
+from jaxgo.arena.engines.played import PlayedGame
 from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.referee import play_pairs
 from jaxgo.arena.engines.specs import read_engine
 from jaxgo.arena.openings import random_openings
 from jaxgo.games import GAMES
 from jaxgo.players import load_player
+from jaxgo.records.record import winner
 
 GNUGO = "gtp:gnugo --mode gtp --level 1"
+
+
+def agree(done: PlayedGame) -> bool:
+    """Whether the engine said who won, and the rules here say the same."""
+    return winner(done.verdicts[0]) is not None and not done.disputes()
 
 
 def ask(spec: str, games: int) -> None:
@@ -36,7 +42,7 @@ def ask(spec: str, games: int) -> None:
         games=len(played),
         won=sum(done.result == 1.0 - side for side, done in played) / len(played),
         bar=0.99,
-        same_winner_by_its_own_count=sum(winner(done.verdicts[0]) == done.result for _, done in played) / len(played),
+        same_winner_by_its_own_count=sum(agree(done) for _, done in played) / len(played),
         bar_of_that=0.98,
         forfeits=sum(done.forfeit is not None for _, done in played),
         problems=[problem for pair in pairs for problem in pair.problems()][:10],

@@ -273,6 +273,10 @@ def test_lock_files_agree():
         ("requirements.lock", "    # via", "    # from https://host", "requirements.lock holds an address"),
         ("pyproject.toml", '  "rich>=14",', '  "rich>=14",  # http://host', "pyproject.toml holds an address"),
         ("pyproject.toml", '  "rich>=14",', '  "rich>=14",\n  "trueskill",', "trueskill is not locked"),
+        *(
+            ("pyproject.toml", f"\n{group} = [", f'\n{group} = ["trueskill", ', "trueskill is not locked")
+            for group in ("test", "lint", "docs", "dev")
+        ),
     ],
 )
 def test_lock_faults_are_found(name, old, new, fault, tmp_path, monkeypatch):

@@ -71,12 +71,13 @@ def faults() -> list[str]:
     constraints = set(project["tool"]["uv"]["constraint-dependencies"])
     out += [f"{pin} is in only one of pyproject.toml and the lock files" for pin in sorted(locked ^ constraints)]
     table, extras = project["project"], project["project"]["optional-dependencies"]
-    direct = [*table["dependencies"], *project["dependency-groups"]["dev"]]
+    groups = [need for group in project["dependency-groups"].values() for need in group]
+    direct = [*table["dependencies"], *(need for need in groups if isinstance(need, str))]  # of groups in groups, too
     direct += [
         need for extra in ("plot", "png", "web", "export", "tune", "benchmark", "cuda") for need in extras[extra]
     ]
     names = {re.split(r"[=\[]", pin)[0] for pin in locked}
-    wanted = {re.split(r"[<>=;\[ ]", need)[0].lower() for need in direct if isinstance(need, str)}
+    wanted = {re.split(r"[<>=;\[ ]", need)[0].lower() for need in direct}
     return out + [f"{name} is not locked" for name in sorted(wanted - names)]
 
 

@@ -95,10 +95,13 @@ class Table:
         if not results:
             raise UsageError("there are no results to rate")
         table = elo.rate(results, self._anchor({name for pair in results for name in (pair.a, pair.b)}))
-        again = len(results) - len(records.once(results))
-        repeated = [f"{again} pairs repeat a game of another pair, move for move, and are not counted"] if again else []
-        notes = [*notes, *repeated, *report.lopsided(results), *report.incidents(results)]
-        notes += [*report.lengths(results), *report.by_seat(results), *report.repeats(results)]
+        counted = records.once(results)
+        again = len(results) - len(counted)
+        repeated = (
+            [f"pairs that repeat a game of another pair, move for move, are not counted: {again}"] if again else []
+        )
+        notes = [*notes, *repeated, *report.lopsided(counted), *report.incidents(results)]
+        notes += [*report.lengths(counted), *report.by_seat(counted), *report.repeats(results)]
         if self.json:
             print(json.dumps(report.to_json(table) | {"remarks": list(notes)}))
         else:

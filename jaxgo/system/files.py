@@ -19,6 +19,7 @@ except ImportError:  # Windows
 
 from jaxgo.core.errors import UsageError
 
+LONGEST = 300  # digits of a whole number
 GLANCE = 0.2  # seconds for which who only asks about a lock may hold it, at the most
 
 
@@ -26,7 +27,7 @@ def read_json(text: str | bytes) -> Any:
     """What a text of JSON says; a ValueError also where it is nested deeper than Python can follow, or a number is
     not finite."""
     try:
-        return json.loads(text, parse_constant=_no_number, parse_float=_finite)
+        return json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_short)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -42,6 +43,13 @@ def _finite(word: str) -> float:
     if math.isinf(number):
         raise ValueError(f"{word[:20]} is too large a number")
     return number
+
+
+def _short(word: str) -> int:
+    """Python would take whole numbers that no float can hold."""
+    if len(word) > LONGEST:
+        raise ValueError(f"{word[:20]}... is too long a number")
+    return int(word)
 
 
 def version(path: Path) -> tuple[int, int] | None:

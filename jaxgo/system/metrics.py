@@ -85,7 +85,7 @@ def read_rows(run: Path) -> list[Row]:
             row = read_json(line)
         except ValueError:
             continue
-        if isinstance(row, dict) and is_whole(row.get("iteration", 0)):
+        if isinstance(row, dict) and is_whole(row.get("iteration")):
             rows.append(row)
     return rows
 

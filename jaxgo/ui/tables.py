@@ -120,12 +120,12 @@ def remarks(table: RatingTable) -> list[str]:
 def lengths(results: Iterable[PairResult]) -> list[str]:
     """How many moves games take, by who won them."""
     taken: dict[str, list[int]] = {"the first mover wins": [], "the second mover wins": [], "it is drawn": []}
-    for pair in results:
+    for pair in (pair for pair in results if any(pair.plies)):  # results of older files do not say
         for plies, seat0 in zip(pair.plies, map(pair.result, range(2)), strict=True):
             how = "the first mover wins" if seat0 > 0.5 else "the second mover wins" if seat0 < 0.5 else "it is drawn"
             taken[how].append(len(pair.opening) + plies)
     every = [plies for some in taken.values() for plies in some]
-    if not any(every):  # results of older files do not say
+    if not every:
         return []
     parts = [f"{np.mean(some):.1f} where {how}" for how, some in taken.items() if some]
     return [f"Games take {np.mean(every):.1f} moves on average: {', '.join(parts)}."]

@@ -159,6 +159,7 @@ def test_merging_is_idempotent_and_keeps_the_first(tmp_path):
         (json.dumps(json.loads(records.to_line(FULL)) | {"second": 1.5}), "from 0 to 1"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"first": float("nan")}), "NaN is no number"),
         (records.to_line(FULL).replace('"first":', '"first": 1e400, "was":'), "1e400 is too large a number"),
+        (records.to_line(FULL).replace('"first":', f'"first": 1{"0" * 400}, "was":'), "is too long a number"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"seed": True}), "seed is True"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"plies": [1]}), "plies is [1]"),
         (json.dumps(json.loads(records.to_line(FULL)) | {"opening": "a1"}), "opening is 'a1'"),

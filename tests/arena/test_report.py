@@ -82,6 +82,9 @@ def test_lengths_seats_and_repeated_games_are_told():
         "Games take 16.5 moves on average: 15.0 where the first mover wins, 21.0 where the second mover wins, "
         "16.5 where it is drawn."
     ]
+    older = PairResult("go9", "a", "b", 1.0, 0.0, "older", opening=("d1", "e1"))
+    assert report.lengths([older]) == [], "which do not say"
+    assert report.lengths([*made, older]) == report.lengths(made)
     assert report.by_seat(made) == ["Scores moving first / second: a 83.3 % / 50.0 %; b 50.0 % / 16.7 %."]
     hashes = [
         dataclasses.replace(pair, checkpoints=(code, ""), time=code) for pair, code in zip(made, "112", strict=True)
