@@ -187,7 +187,8 @@ def _generate(style: Callable[..., str], plays: bool) -> Callable[[GtpEngine, Li
         except UsageError as error:
             if not told:
                 raise
-            move = f"pass # {error}"
+            tell(f"# {error}\n\n")  # no move: none was played
+            return None
         tell(f"play {move}\n\n")
         return None
 

@@ -175,12 +175,14 @@ def lopsided(results: Iterable[PairResult]) -> list[str]:
 
 def incidents(results: Iterable[PairResult]) -> list[str]:
     """Who forfeited games and why, and whose count of a finished game differs from the rules of jaxgo."""
-    forfeits: dict[str, Counter[str]] = {}
-    disputes: Counter[str] = Counter()
-    for pair in results:
+    pairs, forfeits = list(results), dict[str, Counter[str]]()
+    twins, disputes = namesakes(pairs), Counter[str]()
+    for pair in pairs:
+        called = {"a": (pair.a, pair.checkpoints[0]), "b": (pair.b, pair.checkpoints[1])}
         for problem in pair.problems:
             found = PROBLEM.match(problem)
-            name = {"a": pair.a, "b": pair.b}[found[1]] if found else ""
+            who = called[found[1]] if found else ("", "")
+            name = twins.get(who, who[0])
             if found and found[2] == "forfeits":
                 forfeits.setdefault(name, Counter())[found[3]] += 1
             elif found:

@@ -91,6 +91,9 @@ def test_lengths_seats_and_repeated_games_are_told():
     ]
     told = "Scores moving first / second: a #1 75.0 % / 50.0 %; b 50.0 % / 16.7 %; a 100.0 % / 50.0 %."
     assert report.by_seat(hashes) == [told], "players of one name are told apart, as ratings do"
+    faulty = [dataclasses.replace(pair, problems=("game 1: a forfeits, it is gone",)) for pair in hashes[1:]]
+    told = [line.partition(" forfeited")[0] for line in report.incidents(faulty)]
+    assert len(told) == 2, "two players of one name"
     assert report.repeats(made) == [
         "1 games are the same as another one, move for move: the first mover won 1, drew 0, lost 0."
     ]

@@ -13,7 +13,7 @@ import pytest
 from sgfmill import sgf as sgfmill
 
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends import gtp, gtp_commands, gtp_text
+from jaxgo.frontends import gtp, gtp_analysis, gtp_commands, gtp_text
 from jaxgo.frontends.gtp_commands import COMMANDS
 from jaxgo.frontends.gtp_engine import GtpEngine
 from jaxgo.frontends.lines import LONGEST, read_lines
@@ -163,9 +163,7 @@ def test_a_superko_is_seen_beyond_an_inserted_pass(go):
 
 def test_files_go_out_and_come_in(go, tmp_path):
     file = tmp_path / "a.sgf"
-    for line in ("play b c3", "play w d3", "play b pass"):
-        go.ask(line)
-    assert go.ask(f"printsgf {file}") == "="
+    assert {go.ask(line) for line in ("play b c3", "play w d3", "play b pass", f"printsgf {file}")} == {"="}
     moves = [node.get_move() for node in sgfmill.Sgf_game.from_bytes(file.read_bytes()).get_main_sequence()]
     assert moves[1:] == [("b", (2, 2)), ("w", (2, 3)), ("b", None)]
     go.ask("clear_board")
@@ -173,12 +171,10 @@ def test_files_go_out_and_come_in(go, tmp_path):
     assert go.engine.session.board.moves == ["C3", "D3"]
     assert go.ask(f"loadsgf {file}") == "="
     assert len(go.engine.session.board.actions) == 3
-    assert go.ask("kata-set-rules aga") == "="
     file.write_text("(;GM[1]SZ[4];B[aa];W[bb])")
-    assert go.ask(f"loadsgf {file}") == "="
+    assert [go.ask(words) for words in ("kata-set-rules aga", f"loadsgf {file}")] == ["=", "="]
     assert (go.engine.game.ko, go.engine.game.shape) == ("situational", (4, 4)), "what a file does not say stays"
-    go.ask("boardsize 5")
-    go.ask("kata-set-rules chinese")
+    assert [go.ask(words) for words in ("boardsize 5", "kata-set-rules chinese")] == ["=", "="]
     file.write_text("(;GM[1]SZ[5];B[aa]\n;W[aa])")
     before = go.engine.session.board
     assert (
@@ -406,6 +402,16 @@ def test_generated_moves_can_be_watched(searching):
     assert re.fullmatch(r"= (\S+ \d+ [-+]\d\.\d+ .*\n?)+", searching.ask("jaxgo-moves"))
     rows = searching.ask("jaxgo-visits").split("\n")[1:]
     assert [len(row.split()) for row in rows] == [5] * 5
+
+
+def test_a_search_that_fails_after_its_first_word_names_no_move(searching, monkeypatch):
+    def broken(engine, colour, plays, show):
+        show(None)
+        raise UsageError("the network gave NaN")
+
+    monkeypatch.setattr(gtp_analysis, "_teller", lambda *words: lambda _: words[-1]("info move C3\n"))
+    monkeypatch.setattr(gtp_analysis, "generate", broken)
+    assert searching.ask("9 kata-genmove_analyze b 1") == "=9\ninfo move C3\n# the network gave NaN"
 
 
 def test_an_empty_line_ends_an_answer_and_stands_nowhere_else():
