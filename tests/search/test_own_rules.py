@@ -252,9 +252,13 @@ print(trial.check_shapes.cache_info().currsize, xla_bridge.backends_are_initiali
 def test_a_position_of_other_arrays_than_a_start_is_refused():
     model = Model(Sound(), Uniform())
     start = model.start(jax.random.key(0), 1)
-    placed = model.positions(start.state._replace(heaps=start.state.heaps.astype(jnp.int32)))
-    with pytest.raises(UsageError, match=r"a position for Sound is made of int32\[2\], .* give one of this game"):
-        Uct(4).begin(model, (), jax.random.key(0), placed)
+    wide = start.state._replace(heaps=start.state.heaps.astype(jnp.int32))
+    for use in (
+        lambda: model.positions(wide),
+        lambda: Uct(4).begin(model, (), jax.random.key(0), start._replace(state=wide)),
+    ):
+        with pytest.raises(UsageError, match=r"a position for Sound is made of int32\[2\], .* give one of this game"):
+            use()
 
 
 class HalfPoints(Sound):
