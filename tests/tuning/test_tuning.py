@@ -67,7 +67,7 @@ def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
     about, first, *_ = whole.log.read_text().splitlines()
     for damage in (
         *({"candidates": [[0.1]]}, {"scores": [1.0]}, {"candidates": [[0.1], [0.1, 0.2]]}),
-        *({"generation": 2}, {"generation": "a"}, {"mean": []}, {"mean": ["x"]}, {"mean": [1e6, 1e6]}),
+        *({"generation": 2}, {"generation": -1}, {"mean": []}, {"mean": [0.1]}, {"mean": [1e6, 1e6]}),
     ):
         path.write_text(f"{about}\n{json.dumps(json.loads(first) | damage)}\n")
         with pytest.raises(UsageError, match="line 2 was damaged"):
