@@ -198,7 +198,8 @@ class RunDir:
             self._complain(step, place, fault)
             return
         if devices.is_first_host():
-            self._prune()
+            with contextlib.suppress(OSError):  # what cannot be removed now is tried again at the next save
+                self._prune()
 
     def _complain(self, step: int, place: Path, fault: Exception) -> None:
         words = (str(fault).strip().splitlines() or [type(fault).__name__])[0][:200]
@@ -327,9 +328,8 @@ class RunDir:
         for path in (self.path / STEPS).iterdir():
             if path.name.isdecimal() and int(path.name) not in kept and path.is_dir():
                 # without its manifest first: half of a checkpoint must not look like one
-                with contextlib.suppress(OSError):
-                    (path / MANIFEST).unlink(missing_ok=True)
-                    shutil.rmtree(path, ignore_errors=True)
+                (path / MANIFEST).unlink(missing_ok=True)
+                shutil.rmtree(path, ignore_errors=True)
 
     def _checkpointer(self) -> Any:
         if self._orbax is None:

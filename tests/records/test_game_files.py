@@ -260,6 +260,7 @@ BAD = {
     '{"jaxgo": 1, "game": "go9", "returns": [1, NaN]}': "line 1: this JSON cannot be read: NaN is no number",
     '{"jaxgo": 1, "game": "go9", "returns": [true, -1]}': '"returns" is no list of numbers',
     f'{{"jaxgo": 1, "game": "go9", "returns": [1, 1{"0" * 250}]}}': '"returns" are numbers from -1',
+    f'{{"jaxgo": 1, "game": "go9", "returns": [1, 1{"0" * 400}]}}': "1000.* is too long a number",
     f'{{"jaxgo": 1{"0" * 5000}}}': "line 1: this JSON cannot be read: 1000.* is too long a number",
     '{"jaxgo": 1, "game": "go9", "comments": {"²": ""}}': '"comments" are texts by the number',
     f'{{"jaxgo": 1, "game": "go9", "comments": {{"{"1" * 5000}": ""}}}}': '"comments" are texts by the number',
