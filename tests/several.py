@@ -46,5 +46,8 @@ def finish(children: list[subprocess.Popen[str]], status: int = 0) -> list[str]:
 
 
 def own_words(said: str) -> list[str]:
-    """The lines of a host without those in which Gloo says that hosts have met."""
-    return [line for line in said.splitlines() if "Gloo" not in line and "peer ranks" not in line]
+    """The lines of a host without those in which Gloo says that hosts have met.
+
+    Its threads write at the same time, so two of its lines may come as one, and their ends as an empty line after it.
+    """
+    return [line for line in said.splitlines() if line.strip() and "Gloo" not in line and "peer ranks" not in line]
