@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float64
 from jaxgo.arena.elo import ELO
 from jaxgo.arena.ratings import NINETY_FIVE, RatingTable
 from jaxgo.arena.sprt import expected_score
+from jaxgo.arena.tally import joined
 from jaxgo.core.errors import UsageError, unknown_name
 
 Match = tuple[int, int]  # two agents by their numbers, the smaller first
@@ -34,6 +35,8 @@ class Schedule:
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise unknown_name("schedule", self.kind, get_args(Kind))
+        if not isinstance(self.pairs, int | np.integer):
+            raise UsageError(f"a schedule counts whole pairs, not {self.pairs!r}")
         if self.pairs < 1 or not (math.isfinite(self.until) and self.until >= 0):
             raise UsageError("a schedule needs at least 1 pair, and a precision of at least 0 Elo")
 
@@ -100,20 +103,8 @@ def disjoint(worth: Mapping[Match, float]) -> list[Match]:
 
 def first_meetings(agents: int, played: Mapping[Match, int]) -> list[Match]:
     """Disjoint matches that bring agents into one pool which no chain of results connects yet."""
-    home = list(range(agents))
-
-    def find(agent: int) -> int:
-        while home[agent] != agent:
-            agent = home[agent]
-        return agent
-
-    for (a, b), count in played.items():
-        if count:
-            home[find(a)] = find(b)
-    groups: dict[int, list[int]] = {}
-    for agent in range(agents):
-        groups.setdefault(find(agent), []).append(agent)
-    first = sorted(group[0] for group in groups.values())
+    pool = joined(agents, (match for match, count in played.items() if count))
+    first = np.unique(pool, return_index=True)[1].tolist()
     return list(zip(first[::2], first[1::2], strict=False))
 
 
@@ -124,15 +115,15 @@ def groups(table: RatingTable, agents: Sequence[str]) -> list[list[int]]:
     counts for as small as it may be, by one standard error.
     """
     order = [table.index(agent) for agent in agents]
-    home = list(range(len(agents)))
-    for a, b in itertools.combinations(range(len(agents)), 2):
-        i, j = order[a], order[b]
+
+    def tells(match: Match) -> bool:
+        i, j = order[match[0]], order[match[1]]
         spread = table.covariance[i, i] + table.covariance[j, j] - 2 * table.covariance[i, j]
         apart = max(0.0, abs(table.elo[i] - table.elo[j]) - math.sqrt(max(spread, 0.0)))
-        if 4 * _uncertain(apart) >= TELLING:
-            old, new = home[b], home[a]
-            home = [new if place == old else place for place in home]
-    return [[i for i, place in enumerate(home) if place == each] for each in dict.fromkeys(home)]
+        return bool(4 * _uncertain(apart) >= TELLING)
+
+    group = joined(len(agents), filter(tells, itertools.combinations(range(len(agents)), 2)))
+    return [np.flatnonzero(group == each).tolist() for each in np.unique(group)]
 
 
 def errors(table: RatingTable, agents: Sequence[str]) -> Float64[np.ndarray, " n"]:

@@ -168,16 +168,22 @@ def five_of(scores: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " 5"]:
 
 def pools(tally: Tally) -> Int64[np.ndarray, " n"]:
     """The number of each agent's pool: agents are in one pool if a chain of played pairs joins them."""
-    label = np.arange(len(tally.agents))
-    links = list(zip(tally.first.tolist(), tally.second.tolist(), strict=True))
-    changed = True
-    while changed:
-        changed = False
-        for i, j in links:
-            if label[i] != label[j]:
-                label[[i, j]] = min(label[i], label[j])
-                changed = True
-    return np.unique(label, return_inverse=True)[1].astype(np.int64)
+    return joined(len(tally.agents), zip(tally.first.tolist(), tally.second.tolist(), strict=True))
+
+
+def joined(size: int, links: Iterable[tuple[int, int]]) -> Int64[np.ndarray, " n"]:
+    """The group of each of so many, numbered by their first members: those that a chain of links joins are of one."""
+    home = list(range(size))
+
+    def find(one: int) -> int:
+        while home[one] != one:
+            one = home[one]
+        return one
+
+    for a, b in links:
+        first, other = sorted((find(a), find(b)))
+        home[other] = first
+    return np.unique([find(one) for one in range(size)], return_inverse=True)[1].astype(np.int64)
 
 
 def one_sided(tally: Tally) -> list[tuple[set[int], set[int]]]:

@@ -176,7 +176,7 @@ class Setting:
 
         game = read_game(name, self.option)
         players = tuple(seat(spec, game) for spec in agents)
-        return Contest(name, game, players, in_order(self.option), self.seed, self.temperature, self.hot_plies)
+        return Contest(name, game, players, in_order(name, self.option), self.seed, self.temperature, self.hot_plies)
 
     def openings(self, contest: "Contest") -> "Openings":
         from jaxgo.arena import openings

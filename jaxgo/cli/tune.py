@@ -111,7 +111,7 @@ class Tune:
         from jaxgo.ui import match_screen
 
         game, seed = space.player.model.game, self.seed + 1
-        contest = Contest(self.name, game, tuple(players), in_order(self.option), seed)
+        contest = Contest(self.name, game, tuple(players), in_order(self.name, self.option), seed)
         openings = random_openings(game, seed=seed, plies=self.plies)
         play = Tournament(contest, Schedule(pairs=self.ladder), openings, folder / LADDER)
         last = match_screen.follow(play.run(), quiet=True)

@@ -22,6 +22,7 @@ from jaxgo.core.play import Position
 
 GAMES = 32
 TAKEN = ("policy", "value", "targets", "short", "reply", "stem", "norm", "few", "pooled")  # by learners and nets
+NUMBERED = re.compile(r"(norm|in|out|norm_in|norm_out|pool)\d+")  # layers of blocks
 
 
 def is_own(game: Game[Any]) -> bool:
@@ -181,6 +182,8 @@ def _check_targets(game: Game[Any], state: Any) -> None:
     kind, targets = type(game).__name__, game.aux_targets()
     names = [target.name for target in targets]
     for name in names:
+        if NUMBERED.fullmatch(name):
+            raise UsageError(f"aux_targets of {kind} has the name {name!r}, as a layer of a net has; give it another")
         if name in TAKEN or names.count(name) > 1:
             raise UsageError(
                 f"aux_targets of {kind} has the name {name!r} twice, or it is one of {', '.join(TAKEN)}, which nets "

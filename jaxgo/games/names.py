@@ -14,15 +14,19 @@ from jaxgo.games import GAMES, find, make
 
 def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
     """The game `name` with `options` such as "komi=5.5"; a UsageError on anything unknown."""
+    game = make(name, **read_settings(name, _split(options)))
+    trial.check_shapes(game)
+    return game
+
+
+def _split(options: Sequence[str]) -> dict[str, str]:
     texts = {}
     for words in options:
         setting = split_setting(words)
         if setting is None:
             raise UsageError(f"option {words!r} is not of the form name=value, such as max_plies=100")
         texts[setting[0]] = setting[1]
-    game = make(name, **read_settings(name, texts))
-    trial.check_shapes(game)
-    return game
+    return texts
 
 
 def read_settings(name: str, texts: Mapping[str, str]) -> dict[str, Value]:
@@ -32,9 +36,9 @@ def read_settings(name: str, texts: Mapping[str, str]) -> dict[str, Value]:
     return {option: read_value(text, defaults.get(option)) for option, text in texts.items()}
 
 
-def in_order(options: Sequence[str]) -> tuple[str, ...]:
-    """Options as records have them: the same for the same options, however they were typed."""
-    return tuple(sorted(text.replace(" ", "") for text in options))
+def in_order(name: str, options: Sequence[str]) -> tuple[str, ...]:
+    """Options of a game as records have them: the same for the same options, however they were typed."""
+    return tuple(sorted(write_settings(read_settings(name, _split(options)))))
 
 
 def describe_options(game: Game[Any]) -> str:

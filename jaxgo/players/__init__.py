@@ -16,7 +16,7 @@ A spec means a player as it plays to win: it explores only where the spec names 
 
 from jaxgo.players.of_weights import network, trained
 from jaxgo.players.player import SHORT, Player, load_player, must_differ, named, spec
-from jaxgo.players.spec_text import EXTERNAL, Spec, is_external, parse
+from jaxgo.players.spec_text import EXTERNAL, Spec, is_external, parse, seconds_of
 
 __all__ = [
     "EXTERNAL",
@@ -29,6 +29,7 @@ __all__ = [
     "named",
     "network",
     "parse",
+    "seconds_of",
     "spec",
     "trained",
 ]

@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args, get_type_hints
 
@@ -18,7 +17,7 @@ from jaxgo.evaluators import EVALUATORS, Network, Rollout
 from jaxgo.evaluators import find as find_evaluator
 from jaxgo.evaluators.base import Evaluator, Params
 from jaxgo.players.of_weights import network, rated_search
-from jaxgo.players.spec_text import Spec, is_external, parse
+from jaxgo.players.spec_text import Spec, is_external, parse, seconds_of
 from jaxgo.search import PRESETS, SEARCHES, name_of
 from jaxgo.search import find as find_search
 from jaxgo.search.base import Search
@@ -95,7 +94,7 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
     if is_external(text):
         raise UsageError(f"{text.strip()!r} is a program of its own; only jaxgo eval can play against it")
     words = parse(text)
-    if re.fullmatch(r"[0-9.]+s", words.budget):
+    if seconds_of(words) is not None:
         raise UsageError(
             f"{text.strip()!r} plays by the clock, which only agents of jaxgo eval do; leave :{words.budget} out, "
             "and say --seconds if this command has it, or name simulations"

@@ -53,6 +53,12 @@ def parse(text: str) -> Spec:
     return Spec(name, budget, tuple(options.items()), place)
 
 
+def seconds_of(spec: Spec) -> float | None:
+    """The seconds for a move where that is what stands behind the colon, such as 3s; None for simulations."""
+    found = re.fullmatch(r"(\d*\.?\d+|\d+\.)s", spec.budget)
+    return float(found[1]) if found else None
+
+
 def _split(text: str, mark: str, most: int = -1) -> list[str]:
     """The parts between marks that stand outside quotes."""
     parts: list[str] = []

@@ -37,6 +37,8 @@ def test_specs():
     assert not is_engine("gtps:x")
     assert is_engine("uct:3s")
     assert read_engine(" uct:.5s,c=1.4 ", GO).name == "uct:0.5s,c=1.4", "one player has one name"
+    assert read_engine("uct:3.0s", GO).name == "uct:3s"
+    assert read_engine("jaxgo.search:Uct:2s,c=1.4", GO).name == "jaxgo.search:Uct:2s,c=1.4", "a search at a place"
     assert is_engine("gumbel:0.5s,max_considered=8@runs/go9")
     assert not is_engine("uct:3")
     plain = read_engine(f"gtp:{sys.executable} -c pass", GO)

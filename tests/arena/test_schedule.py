@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+import support
 
 from jaxgo.arena import elo
 from jaxgo.arena.records import PairResult
@@ -208,3 +209,5 @@ def test_mistakes_are_named():
         Schedule(pairs=0)
     with pytest.raises(UsageError, match="precision"):
         Schedule(until=float("nan"))
+    with pytest.raises(UsageError, match="whole pairs"):
+        support.untyped(Schedule, pairs=2.5)

@@ -292,7 +292,14 @@ def goes_on(message):
 
 def test_names_of_networks_are_those_on_offer():
     offers = Offers({"net": "tictactoe", "runs/a b": "go9"})
-    for spec in ("uct:8", "gumbel:64@net", "gumbel:64@net:120", "gumbel:64@net/120", "gumbel:8,considered=4@runs/a b"):
+    for spec in (
+        "uct:8",
+        "alphabeta:8,evaluator=rollout, evaluator.depth = 9",
+        "gumbel:64@net",
+        "gumbel:64@net:120",
+        "gumbel:64@net/120",
+        "gumbel:8,considered=4@runs/a b",
+    ):
         assert offers.check(spec) == spec
     for spec in (
         "gumbel:64@other",
@@ -307,6 +314,8 @@ def test_names_of_networks_are_those_on_offer():
         'greedy, file = "secret"',
         "uct:8,evaluator=solved,file=LICENSE",
         "uct:8,evaluator=solved,evaluator.file=LICENSE",
+        "uct:8,evaluator=evaluator.own",
+        "evaluator.own:Search",
         "chain:book+random,book=LICENSE",
         "chain,simulations=win+examples.own:Best:4",
         "chain,simulations=win+mysearch:Best",

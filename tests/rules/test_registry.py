@@ -5,6 +5,7 @@ import pytest
 
 import jaxgo
 from jaxgo.core.errors import UsageError
+from jaxgo.games.names import in_order
 
 
 def test_options_change_a_registered_game():
@@ -13,6 +14,11 @@ def test_options_change_a_registered_game():
     assert jaxgo.make("go9") == jaxgo.GAMES["go9"]
     made = jaxgo.make("go9", komi=np.float32(5.5), size=np.int64(7))
     assert (repr(made.komi), repr(made.size)) == ("5.5", "7"), "as Python's numbers, which can be written down"
+
+
+def test_options_are_the_same_however_they_are_typed():
+    assert in_order("go9", ["komi = 7", "max_plies=80"]) == in_order("go9", ["max_plies=080", "komi=7.0"])
+    assert in_order("go9", ["komi=7"]) == ("komi=7.0",)
 
 
 def test_a_cap_that_follows_from_the_size_follows_the_new_size():

@@ -1,6 +1,7 @@
 """Rules of people outside the package that break what every search takes for granted: one sentence says how."""
 
 import dataclasses
+import functools
 import subprocess
 import sys
 from typing import Any, NamedTuple
@@ -20,7 +21,8 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import AuxTarget
 from jaxgo.evaluators import Uniform
 from jaxgo.games import GAMES
-from jaxgo.nets import Mlp
+from jaxgo.nets import Mlp, ResNet
+from jaxgo.nets.base import planes_shape
 from jaxgo.players import load_player
 from jaxgo.search import AlphaBeta, Flat, Greedy, Model, Random, Uct, health
 from jaxgo.solvers.retrograde import solve_game
@@ -198,6 +200,7 @@ def test_names_that_are_no_names_of_their_own_are_refused():
     [
         ([("value", "number")], {}, "aux_targets of Wrong has the name 'value' twice, or it is one of policy, value"),
         ([("left", "number")] * 2, {}, "has the name 'left' twice"),
+        ([("norm_in0", "number")], {}, "has the name 'norm_in0', as a layer of a net has"),
         ([("left", "number")], {}, r"aux_values of Wrong gives nothing for 'left'; float32\[\] is needed"),
         ([("left", "cells")], {"left": (1, 2)}, r"gives float32\[1, 2\] for 'left'; float32\[2\] is needed"),
     ],
@@ -209,6 +212,16 @@ def test_what_a_game_teaches_besides_is_looked_at(targets, values, said):
     type(game).aux_values = lambda self, state: given
     with pytest.raises(UsageError, match=said):
         trial.check_shapes(game)
+
+
+@pytest.mark.parametrize(
+    "net", [Mlp(width=4, blocks=1), ResNet(channels=4, blocks=1, pool_every=1)], ids=["mlp", "resnet"]
+)
+def test_names_of_layers_are_taken(net):
+    game = GAMES["kono"]  # whose actions are no cells
+    begin = functools.partial(net.module(game).init, jax.random.key(0))
+    layers = jax.eval_shape(begin, jnp.zeros((1, *planes_shape(game))))["params"]
+    assert [name for name in layers if name not in trial.TAKEN and not trial.NUMBERED.fullmatch(name)] == []
 
 
 def test_a_code_without_a_piece_is_told_when_it_is_drawn():

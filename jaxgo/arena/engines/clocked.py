@@ -4,7 +4,8 @@ A match of players is one compiled program, which knows no clock. So such a play
 engines of other programs do, and thinks as long as it was told, with the tree of its last move kept.
 """
 
-import re
+import contextlib
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,30 +18,36 @@ from jaxgo.arena.engines.protocols import Engine, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game, check_seats
 from jaxgo.core.play import NOTHING, Position
-from jaxgo.players import Player, load_player
+from jaxgo.players import Player, Spec, is_external, load_player, parse, seconds_of
 from jaxgo.search.think import Limit, Thinker
 
-TIMED = re.compile(r"^(?P<head>[^,@:]+):(?P<seconds>\d*\.?\d+)s(?P<rest>([,@].*)?)$")
 LONGEST = 3600.0  # seconds for a move
 
 
 def is_timed(spec: str) -> bool:
     """Whether a spec gives seconds instead of simulations."""
-    return TIMED.match(spec.strip()) is not None
+    if is_external(spec):
+        return False
+    with contextlib.suppress(UsageError):  # whoever reads it as a player says what is wrong
+        return seconds_of(parse(spec)) is not None
+    return False
 
 
-def read_timed(spec: str, game: Game[Any]) -> tuple[Player, float]:
-    """The player and its seconds; a UsageError where it has nothing to spend them on."""
-    found = TIMED.match(spec.strip())
-    assert found is not None, "only a timed spec is read here"
-    seconds, player = float(found["seconds"]), load_player(found["head"] + found["rest"], game)
+def read_timed(spec: str, game: Game[Any]) -> tuple[Player, float, Spec]:
+    """The player, its seconds, and the spec that says both; a UsageError where it has nothing to spend them on."""
+    words = parse(spec)
+    seconds = seconds_of(words)
+    assert seconds is not None, "only a timed spec is read here"
+    player = load_player(str(dataclasses.replace(words, budget="")), game)
     if not 0.0 < seconds <= LONGEST:
         raise UsageError(
             f"{spec.strip()!r} takes {seconds:g} seconds for a move; above 0 and up to {LONGEST:g} are allowed"
         )
     if player.search.budget == 0 or not player.search.resumable:
-        raise UsageError(f"{spec.strip()!r} cannot be given seconds: {found['head']} does not search on, move by move")
-    return player, seconds
+        raise UsageError(f"{spec.strip()!r} cannot be given seconds: {words.head} does not search on, move by move")
+    # the step of the weights is said, as other players say it: whatever the run has learnt since, this one plays
+    told = dataclasses.replace(words, budget=f"{seconds:.10g}s", weights=player.weights)
+    return player, seconds, told
 
 
 class Clocked(Engine):
@@ -50,7 +57,7 @@ class Clocked(Engine):
 
     def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
         self.game, self.limits = game, limits
-        player, self.seconds = read_timed(words[0], game)
+        player, self.seconds, _ = read_timed(words[0], game)
         self._luck = jax.random.key(0)
         self._thinker = Thinker(player.search, player.model, player.params, self._luck)
         self._model, self._step = player.model, jax.jit(player.model.play)

@@ -6,7 +6,6 @@ colon of the others is a command line, split as a shell would; quotes round all 
 
 import dataclasses
 import os
-import re
 import shlex
 import shutil
 from typing import Any
@@ -16,7 +15,7 @@ from jaxgo.arena.engines.protocols import Engine, Gomocup, Gtp, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.words import printable
-from jaxgo.players import EXTERNAL, parse
+from jaxgo.players import is_external
 
 CLOCK = "clock"
 PROTOCOLS: dict[str, type[Engine]] = {"gtp": Gtp, "gomocup": Gomocup, CLOCK: Clocked}
@@ -42,19 +41,15 @@ class External:
 
 def is_engine(spec: str) -> bool:
     """Whether a spec means a program of its own, or a player by the clock: whoever plays move by move."""
-    return is_timed(spec) or spec.strip().partition(":")[0].strip() in EXTERNAL
+    return is_timed(spec) or is_external(spec)
 
 
 def read_engine(spec: str, game: Game[Any]) -> External:
     """The engine of a spec; a UsageError if it cannot play this game, or is not there."""
     if is_timed(spec):
-        spec = re.sub(r"^([^:]+:)\.", r"\g<1>0.", spec.strip())  # .5 and 0.5 seconds are one player
         Clocked.check(game)
-        player, _ = read_timed(spec, game)
-        typed = parse(spec.strip())
-        # the step of the weights is said, as other players say it: whatever the run has learnt since, this one plays
-        name = str(dataclasses.replace(typed, weights=player.weights)) if typed.weights else spec.strip()
-        return External(name, CLOCK, (name,), player.fingerprint())
+        player, _, told = read_timed(spec, game)
+        return External(str(told), CLOCK, (str(told),), player.fingerprint())
     protocol, _, text = (part.strip() for part in spec.partition(":"))
     try:
         words = shlex.split(text)

@@ -59,6 +59,7 @@ class Offers:
         if "@" in rest:
             names = ", ".join(self.networks) or "none"
             raise UsageError(f"{spec!r} names a network that is not on offer here; these are: {names}")
+        rest = re.sub(r"(^|,)(\s*evaluator)\.(?=\w+\s*=)", r"\1\2 ", rest)  # a field of the evaluator, by its long name
         # a colon is for a number of simulations; elsewhere it names a class in somebody's file
         if re.search(r"[/\\~\x00]|\.\.|:(?!\s*\d)|\.[a-z_]", rest, re.I) or re.search(r"\b(gtp|gomocup)\b", rest):
             raise UsageError(f"{spec!r} names a file, a class or a program, which a page may not")
