@@ -5,7 +5,7 @@ import pytest
 from jaxgo.arena import games_file, records
 from jaxgo.games import make
 from jaxgo.training.config import TrainConfig
-from jaxgo.ui import run_report
+from jaxgo.ui import run_report, run_summary
 
 pytest.importorskip("matplotlib")
 
@@ -39,6 +39,6 @@ def test_games_of_the_last_judgement_say_who_won(tmp_path):
     pair = records.PairResult("tictactoe", "me", "random", 0.0, 1.0, "x")
     records.append(tmp_path / "matches.jsonl", [pair])
     games_file.save(tmp_path / "games", game, pair, moves[:1], [moves[1:]] * 2)
-    found = run_report.judged_games(tmp_path, TrainConfig(game="tictactoe"), [{"iteration": 1, "player": "me"}])
+    found = run_summary.judged_games(tmp_path, TrainConfig(game="tictactoe"), [{"iteration": 1, "player": "me"}])
     assert [one.result for one in found] == ["me against random: random won", "random against me: me won"]
     assert [one.moves for one in found] == [[game.action_name(move) for move in moves]] * 2

@@ -1,24 +1,102 @@
-"""A run as a page follows it: curves, ratings and games, from the files in its folder, which are only read.
+"""What the files of a run say: curves, ratings and games, for its report and for the page that follows it.
 
-The run may be writing them meanwhile: a line that is not whole yet is left for the next look.
+The files are only read. The run may be writing them meanwhile: a line that is not whole yet is left for the next look.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxgo.arena import games_file, records
 from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.system.metrics import Row
 from jaxgo.training.config import TrainConfig
-from jaxgo.ui import run_report
+from jaxgo.training.judge import GAMES, MATCHES
+from jaxgo.ui import policy_preview
 from jaxgo.ui.policy_preview import ShownGame
+from jaxgo.ui.run_screen import short_name
 
 POINTS = 200  # of a curve; more cannot be seen on a page
-HEADS = 6  # losses that are drawn, the total first
+HEADS = 6  # losses that are drawn on a page, the total first
+MOST = 8  # games on the page
+LADDER = "Elo, 95 %"  # of the curve of the run's own player, whose points have an error, too
 
 Told = dict[str, Any]  # as JSON has it
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """Minutes, values and maybe half of an interval; without a name where it is the only one."""
+
+    name: str
+    points: list[list[float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """A picture of lines, of which each has points."""
+
+    title: str
+    lines: list[Line]
+
+
+def curves(rows: Sequence[Row]) -> list[Curve]:
+    """What is drawn of a run, from its rows."""
+    playing = [row for row in rows if row.get("phase") == "play"]
+    heads = dict.fromkeys(name for row in playing for name in row.get("loss") or ())
+    losses = [_line(name, [(row, (row.get("loss") or {}).get(name)) for row in playing]) for name in heads]
+    found = [
+        Curve("loss", losses),
+        Curve(LADDER, [Line("this run", ladder(rows))]),
+        Curve("plies a game", [_line("", [(row, row.get("length")) for row in playing])]),
+        Curve("moves a second", [_line("", [(row, row.get("moves_s")) for row in playing])]),
+    ]
+    return [Curve(curve.title, [line for line in curve.lines if line.points]) for curve in found]
+
+
+def _line(name: str, found: Sequence[tuple[Row, Any]]) -> Line:
+    """Minutes and values, where a row has them."""
+    return Line(name, [[row["seconds"] / 60, float(y)] for row, y in found if y is not None and "seconds" in row])
+
+
+def ladder(rows: Sequence[Row]) -> list[list[float]]:
+    """The rating of the run's own player: minutes, Elo and half of its 95 % interval, judgement by judgement."""
+    found = [(row["seconds"], *row["elo"][row["player"]]) for row in rows if row.get("player") in row.get("elo", ())]
+    return [[seconds / 60, value, error] for seconds, value, error in found if value is not None and error is not None]
+
+
+def ratings(rows: Sequence[Row]) -> list[tuple[str, tuple[float, float]]]:
+    """Everybody's last rating and half of its 95 % interval, the best first."""
+    last: Row = next((row for row in reversed(rows) if row.get("elo")), {"elo": {}})
+    found = [(agent, (elo[0], elo[1])) for agent, elo in last["elo"].items() if None not in elo]
+    return sorted(found, key=lambda item: -item[1][0])
+
+
+def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[ShownGame]:
+    """Games of the player that was judged last, one for each seat against everybody, as far as they were saved."""
+    player = next((row["player"] for row in reversed(rows) if row.get("player")), "")
+    game, found = config.make_game(), []
+    first: dict[str, records.PairResult] = {}
+    for pair in records.read_begun(run / MATCHES):
+        if pair.a == player:
+            first.setdefault(pair.b, pair)
+    for pair, side in ((pair, side) for pair in first.values() for side in range(2)):
+        try:
+            actions = games_file.load(run / GAMES, game, pair, side)
+        except UsageError:  # torn; the others can be shown
+            continue
+        if actions is not None:
+            one, other = map(short_name, pair.seats(side))
+            names = [game.action_name(action) for action in actions]
+            result = f"{one} against {other}: {pair.told(side, short_name)}"
+            found.append(ShownGame(names, result, policy_preview.end_of(game, actions)))
+    return found[:MOST]
+
+
+# -- as the page takes it --------------------------------------------------------------------------------------------
 
 
 def summary(config: TrainConfig, rows: Sequence[Row]) -> Told:
@@ -28,15 +106,15 @@ def summary(config: TrainConfig, rows: Sequence[Row]) -> Told:
         "iteration": int(last.get("iteration", 0)),
         "seconds": float(last.get("seconds") or 0.0),
         "budget": config.budget.seconds,
-        "curves": [curve for curve in _curves(rows) if any(line["points"] for line in curve["lines"])],
-        "ladder": [[name, value, error] for name, (value, error) in run_report.ratings(rows)],
+        "curves": [_told(curve) for curve in curves(rows) if curve.lines],
+        "ladder": [[name, value, error] for name, (value, error) in ratings(rows)],
     }
 
 
 def judged(run: Path, config: TrainConfig, rows: Sequence[Row]) -> Told | None:
     """The saved games of the player that was judged last; None where there are none, or the files are in the making."""
     try:
-        found = run_report.judged_games(run, config, rows)
+        found = judged_games(run, config, rows)
     except UsageError:
         return None
     return group(config.make_game(), "of the last judgement", found) if found else None
@@ -53,23 +131,9 @@ def group(game: Game[Any], about: str, games: Sequence[ShownGame]) -> Told:
     return {"about": about, "games": told}
 
 
-def _curves(rows: Sequence[Row]) -> list[Told]:
-    playing = [row for row in rows if row.get("phase") == "play"]
-    names = list(dict.fromkeys(name for row in playing for name in row.get("loss") or ()))[:HEADS]
-    losses = {name: [(row, (row.get("loss") or {}).get(name)) for row in playing] for name in names}
-    ladder = [[seconds / 60, value, error] for seconds, value, error in run_report.ladder(rows)]
-    return [
-        {"title": "loss", "lines": [_line(name, found) for name, found in losses.items()]},
-        {"title": "Elo, 95 %", "lines": [{"name": "this run", "points": thin(ladder)}]},
-        {"title": "plies a game", "lines": [_line("", [(row, row.get("length")) for row in playing])]},
-        {"title": "moves a second", "lines": [_line("", [(row, row.get("moves_s")) for row in playing])]},
-    ]
-
-
-def _line(name: str, found: Sequence[tuple[Row, Any]]) -> Told:
-    """Minutes and values, where a row has them."""
-    points = [[row["seconds"] / 60, float(value)] for row, value in found if value is not None and "seconds" in row]
-    return {"name": name, "points": thin(points)}
+def _told(curve: Curve) -> Told:
+    lines = [{"name": line.name, "points": thin(line.points)} for line in curve.lines[:HEADS]]
+    return {"title": curve.title, "lines": lines}
 
 
 def thin(points: list[list[float]]) -> list[list[float]]:

@@ -28,7 +28,7 @@ from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import read_config
 from jaxgo.system.weights import load_weights
 from jaxgo.training import presets
-from jaxgo.ui import run_report
+from jaxgo.ui import run_report, run_summary
 
 ROOT = Path(__file__).parents[2]
 # few and small programs: the tests are about the command, not about strength
@@ -147,7 +147,7 @@ def test_a_report_is_made_from_the_files_alone(whole, monkeypatch):
     assert "matplotlib is missing" in said[0]
     assert "<h2>Ratings" in (run / "report.html").read_text()
     rows = read_rows(run)
-    assert [round(seconds) for seconds, _, _ in run_report.ladder(rows)] == [round(rows[-1]["seconds"])]
+    assert [minutes for minutes, _, _ in run_summary.ladder(rows)] == [rows[-1]["seconds"] / 60]
 
 
 @pytest.mark.slow

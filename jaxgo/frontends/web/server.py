@@ -52,7 +52,7 @@ OWN_FAULT = "this is an error of jaxgo itself, and nothing was changed; the serv
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SOCKETS = 64  # open at once
 RATE, BURST = 25.0, 60  # messages a second, and at once
-STRIKES = 200  # messages in a row beyond that, or that are no requests, before the socket is closed
+STRIKES = 200  # messages in a row that were refused, before the socket is closed
 BACKLOG = 64  # messages that a slow page may be behind
 LOOK = 0.2  # seconds between looks at what searches are doing
 LOG = logging.getLogger(__name__)  # where nobody sets it up, it writes to stderr
@@ -169,7 +169,7 @@ class Visit:
                 return
 
     async def _answer(self, text: str) -> bool:
-        """Does one request; whether it was one."""
+        """Does one request; whether it was not refused."""
         assert self.table is not None
         try:
             request = protocol.read(text)
