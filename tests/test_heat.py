@@ -61,6 +61,8 @@ def test_cells_that_are_no_moves_have_an_owner_too(capsys):
         (["tictactoe", "--heat", "warmth"], "unknown heat map"),
         (["tictactoe", "--heat", "visits", "--agent", "nobody"], "nobody"),
         (["tictactoe", "--heat", "visits", "--moves", "a1,a2,b1,b2,c1"], "the game is over"),
+        (["tictactoe", "--heat", "visits", "--moves", "b2", "--random", "9"], "the game is over after --moves b2,"),
+        (["tictactoe", "--numbers"], "--numbers is for pictures"),
     ],
 )
 def test_what_cannot_be_is_refused(words, said, capsys):

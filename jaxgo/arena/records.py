@@ -47,7 +47,7 @@ class PairResult:
     plies: tuple[int, int] = (0, 0)  # how long the first and the second game were
     checkpoints: tuple[str, str] = ("", "")  # hashes of a and b: search, evaluator, weights; "" where nobody knows
     lines: tuple[str, str] = ("", "")  # hashes of the moves of each game; "" where luck would make another one of it
-    problems: tuple[str, ...] = ()  # what went wrong, such as "game 1: b forfeits, illegal move z9"
+    problems: tuple[str, ...] = ()  # such as "game 1: b forfeits, illegal move z9"
     commit: str = ""
     versions: tuple[str, ...] = ()  # such as "jax 0.12.0"
     time: str = ""  # UTC, ISO 8601

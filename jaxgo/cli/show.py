@@ -56,6 +56,8 @@ class Show:
         for path, kind in ((self.svg, "svg"), (self.png, "png")):
             if path is not None and path.suffix.lower() != f".{kind}":
                 raise UsageError(f"--{kind} {path} is no name of such a picture; end it in .{kind}")
+        if self.numbers and not (self.svg or self.png):
+            raise UsageError("--numbers is for pictures; name one by --svg or --png")
         if self.random < 0:
             raise UsageError(f"--random {self.random} is below 0; say how many moves are to be drawn")
         check_seed(self.seed)
@@ -66,7 +68,7 @@ class Show:
             moves += names
             last = game.parse_action(names[-1]) if names else last
             print(f"--moves {shlex.quote(','.join(moves))}")
-        heat, said = self._heat(game, position) if self.heat else ({}, "")
+        heat, said = self._heat(game, position, ",".join(moves)) if self.heat else ({}, "")
         if self.svg or self.png:
             numbers = numbered(game, replay(game, [], self.position)[0], moves) if self.numbers else {}
             picture = board_view.svg(game, position.state, last=last, numbers=numbers, **heat)
@@ -84,7 +86,7 @@ class Show:
             print(f"Legal now: {some_legal(game, play.look(game, position).legal)}.")
         return 0
 
-    def _heat(self, game: "Game[Any]", position: "Position") -> tuple[dict[str, Any], str]:
+    def _heat(self, game: "Game[Any]", position: "Position", moves: str) -> tuple[dict[str, Any], str]:
         """The map that was asked for, as the picture takes it, and in words."""
         from jaxgo import players
         from jaxgo.cli import analyse
@@ -94,15 +96,15 @@ class Show:
 
         kind = heat.check(self.heat, game)
         agent = players.load_player(self.agent, game)  # complains now
-        root = analyse.live_root(game, position, self.moves)
+        root = analyse.live_root(game, position, moves)
         if kind == "ownership":
             cells, said = heat.of_points(game, root.state)
             words = f"ownership by {heat.PLAYOUTS} random playouts, seat 0's above 0: {said}"
             return {"owned": cells.tolist()}, words
         thinker = analyse.begin(agent, root, seed=0)
         result = thinker.think(Limit(simulations=max(1, agent.search.budget))).result
-        moves = analysis.table(result, game.action_name, thinker.tree)
-        cells, said = heat.of_moves(game, position.state, moves, kind)
+        found = analysis.table(result, game.action_name, thinker.tree)
+        cells, said = heat.of_moves(game, position.state, found, kind)
         return {"heat": cells.tolist()}, f"{kind} of {agent.name}: {said}"
 
 

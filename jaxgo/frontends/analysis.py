@@ -27,7 +27,7 @@ from jaxgo.frontends.gtp_engine import long_enough
 from jaxgo.frontends.gtp_text import move_name
 from jaxgo.frontends.lines import LONGEST
 from jaxgo.frontends.session import Session
-from jaxgo.frontends.thinking import Thinking, Thought
+from jaxgo.frontends.thinking import ROOM_BYTES, Thinking, Thought, with_room
 from jaxgo.games.go.rules import Go
 from jaxgo.players import load_player
 from jaxgo.search.think import Limit
@@ -158,9 +158,13 @@ class AnalysisEngine:
         for words, field in query.warnings:
             self.say({"warning": words, "field": field, "id": query.id})
         try:
-            load_player(self.player, query.game)
+            player = load_player(self.player, query.game)
         except UsageError as error:
             raise FieldError(str(error), "boardXSize") from None
+        room = with_room(player.search, query.game, ROOM_BYTES).nodes
+        if 0 < room < (query.visits or 0):
+            words = f"the tree has room for {room} visits; start with an --agent of more simulations for a larger one"
+            self.say({"warning": words, "field": "maxVisits", "id": query.id})
         make_room()
         found = positions(query)
         with self._changed:

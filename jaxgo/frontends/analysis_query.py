@@ -15,7 +15,7 @@ from jaxgo.core.game import Game
 from jaxgo.frontends.go_rules import read_rules
 from jaxgo.frontends.gtp_engine import long_enough
 from jaxgo.frontends.gtp_text import COLOURS, read_move
-from jaxgo.games.go.rule_names import NAMED_RULES, ONLY
+from jaxgo.games.go.rule_names import NAMED_RULES, ONLY, named
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.system.files import read_json
@@ -143,7 +143,7 @@ def _game(told: dict[str, Any], own: Game[Any], warnings: Warnings) -> Game[Any]
 
 def _komi(told: dict[str, Any], usual: float) -> float:
     komi = _real(told, "komi", usual, -FAR_KOMI, FAR_KOMI)
-    if komi * 2 != round(komi * 2):
+    if "komi" in told and komi * 2 != round(komi * 2):
         raise FieldError("komi must be an integer or half-integer", "komi")
     return komi
 
@@ -157,14 +157,11 @@ def _rules(told: dict[str, Any], own: tuple[str, bool], warnings: Warnings) -> t
         except ValueError:
             raise FieldError("rules that begin with { are JSON", "rules") from None
     if isinstance(rules, str):
-        name = "-".join(rules.lower().split()).replace("_", "-")
-        if name not in NAMED_RULES:
-            warnings.append(
-                (f"there are no rules {rules[:40]!r} here; areas are counted, as by Chinese rules", "rules")
-            )
-            name = "chinese"
-        rules = name
-    elif isinstance(rules, dict):
+        if (known := named(rules)) is not None:
+            return known
+        warnings.append((f"there are no rules {rules[:40]!r} here; areas are counted, as by Chinese rules", "rules"))
+        return NAMED_RULES["chinese"]
+    if isinstance(rules, dict):
         odd = [key for key in rules if key in ONLY and rules[key] != ONLY[key]]
         warnings += [(f"the rule {key} is {ONLY[key]} here", "rules") for key in odd]
         rules = json.dumps({key: value for key, value in rules.items() if key not in odd})

@@ -34,14 +34,20 @@ class Clock:
     stones: int = 0
     period_left: float = 0.0
     stones_left: int = 0
+    setting: tuple[float | None, float, int] = (None, 0.0, 0)
 
     def begin(self, main: float | None, period: float = 0.0, stones: int = 0) -> None:
         """A clock set anew. By GTP a period without stones means that there is no limit."""
         if main is not None and not (0 <= main <= LONGEST and 0 <= period <= LONGEST and 0 <= stones <= 10_000):
             raise UsageError(TIMES)
+        self.setting = main, period, stones
         self.main = None if period > 0 and stones == 0 else main
         self.period, self.stones = period, stones
         self.period_left, self.stones_left = period, stones
+
+    def restart(self) -> None:
+        """The clock as it was set: another game begins."""
+        self.begin(*self.setting)
 
     def left(self, seconds: float, stones: int) -> None:
         """What the referee's clock shows: with stones, it is in a period."""

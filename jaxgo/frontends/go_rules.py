@@ -1,15 +1,15 @@
 """The rules of Go in the words of KataGo, which GUIs use: names, or JSON with a key for each rule."""
 
 from jaxgo.core.errors import UsageError
-from jaxgo.games.go.rule_names import NAMED_RULES, ONLY
+from jaxgo.games.go.rule_names import IDLE, NAMED_RULES, ONLY, named
 from jaxgo.games.go.rules import KO_RULES
 from jaxgo.system.files import read_json
 
 
 def read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
     """Ko and suicide, from a name or from JSON as KataGo takes them."""
-    if text.lower() in NAMED_RULES:
-        return NAMED_RULES[text.lower()]
+    if (known := named(text)) is not None:
+        return known
     try:
         told = read_json(text)
     except ValueError:  # Python reads no number of thousands of digits
@@ -17,7 +17,7 @@ def read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
     if not isinstance(told, dict):
         raise UsageError("rules in JSON are an object")
     for key, value in told.items():
-        if key not in ("ko", "suicide", *ONLY):
+        if key not in ("ko", "suicide", *ONLY, *IDLE):
             raise UsageError(f"there is no rule {key[:40]!r}")
         if key in ONLY and value != ONLY[key]:
             raise UsageError(f"{key} can only be {ONLY[key]}")

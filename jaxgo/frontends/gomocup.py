@@ -13,8 +13,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 import jaxgo
 from jaxgo.arena.engines.protocols import RULES
+from jaxgo.core import play as rules
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
@@ -229,19 +232,31 @@ class Gomocup(Opener):
             found = STONE.fullmatch(row)
             if found is None:
                 raise UsageError(f"{row[:40]!r} is no stone; stones are x,y,1 or x,y,2")
-            if found[3] != "3":  # of a game before, in continuous games
-                (own if found[3] == "1" else other).append(self._cell(int(found[1]), int(found[2])))
+            if found[3] == "3":
+                raise UsageError("x,y,3 is a point of a continuous game, and those are not played here")
+            (own if found[3] == "1" else other).append(self._cell(int(found[1]), int(found[2])))
         if len(other) - len(own) not in ahead:
             raise UsageError(f"{len(own)} own stones and {len(other)} others: it is not the brain's turn")
         if len(set(own + other)) < len(own) + len(other):
             raise UsageError("two stones stand on one point")
         black, white = (own, other) if len(own) >= len(other) else (other, own)
         line = [stone for pair in zip(black, white, strict=False) for stone in pair] + black[len(white) :]
-        return self.played(line)
+        try:
+            return self.played(line)
+        except UsageError:
+            game: Any = self.table.game
+            if game.rules == "renju":  # by which the order is that of the game
+                raise
+        # managers may list stones in any order, in which a line may be complete sooner than in that of the game
+        cells = np.zeros(game.points, np.int8)
+        cells[black], cells[white] = 1, 2
+        return boards.begin(game, rules.put(game, game.place(cells, len(line) % 2)))
 
     def played(self, line: Sequence[int]) -> Board:
         """The board after these moves; it begins with what is on the table, as far as that is the same."""
         board = self.table.board
+        if board.views[0].cells.any():  # it began with stones that were listed in another order than that of a game
+            board = boards.begin(board.game)
         same = 0
         while same < min(len(line), len(board.actions)) and line[same] == board.actions[same]:
             same += 1

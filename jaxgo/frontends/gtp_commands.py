@@ -92,6 +92,7 @@ def boardsize(engine: GtpEngine, line: Line) -> str:
         engine.session.new_game()
     else:
         raise UsageError("unacceptable size")
+    _restart_clocks(engine)
     return ""
 
 
@@ -107,8 +108,15 @@ def _other_size(engine: GtpEngine, game: Game[Any]) -> None:
         raise UsageError(f"unacceptable size: {error}") from None
 
 
+def _restart_clocks(engine: GtpEngine) -> None:
+    """Another game begins, with the times that were set for the last one unless others are told."""
+    for clock in engine.clocks:
+        clock.restart()
+
+
 def clear_board(engine: GtpEngine, line: Line) -> str:
     engine.session.new_game()
+    _restart_clocks(engine)
     engine.warm_up()
     return ""
 

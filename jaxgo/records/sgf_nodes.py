@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from jaxgo.core.errors import UsageError
 
 TOKEN = re.compile(
-    r"(?P<blank>\s+)|(?P<sign>[();])|(?P<name>[A-Za-z]+)|(?P<value>\[(?:\\.|[^\]\\])*\])|(?P<bad>.)", re.DOTALL
+    r"(?P<blank>\s+)|(?P<sign>[();])|(?P<name>[A-Za-z][A-Za-z0-9]*)|(?P<value>\[(?:\\.|[^\]\\])*\])|(?P<bad>.)",
+    re.DOTALL,
 )
 DEEPEST = 1000  # variations inside variations
 
@@ -60,7 +61,7 @@ def _property(node: Node | None, name: str, line: int, kind: str, word: str) -> 
     if node is None:
         raise UsageError(f"line {line}: {word[:20]!r} before the first ';'")
     if kind == "name":
-        return "".join(letter for letter in word if letter.isupper()) or word.upper()  # FF[1] wrote `Black`
+        return "".join(letter for letter in word if not letter.islower()) or word.upper()  # FF[1] wrote `Black`
     if not name:
         raise UsageError(f"line {line}: the value {word[:20]!r} has no name before it")
     node.values.setdefault(name, []).append(unescape(word[1:-1]))

@@ -11,6 +11,7 @@ import math
 import numbers
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -193,13 +194,11 @@ class Thinker:
         """Searches up to the limit, or until `stop`."""
         if not isinstance(limit, Limit):
             raise UsageError(f"a thought has a limit, such as Limit(simulations=400), and {limit!r} is none")
-        *_, last = self.watch(limit)
-        return last
+        return deque(self.watch(limit), maxlen=1).pop()
 
     def ponder(self) -> Snapshot:
         """Searches until `stop`, or until there is nothing more to find."""
-        *_, last = self.watch(None)
-        return last
+        return deque(self.watch(None), maxlen=1).pop()  # of thousands
 
     def watch(self, limit: Limit | None) -> Iterator[Snapshot]:
         """The same, with a snapshot after every chunk; None: no limit. At least one chunk is searched."""

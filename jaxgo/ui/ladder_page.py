@@ -156,7 +156,7 @@ def retrace(sample: Sample) -> tuple[list[list[int]], list[int]]:
         raise UsageError(f"move {made + 1} of a game of pair {sample.pair.id} is not legal")
     last = play.look(game, found.position)
     ended = last.over and math.isclose((1 + last.returns[0]) / 2, sample.pair.result(sample.side), abs_tol=1e-6)
-    if not ended and not sample.pair.problems:  # who forfeits has not lost on the board
+    if not ended and not sample.pair.problems:  # who resigns or forfeits has not lost on the board
         raise UsageError(f"a game of pair {sample.pair.id} does not end as was recorded")
     cells, movers = (np.asarray(x) for x in found.seen)
     return cells[: count + 1].tolist(), movers[:count].tolist()

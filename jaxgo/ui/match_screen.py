@@ -1,5 +1,6 @@
 """The live view of a tournament: a table in a terminal, plain lines elsewhere."""
 
+import collections
 import sys
 import time
 from collections.abc import Iterable
@@ -28,8 +29,7 @@ def status(progress: "Progress") -> str:
 def follow(steps: "Iterable[Progress]", quiet: bool = False) -> "Progress":
     """Shows every step and returns the last. Quiet: shows nothing."""
     if quiet:
-        *_, last = steps
-        return last
+        return collections.deque(steps, maxlen=1).pop()  # each has all results so far, so no other is kept
     return _live(steps) if sys.stdout.isatty() else _lines(steps)
 
 

@@ -89,6 +89,7 @@ def test_resigning_is_no_fault(openings):
     assert pair.games[0].result == 0.0
     assert pair.games[0].forfeit is None
     assert pair.games[1].resigned is None  # its process goes on, and it resigns once
+    assert pair.problems() == ["game 1: a resigned"], "by which the page knows that it did not end on the board"
 
 
 def test_chatter_is_passed_over(openings):

@@ -4,7 +4,10 @@ import random
 
 import pytest
 
+from jaxgo.frontends import gtp
 from jaxgo.frontends.clock import LAG, LEAST_MOVES, SAFE, Clock
+from jaxgo.frontends.gtp_engine import GtpEngine
+from jaxgo.games import make
 
 
 def test_clocks_tell_what_a_move_may_take():
@@ -52,6 +55,17 @@ def test_clocks_by_hand():
     clock.begin(60.0)
     clock.left(20.0, 2)
     assert clock.budget(40) == pytest.approx(SAFE * 20 / 2 - LAG)
+
+
+def test_another_game_begins_with_the_times_that_were_set():
+    engine = GtpEngine(make("go5"), "go5", "random", write=lambda text: None)
+    gtp.take(engine, "time_settings 60 5 2")
+    for command in ("clear_board", "boardsize 5"):
+        engine.clocks[0].spend(64.0)
+        engine.clocks[1].left(3.0, 1)
+        gtp.take(engine, command)
+        assert [(clock.main, clock.period_left, clock.stones_left) for clock in engine.clocks] == [(60.0, 5.0, 2)] * 2
+    engine.session.close()
 
 
 def test_no_clock_is_ever_spent_whatever_is_told():

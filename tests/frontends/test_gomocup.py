@@ -121,6 +121,19 @@ def test_boards_are_set_in_the_order_of_the_moves(talk):
     assert stones(talk) == (8, 40)
 
 
+def test_stones_may_be_listed_in_another_order_than_that_of_the_game():
+    """Six in a row are nothing by the rules of Gomocup's standard, and listed from the left they were five before."""
+    talk = Talk(rules="standard")
+    assert talk.ask("START 7") == "OK"
+    own, other = [f"{x},0" for x in range(6)], ["0,2", "2,2", "4,2", "6,2", "0,4", "2,4"]
+    rows = [*(f"{point},1" for point in own), *(f"{point},2" for point in other)]
+    assert re.fullmatch(MOVE, talk.ask("BOARD", *rows, "DONE"))
+    assert talk.brain.table.board.now.cells.astype(bool).sum() == 13
+    assert re.fullmatch(MOVE, talk.ask("BOARD", "3,3,2", "DONE")), "a board of another game"
+    assert talk.brain.table.board.now.cells.astype(bool).sum() == 2
+    assert talk.ask("BOARD", "3,3,2", "1,1,3", "DONE").startswith("ERROR x,y,3 is a point of a continuous game")
+
+
 def test_a_board_that_goes_on_keeps_what_is_known(talk):
     talk.ask("BOARD", "1,1,2", "DONE")
     before = talk.brain.table.board

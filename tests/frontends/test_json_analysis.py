@@ -131,6 +131,21 @@ def test_what_katrain_asks_for_is_understood():
     assert sorted(field for _, field in query.warnings) == ["includeMovesOwnership", "overrideSettings", "rules"]
 
 
+def test_a_komi_of_quarters_is_for_who_started_the_engine_with_it():
+    own = make("go9", komi=6.25)
+    assert read({name: told for name, told in QUERY.items() if name != "komi"}, own).game.komi == 6.25
+    with pytest.raises(FieldError, match="half-integer"):
+        read(QUERY | {"komi": 6.25}, own)
+
+
+def test_rules_of_katago_are_taken_by_name_and_as_its_engine_tells_them():
+    assert read_rules("chinese-kgs", ("simple", True)) == ("positional", False)
+    told = {"ko": "SIMPLE", "scoring": "AREA", "suicide": False, "tax": "NONE", "hasButton": False}
+    bonus = {"whiteHandicapBonus": "N", "friendlyPassOk": True}
+    assert read_rules(json.dumps(told | bonus), ("positional", True)) == ("simple", False)
+    assert read(QUERY | {"rules": told | bonus}, make("go9")).warnings == ()
+
+
 def test_visits_may_stand_among_the_settings():
     settings = {"overrideSettings": {"maxVisits": 10}}
     query = read(QUERY | settings, make("go9"))
@@ -362,8 +377,10 @@ def test_areas_of_finished_games_are_compiled_once(caplog):
 @pytest.mark.slow
 def test_a_long_search_reports_and_is_ended(go):
     every = {"maxVisits": 10_000_000, "reportDuringSearchEvery": 0.01, "analyzeTurns": [0, 0]}
-    first = go.ask(QUERY | every)
-    assert first[0]["isDuringSearch"] is True
+    warning, first = go.ask(QUERY | every, 2)
+    assert warning["field"] == "maxVisits"
+    assert warning["warning"].startswith("the tree has room for ")
+    assert first["isDuringSearch"] is True
     answers = go.ask({"id": "x", "action": "terminate", "terminateId": "q", "turnNumbers": [0]}, 3)
     with go.news:
         assert go.news.wait_for(lambda: sum(one.get("isDuringSearch") is False for one in go.said) == 2, WAIT)

@@ -63,12 +63,21 @@ def test_a_limit_of_moves_comes_back_in_sgf_and_games_of_others_have_none():
         sgf.read("(;GM[1]SZ[9]ML[x])")
 
 
+def test_properties_of_others_may_have_digits():
+    """As those in which Lizzie keeps what two engines said."""
+    record = sgf.read("(;GM[1]SZ[9];B[aa]LZOP[one 40.0 700]LZOP2[two 60.0 600]B2[cc];W[bb])")
+    assert record.moves == sgf.read("(;GM[1]SZ[9];B[aa];W[bb])").moves
+
+
 def test_rules_of_others_are_read_as_in_gtp():
     assert (sgf.read("(;GM[1]SZ[9]RU[Chinese])").game.ko, GO.ko) == ("simple", "positional")
     assert sgf.read("(;GM[1]SZ[9]KM[7]RU[koSIMPLEscoreAREAtaxNONEsui1whbN])").game == make(
         "go9", ko="simple", suicide=True
     )
     assert sgf.read("(;GM[1]SZ[9]RU[BGA])").game.ko == "situational", "by any name that GUIs have for rules"
+    for name in ("New Zealand", "new_zealand", "NZ"):
+        assert sgf.read(f"(;GM[1]SZ[9]RU[{name}])").game.suicide, name
+    assert sgf.read("(;GM[1]SZ[9]RU[Tromp Taylor])").game.suicide
     assert sgf.read("(;GM[1]SZ[9]KM[7]RU[koSIMPLEscoreTERRITORYtaxSEKIsui0])").game.ko == GO.ko, (
         "no areas, so not known"
     )

@@ -31,11 +31,13 @@ class PlayedPair(NamedTuple):
     games: tuple[PlayedGame, PlayedGame]  # `a` has seat 0 in the first
 
     def problems(self) -> list[str]:
-        """What went wrong, in words for the record."""
+        """How games ended that did not end on the board, and what went wrong, in words for the record."""
         out = []
         for number, game in enumerate(self.games, 1):
             if game.forfeit:
                 out.append(f"game {number}: {'ab'[game.forfeit[0]]} forfeits, {game.forfeit[1]}")
+            if game.resigned is not None:
+                out.append(f"game {number}: {'ab'[game.resigned]} resigned")
             for player in game.disputes():
                 said = game.verdicts[player]
                 out.append(f"game {number}: {'ab'[player]} counts {said}, and the rules here {SAID[game.result]}")

@@ -11,6 +11,7 @@ NAMED_RULES = {  # ko and suicide
     "french": ("situational", False),
     "chinese": ("simple", False),  # as KataGo and GUIs mean it
     "chinese-ogs": ("positional", False),
+    "chinese-kgs": ("positional", False),
     "cgos": ("positional", False),
 }
 WRITTEN = ("tromp-taylor", "nz", "aga", "chinese")  # the names that files have; other rules are told in KataGo's words
@@ -18,10 +19,9 @@ TOLD_RULES = re.compile(r"ko(simple|positional|situational)scoreareataxnonesui([
 ONLY = {  # what KataGo's words may ask for besides, where there is no choice
     "scoring": "AREA",
     "tax": "NONE",
-    "whiteHandicapBonus": "0",
     "hasButton": False,
-    "friendlyPassOk": False,
 }
+IDLE = ("whiteHandicapBonus", "friendlyPassOk")  # of a handicap's points, and of when to pass: the board is the same
 
 
 def written(ko: str, suicide: bool) -> str:
@@ -30,8 +30,12 @@ def written(ko: str, suicide: bool) -> str:
     return next((name for name in WRITTEN if NAMED_RULES[name] == (ko, suicide)), told)
 
 
+def named(text: str) -> tuple[str, bool] | None:
+    """Ko and suicide by their name, however it is spelled; None where it is not known."""
+    return NAMED_RULES.get("-".join(re.split(r"[\s_-]+", text.strip().lower())))
+
+
 def read_written(text: str) -> tuple[str, bool] | None:
-    """Ko and suicide by such a name; None where it is not known."""
-    name = text.strip().lower()
-    told = TOLD_RULES.fullmatch(name)
-    return (told[1], told[2] == "1") if told else NAMED_RULES.get(name)
+    """The same by a name as files have it."""
+    told = TOLD_RULES.fullmatch(text.strip().lower())
+    return (told[1], told[2] == "1") if told else named(text)
