@@ -39,6 +39,7 @@ class Board:
     actions: tuple[int, ...] = ()  # that led from each to the next; NOTHING: it was arranged by hand
     undone: tuple[tuple[int, View], ...] = ()  # the last one taken back comes last
     resigned: int | None = None  # the seat that gave up
+    resigns: int | None = None  # the seat that gave up behind what was taken back
 
     @property
     def now(self) -> View:
@@ -69,20 +70,22 @@ class Board:
     def play(self, action: int) -> "Board":
         """The board after a legal action. What was taken back is kept only where the move is the same again."""
         undone = self.undone[:-1] if self.undone and self.undone[-1][0] == action else ()
-        return self._with(action, look(self.game, self.now.position, action), undone)
+        after = self._with(action, look(self.game, self.now.position, action), undone)
+        return after if undone else dataclasses.replace(after, resigns=None)  # who plays on has not given up
 
     def arrange(self, position: Position) -> "Board":
         """The board with another position on it, which undo takes off again."""
-        return self._with(NOTHING, look(self.game, position), ())
+        return dataclasses.replace(self._with(NOTHING, look(self.game, position), ()), resigns=None)
 
     def undo(self, count: int = 1) -> "Board":
-        """The board so many moves before, where nobody has given up; 0 takes back a resignation alone."""
+        """The board so many moves before, where nobody has given up yet; 0 takes back a resignation alone."""
         if count > len(self.actions):
             raise UsageError(f"cannot take back {_moves(count)}; {_moves(len(self.actions))} can be")
         if count < 1:
             return self if self.resigned is None else dataclasses.replace(self, resigned=None)
         back = tuple(zip(self.actions[-count:], self.views[-count:], strict=True))[::-1]
-        return Board(self.game, self.views[:-count], self.actions[:-count], self.undone + back)
+        resigns = self.resigns if self.resigned is None else self.resigned
+        return Board(self.game, self.views[:-count], self.actions[:-count], self.undone + back, resigns=resigns)
 
     def redo(self, count: int = 1) -> "Board":
         if count > len(self.undone):
@@ -91,14 +94,14 @@ class Board:
         for _ in range(count):
             action, view = board.undone[-1]
             board = board._with(action, view, board.undone[:-1])
-        return board
+        return board if board.undone else dataclasses.replace(board, resigned=board.resigns, resigns=None)
 
     def resign(self, seat: int) -> "Board":
         if self.over:
             raise UsageError("the game is over; start another one")
         if self.game.players < 2:
             raise UsageError("nobody can resign in a game of one player")
-        return dataclasses.replace(self, resigned=seat)
+        return dataclasses.replace(self, resigned=seat, undone=(), resigns=None)  # the game ends here
 
     def result(self) -> Result | None:
         """None while the game goes on."""
@@ -113,7 +116,7 @@ class Board:
         return Result(self.now.returns, reason, f"{_said(self.now.returns)}{self._score()}: {reason}")
 
     def _with(self, action: int, view: View, undone: tuple[tuple[int, View], ...]) -> "Board":
-        return Board(self.game, (*self.views, view), (*self.actions, action), undone)
+        return Board(self.game, (*self.views, view), (*self.actions, action), undone, resigns=self.resigns)
 
     def _name(self, action: int) -> str:
         return self.game.action_name(action) if 0 <= action < self.game.num_actions else str(action)

@@ -5,6 +5,7 @@ after another in a thread of the session's own, on boards that do not change. A 
 the time it answers harms nobody: every thought carries the number of its position.
 """
 
+import dataclasses
 import queue
 import threading
 from collections.abc import Callable
@@ -39,6 +40,7 @@ class Session:
         self._now = boards.begin(game, seed=seed), 0  # the board and its number: one value, so that no reader mixes two
         self._seats: list[Player | None] = [None] * game.players
         self._adviser: Player | None = None
+        self._source: GameRecord | None = None  # of a file whose game is on the board
         self._minds: dict[int, Mind] = {}  # of each seat, and the adviser's
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._open: list[Thinking] = []
@@ -102,6 +104,7 @@ class Session:
         with self._lock:
             game = self.game if game is None else game
             self._seed += 1  # puzzles are drawn anew
+            self._source = None
             if game != self.game:
                 fresh = boards.begin(game, seed=self._seed)
                 self._change_over(game)
@@ -113,11 +116,13 @@ class Session:
     def setup(self, text: str) -> None:
         """Starts from a position: a drawing such as `X.O/.X./..O 0`, or `start`, and moves from there."""
         with self._lock:
-            self._put(boards.from_text(self.game, text))
+            board, self._source = boards.from_text(self.game, text), None
+            self._put(board)
 
-    def restore(self, board: Board, name: str) -> None:
-        """Goes on with a whole game."""
+    def restore(self, board: Board, name: str, source: GameRecord | None = None) -> None:
+        """Goes on with a whole game; where that is one from a file, `source` is what the file tells of it."""
         with self._lock:
+            self._source = source
             if board.game != self.game:
                 self._change_over(board.game)
                 self.name = name
@@ -126,7 +131,16 @@ class Session:
     def record(self) -> GameRecord:
         """The game so far, as files tell it."""
         names = tuple(player.name if player else "human" for player in self._seats)
-        return boards.to_record(self.board, self.name, names)
+        record, source = boards.to_record(self.board, self.name, names), self._source
+        if source is None or (source.game, source.start, source.moves) != (record.game, record.start, record.moves):
+            return record
+        if record.returns not in (None, source.returns):  # somebody gave it up here
+            return record
+        # nobody has played on: who played it, and how it ended if not on the board, is what the file tells
+        ended = (
+            {} if record.returns else {"returns": source.returns, "verdict": source.verdict, "reason": source.reason}
+        )
+        return dataclasses.replace(record, players=source.players or names, **ended)  # type: ignore[arg-type]
 
     def save(self, form: str) -> str:
         """The game so far as the text of a file: `sgf`, `psq`, `gzero` or `json`."""
@@ -140,7 +154,7 @@ class Session:
         record = formats.read(text, None, upto)
         board = boards.of_record(record)
         with self._lock:
-            self.restore(board, record.name)
+            self.restore(board, record.name, record)
 
     # -- players -----------------------------------------------------------------------------------------------
     @property

@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 import time
 
 import pytest
@@ -12,7 +11,7 @@ from browsing import WAIT, needs_browser, opened, served
 from page_hands import Keys, Mouse, MouseInSpace, begin, drag, moves, play_on, sit, swipe
 from playwright import sync_api
 
-from jaxgo.frontends.web import drawing, protocol, server, table
+from jaxgo.frontends.web import drawing, server
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.games import GAMES
@@ -199,70 +198,6 @@ def test_a_game_outlives_the_step_back_to_the_address_without_it(page):
     page.go_back()
     expect(page).to_have_url(re.compile("/$"))
     page.reload()
-    expect(moves(page)).to_have_count(2)
-
-
-def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser):
-    app = server.create(Shared(Offers({}, ("random",))), "tictactoe")
-    with served(app) as address:
-        page, faults = opened(browser, address, 1200, 900)
-        begin(page, "tictactoe")
-        sit(page, "", "")
-        for ply, cell in enumerate((4, 0, 8), 1):
-            touch(page, cell)
-            expect(moves(page)).to_have_count(ply)
-        page.reload()
-        expect(moves(page)).to_have_count(3)
-        expect(page.locator("#seat1 b")).to_have_text("you")
-        port = int(address.rstrip("/").rpartition(":")[2])
-    expect(page.locator("#link")).to_contain_text("not connected")
-    touch(page, 1)
-    expect(page.locator("#error")).to_contain_text("not connected")
-    with served(app, port):
-        expect(page.locator("#link")).to_be_empty()
-        expect(page.locator("#error")).to_be_empty()
-        touch(page, 1)
-        expect(moves(page)).to_have_count(4)
-        page.locator("#new").click()
-        expect(moves(page)).to_have_count(0)
-        page.reload()
-        expect(page.locator("#moves-now option")).to_have_count(9)
-        expect(moves(page)).to_have_count(0)
-        touch(page, 4)
-        expect(moves(page)).to_have_count(1)
-        page.locator("#resign").click()
-        expect(page.locator("#status")).to_contain_text("resigned")
-        page.reload()
-        expect(page.locator("#status")).to_contain_text("seat 0 wins: seat 1 resigned")
-        expect(moves(page)).to_have_count(1)
-        assert not [fault for fault in faults if "WebSocket" not in fault]
-        page.close()
-
-
-def test_a_page_that_is_read_again_while_its_game_is_put_up_keeps_it(page, monkeypatch):
-    begin(page, "tictactoe")
-    for ply, cell in enumerate((4, 0), 1):
-        touch(page, cell)
-        expect(moves(page)).to_have_count(ply)
-    put_up, go_on, asked = table.HANDLERS[protocol.Setup], threading.Event(), threading.Event()
-
-    def slowly(sat, request):
-        asked.set()
-        assert go_on.wait(WAIT / 1000)
-        put_up(sat, request)
-
-    monkeypatch.setitem(table.HANDLERS, protocol.Setup, slowly)
-    heard = []
-    page.on("websocket", lambda socket: socket.on("framereceived", lambda message: heard.append(message)))
-    try:
-        page.reload()
-        assert asked.wait(WAIT / 1000)
-        while not any('"position"' in str(message)[:40] for message in heard):
-            page.wait_for_timeout(20)
-        expect(page.locator("#moves-now option")).to_have_count(0)  # a click on what is there before would be lost
-        page.reload()
-    finally:
-        go_on.set()
     expect(moves(page)).to_have_count(2)
 
 

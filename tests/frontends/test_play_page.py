@@ -53,6 +53,14 @@ def test_seats_that_are_chosen_one_by_one_without_waiting(client):
         assert page.answer("seats", players=[None, "random"])["players"] == ["", "random"]
 
 
+def test_a_hint_is_for_who_is_to_move(client):
+    with visit(client) as page:
+        page.answer("seats", players=["uct:150000", None])
+        assert page.answer("hint")["text"].startswith("it is not your turn")
+        page.ask("stop")
+        assert page.hear("position", lambda told: told["moves"])
+
+
 def test_a_hint_is_told_and_nothing_is_played(client):
     with visit(client) as page:
         page.answer("seats", players=["", QUICK])
@@ -161,6 +169,68 @@ def test_a_game_that_somebody_gave_up_is_put_up_as_it_was(client):
         assert page.answer("setup", actions=[4, 0, 3, 1, 5], resigned=0)["tell"] == "error"
         assert page.answer("setup", actions=[4], resigned=2)["tell"] == "error"
         assert page.answer("setup", actions=[4])["resigned"] is None
+
+
+def test_who_gave_up_is_known_again_at_the_end_of_his_game(client):
+    with visit(client) as page:
+        page.play("b2")
+        page.play("a1")
+        told = page.answer("resign")
+        for do in ("undo", "redo"):
+            told = page.answer(do, count=1)
+        assert told["result"]["text"].endswith("seat 0 resigned")
+        assert told["score"] == [["you", 1, 0, 1]], "it is counted once"
+        told = page.answer("undo", count=2)
+        assert (told["result"], told["resigned"], told["later"]) == (None, 0, [4, 6])
+        again = page.answer("setup", actions=[4, 6], undo=2, resigned=0)
+        assert (again["moves"], again["resigned"], again["undone"]) == ([], 0, 2)
+        page.play("b2")
+        told = page.play("a1")
+        assert (told["result"], told["resigned"]) == (None, None), "who plays on has not given up"
+
+
+def test_a_game_that_ends_otherwise_is_counted_once_more(client):
+    with visit(client) as page:
+        for action in (4, 0, 3, 1, 5):
+            told = page.answer("play", action=action, number=page.last["position"]["number"])
+        assert told["score"] == [["you", 1, 0, 1]]
+        page.answer("undo", count=1)
+        told = page.answer("redo", count=1)
+        assert told["score"] == [["you", 1, 0, 1]], "the same end"
+        page.answer("undo", count=1)
+        for action in (8, 2):
+            told = page.answer("play", action=action, number=page.last["position"]["number"])
+        assert told["result"]["text"].startswith("seat 1 wins")
+        assert told["score"] == [["you", 2, 0, 2]]
+        assert len(told["kept"]) == 2
+
+
+def test_moves_counted_from_a_position_that_is_gone_are_not_taken_back(client):
+    with visit(client) as page:
+        page.play("b2")
+        before = page.play("a1")
+        told = page.answer("undo", count=1, number=before["number"])
+        assert told["moves"] == ["b2"]
+        page.ask("undo", count=1, number=before["number"])
+        page.ask("redo", count=1, number=before["number"])
+        assert page.answer("redo", count=1, number=told["number"])["moves"] == ["b2", "a1"]
+
+
+def test_a_file_that_is_saved_again_keeps_who_played_it_and_how_it_ended(client):
+    text = "(;GM[1]SZ[5]KM[7]PB[Honinbo]PW[Inseki]RE[B+T];B[cc];W[bb])"
+    with visit(client) as page:
+        page.answer("load", text=text)
+        page.ask("save", kind="sgf")
+        saved = page.hear("file")["text"]
+        assert all(part in saved for part in ("PB[Honinbo]", "PW[Inseki]", "RE[B+T]"))
+        page.answer("undo", count=1)
+        page.answer("redo", count=1)
+        page.ask("save", kind="sgf")
+        assert page.hear("file")["text"] == saved
+        page.play("D4")
+        page.ask("save", kind="sgf")
+        saved = page.hear("file")["text"]
+        assert not any(part in saved for part in ("Honinbo", "RE["))
 
 
 def test_a_link_is_put_up_whole_or_not_at_all(client):

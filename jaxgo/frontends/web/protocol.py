@@ -37,11 +37,13 @@ class Play:
 @dataclasses.dataclass(frozen=True)
 class Undo:
     count: int = 0  # 0: as many as bring the human back to the move
+    number: int | None = None  # of the position from which they are counted; in another one by now nothing is done
 
 
 @dataclasses.dataclass(frozen=True)
 class Redo:
     count: int = 1
+    number: int | None = None  # as of `Undo`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +116,7 @@ class Setup:
     options: dict[str, str] = dataclasses.field(default_factory=dict)
     players: list[str] = dataclasses.field(default_factory=list)
     undo: int = 0  # so many of the moves are taken back at once
-    resigned: int | None = None  # the seat that has given up then
+    resigned: int | None = None  # the seat that has given up behind all of the moves
 
 
 @dataclasses.dataclass(frozen=True)

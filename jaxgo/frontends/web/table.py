@@ -25,6 +25,7 @@ from jaxgo.frontends.web.shared import Shared
 from jaxgo.games.names import name_of, read_game
 from jaxgo.players import Player
 from jaxgo.records import formats
+from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
 
 KEPT = 100  # games that a visitor can still save
@@ -32,6 +33,7 @@ HUMAN = "you"
 LOG = logging.getLogger(__name__)
 TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "gzero": "text/plain", "json": "application/json"}
 Tell = Callable[[dict[str, Any]], None]
+Ending = tuple[tuple[int, ...], int | None]  # the moves, and who gave up
 
 
 class Table:
@@ -46,7 +48,7 @@ class Table:
         self._limit: Limit | None = None
         self._paused, self._analysing = False, False
         self._loop, self._delay = False, 3.0
-        self._counted = False  # whether the score knows of this game
+        self._counted: frozenset[Ending] = frozenset()  # ends of this game that the score knows, or must not
         self._score: dict[str, list[int]] = {}
         self._kept: list[dict[str, Any]] = []
         self._pause: threading.Timer | None = None
@@ -134,11 +136,11 @@ class Table:
         if (name, options) != (self.name, self.options):
             game = self._make(name, options)
             self._quiet()
-            met = any(self._players())
+            met = any(self._players()) or self.session.game.players == 1  # of a puzzle they had left
             self.session.new_game(game, name)
             self.name, self.options = name, options
             self._score, self._analysing = {}, False
-            if met and not any(self._players()):  # that player does not play this game
+            if met and not any(self._players()):  # who was there does not play this game
                 self._offer()
             self._tell_board()
         else:
@@ -154,7 +156,8 @@ class Table:
 
     def _fresh(self, paused: bool = False) -> None:
         """A game has begun, or was put up."""
-        self._counted, self._paused = paused and self.session.board.over, paused
+        ends = paused and self.session.board.over  # nobody has played it here
+        self._counted, self._paused = frozenset({self._ending()} if ends else ()), paused
         self._wait_no_more()
         self._changed()
 
@@ -168,7 +171,13 @@ class Table:
         self._paused = False
         self._changed()
 
+    def _stale(self, request: protocol.Undo | protocol.Redo) -> bool:
+        """Whether moves are counted from a position that is gone, as by the second click of two."""
+        return request.number is not None and request.number != self.session.number
+
     def _do_undo(self, request: protocol.Undo) -> None:
+        if self._stale(request):
+            return
         count = request.count or self._back_to_human()
         self.session.undo(count)
         self._wait_no_more()  # the next game would take this one's place
@@ -186,9 +195,11 @@ class Table:
         return 1
 
     def _do_redo(self, request: protocol.Redo) -> None:
+        if self._stale(request):
+            return
         self.session.redo(min(request.count, len(self.session.board.undone)) or 1)
         self._paused = not self.session.board.over
-        self._counted |= self.session.board.over  # who only looks through a game has not played it
+        self._counted |= {self._ending()}  # who only looks through a game has not played it
         self._changed()
 
     def _do_resign(self, request: protocol.Resign) -> None:
@@ -206,21 +217,23 @@ class Table:
         board = boards.from_text(game, request.text) if request.text else boards.begin(game)
         for action in request.actions:
             board = board.play(board.read(action))
-        board = board.undo(request.undo)
         if request.resigned is not None:
             board = board.resign(request.resigned)
+        board = board.undo(request.undo) if request.undo else board
         players = self._load_all(request.players, game, name) if request.players else None
         self._put_up(board, name, options)
         if players is not None:
             self._sit(players)
         self._fresh(paused=bool(request.text or request.actions))
 
-    def _put_up(self, board: boards.Board, name: str, options: dict[str, str]) -> None:
-        """Another board, which may be of another game."""
+    def _put_up(
+        self, board: boards.Board, name: str, options: dict[str, str], source: GameRecord | None = None
+    ) -> None:
+        """Another board, which may be of another game, and the record that it is from."""
         if board.game != self.session.game:
             self._score, self._analysing = {}, False
         self._quiet()
-        self.session.restore(board, name)
+        self.session.restore(board, name, source)
         self.name, self.options = name, options
         self._tell_board()
 
@@ -281,7 +294,9 @@ class Table:
         self._changed()
 
     def _do_hint(self, request: protocol.Hint) -> None:
-        if self._analysing and not self._plays():
+        if self._plays():
+            raise UsageError("it is not your turn; a hint is for who is to move")
+        if self._analysing:
             self.shared.searches.forget(self)  # the analysis, which goes on when the hint is there
         self._ask(self.session.think, self._limit, hint=True)
 
@@ -376,7 +391,7 @@ class Table:
             self._pause.cancel()
 
     def _ended(self) -> None:
-        if not self._counted:
+        if self._ending() not in self._counted:
             self._count()
         if self._loop and not self._paused:
             self._wait_no_more()
@@ -384,11 +399,15 @@ class Table:
             self._pause.daemon = True
             self._pause.start()
 
+    def _ending(self) -> "Ending":
+        """What tells an end of the game from the one that it had before moves were taken back."""
+        return self.session.board.actions, self.session.board.resigned
+
     def _count(self) -> None:
         result = self.session.board.result()
         if result is None:
             return
-        self._counted = True
+        self._counted |= {self._ending()}
         players = [name or HUMAN for name in self._players()]
         for seat, name in enumerate(players):
             gain = result.returns[seat]
@@ -419,7 +438,7 @@ class Table:
         record = formats.read(offers.check_record(request.text, self._own))
         name, options = name_of(record.game)
         board = boards.of_record(record)
-        self._put_up(board, name, {key: write_value(value) for key, value in options.items()})
+        self._put_up(board, name, {key: write_value(value) for key, value in options.items()}, record)
         self._fresh(paused=True)
 
     # -- what the page is told ---------------------------------------------------------------------------------

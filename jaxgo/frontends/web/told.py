@@ -27,7 +27,8 @@ def position(shown: Board, number: int) -> dict[str, Any]:
         "last": drawing.last_cells(shown),
         "moves": shown.moves,
         "undone": len(shown.undone),
-        "resigned": shown.resigned,
+        "later": [action for action, _ in reversed(shown.undone) if action != NOTHING],
+        "resigned": shown.resigns if shown.resigned is None else shown.resigned,  # at the end of all moves
         "captured": drawing.captured(shown),
         "result": {"text": result.text, "returns": result.returns} if result else None,
         "start": boards.start_text(shown.game, shown.views[0]),

@@ -12,7 +12,9 @@ let position = null;
 let boards = 0; // that the server has told of since it said hello
 let usual = null; // what the server began with
 let coming = false; // whether the game that the tab has kept is still to be put up
+let kept = null; // that game
 let instead = null; // the position to show if the server refuses that game
+let lost = ""; // what the server said to it, where it put up what it could
 let wait = 500; // milliseconds until the next try to connect
 
 const MOST = 64 * 1024; // characters of a message
@@ -70,7 +72,8 @@ const told = {
       [instead, position] = [message, null];
       return;
     }
-    complain("");
+    complain(lost);
+    lost = "";
     panel.set(message);
     board.set(message);
     menu([]);
@@ -97,11 +100,18 @@ const told = {
   run: (message) => run.set(message),
   status: (message) => status(message.text),
   error(message) {
-    if (coming) {
+    if (coming && kept?.setup.players) { // who played may be on offer no more: the game is put up without them
+      const { players, ...setup } = kept.setup;
+      [kept, lost] = [null, message.text];
+      send(setup);
+    } else if (coming) {
       coming = false;
       forget();
       if (instead) told.position(instead);
-    } else if (position) panel.refused(position);
+    } else if (position) {
+      panel.refused(position);
+      options(shape.options);
+    }
     complain(message.text);
   },
   file(message) {
@@ -166,9 +176,10 @@ function follow() {
 
 // The tab keeps its game, because the server forgets a visitor who leaves: until it has put the game up as well.
 function remember() {
-  const { start: text, actions, resigned, players, paused, undone, result } = position;
-  const setup = { do: "setup", game: shape.game, options: shape.options, text, actions, resigned, players };
-  const now = JSON.stringify({ hash: location.hash, setup, paused: paused || undone > 0 || Boolean(result) });
+  const { start: text, actions, later, resigned, players, paused, undone, result, limit, loop } = position;
+  const moves = { text, actions: [...actions, ...later], undo: later.length, resigned };
+  const setup = { do: "setup", game: shape.game, options: shape.options, ...moves, players };
+  const now = JSON.stringify({ hash: location.hash, setup, limit, loop, paused: paused || undone > 0 || Boolean(result) });
   if (boards === 1) usual ??= now;
   coming &&= boards === 1;
   if (coming) return;
@@ -194,7 +205,6 @@ function forget() {
 
 // Goes on with the game that was kept, unless a link brought another one; whether there was one.
 function goOn() {
-  let kept = null;
   try {
     kept = JSON.parse(sessionStorage.getItem(KEPT));
   } catch {
@@ -207,6 +217,9 @@ function goOn() {
   }
   store(JSON.stringify({ ...kept, tries }));
   send(kept.setup);
+  const { seconds, simulations } = kept.limit ?? {};
+  if (seconds || simulations) send({ do: "budget", ...(seconds ? { seconds } : { simulations }) });
+  if (kept.loop?.on) send({ do: "loop", ...kept.loop });
   if (!kept.paused) send({ do: "go" });
   return true;
 }
@@ -231,8 +244,9 @@ function options(chosen) {
 
 // -- what buttons and keys do ---------------------------------------------------------------------------------
 
-const back = (count) => send({ do: "undo", count });
-const on = (count) => send({ do: "redo", count });
+// Counted from the position that is shown: of two clicks the second one comes too late, and does nothing.
+const back = (count) => send({ do: "undo", count, number: position.number });
+const on = (count) => send({ do: "redo", count, number: position.number });
 const goTo = (ply) => (ply < position.moves.length ? back(position.moves.length - ply) : ply > position.moves.length && on(ply - position.moves.length));
 const does = {
   new: () => send({ do: "new" }),
@@ -266,6 +280,7 @@ for (const [id, act] of Object.entries(does)) find(id).addEventListener("click",
 find("game").addEventListener("change", (event) => {
   history.replaceState(null, "", location.pathname);
   send({ do: "new", game: event.target.value, options: {} });
+  event.target.blur(); // or the next key would choose another game
 });
 find("options").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -335,7 +350,7 @@ find("files").addEventListener("click", ({ target }) => {
   if (target.dataset.kept) send({ do: "save", kind: "json", game: Number(target.dataset.kept) });
 });
 document.addEventListener("keydown", (event) => {
-  if (!position || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  if (!position || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
   if (event.key === "a") find("analyse").click();
   else if (keys[event.key]) does[keys[event.key]]();
   else return;

@@ -3,12 +3,14 @@
 import { draw, find, keep, make, put } from "./make.js";
 
 const ROWS = 14;
+const amount = ({ limit }) => limit.seconds ?? limit.simulations ?? 0;
 const percent = (number) => `${(100 * number).toFixed(1)} %`;
 
 export class Panel {
   constructor(send) {
     this.send = send;
     this.chances = new Map(); // by ply: for the first player, from 0 to 1
+    this.line = []; // of moves, as far as it is known, to which they belong
     this.plies = new Map(); // of positions by number
     this.ticked = {}; // boxes, until the server has heard of it
   }
@@ -16,7 +18,6 @@ export class Panel {
   // -- players ------------------------------------------------------------------------------------------------
   offer(board) {
     this.board = board;
-    this.chances.clear();
     this.choosers = Array.from({ length: board.seats }, (_, seat) => {
       const id = `player${seat}`;
       const list = make("select", { id, onchange: () => this.seat(seat, list.value) });
@@ -58,6 +59,7 @@ export class Panel {
 
   // -- the position -------------------------------------------------------------------------------------------
   set(position) {
+    this.follow(position.moves);
     this.plies.set(position.number, position.moves.length);
     this.list(position.players);
     this.strips(position);
@@ -69,8 +71,7 @@ export class Panel {
     this.graph(position);
     this.now = position.number;
     this.fresh();
-    const amount = position.limit.seconds ?? position.limit.simulations ?? 0;
-    if (document.activeElement !== find("amount")) find("amount").value = amount;
+    if (document.activeElement !== find("amount")) find("amount").value = amount(position);
     find("unit").value = position.limit.seconds ? "seconds" : position.limit.simulations ? "simulations" : "";
     this.boxes({ loop: position.loop.on, analyse: position.analysing });
   }
@@ -91,6 +92,15 @@ export class Panel {
   refused(position) {
     this.ticked = {};
     this.set(position);
+    find("amount").value = amount(position);
+    find("delay").value = position.loop.delay;
+  }
+
+  // Another move than the one that was taken back begins another line, of which the graph knows nothing.
+  follow(moves) {
+    const same = this.line.findIndex((name, i) => i < moves.length && name !== moves[i]);
+    if (same >= 0) for (const ply of this.chances.keys()) if (ply > same) this.chances.delete(ply);
+    if (same >= 0 || moves.length > this.line.length) this.line = moves;
   }
 
   moves(names) {
@@ -179,6 +189,7 @@ export class Panel {
 
   forget() {
     this.chances.clear();
+    this.line = [];
     this.plies.clear();
     this.ticked = {};
     put(find("thinking"));

@@ -29,8 +29,8 @@ export class Run {
 
   state() {
     const { name, iteration, seconds, budget, written, step } = this.told;
-    const minutes = (seconds / 60).toFixed(1);
-    const of = budget ? ` of ${(budget / 60).toFixed(1)}` : "";
+    const minutes = short(seconds / 60);
+    const of = budget ? ` of ${short(budget / 60)}` : "";
     const news = written === null ? "nothing written yet" : `last news ${ago(Date.now() / 1000 - written)}`;
     const newest = step === null ? "no player yet" : `newest player: step ${step}`;
     put(find("run-state"), make("b", {}, name), `: iteration ${iteration}, ${minutes}${of} minutes; ${newest}; ${news}`);

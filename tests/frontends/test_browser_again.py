@@ -1,0 +1,187 @@
+"""A page in a real browser that is read or connected again: it goes on with its game, wherever the player looked."""
+
+import threading
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from browsing import WAIT, needs_browser, opened, served
+from page_hands import Mouse, begin, moves, sit
+from playwright.sync_api import expect
+
+from jaxgo.frontends.web import protocol, server, table
+from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.shared import Shared
+
+pytestmark = [needs_browser, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def address():
+    with served(server.create(Shared(Offers({}, ("random",))), "tictactoe")) as at:
+        yield at
+
+
+@pytest.fixture
+def page(browser, address):
+    page, faults = opened(browser, address, 1200, 900)
+    sit(page, "", "")
+    begin(page, "tictactoe")
+    yield page
+    page.close()
+    assert not faults
+
+
+def touch(page, *cells):
+    for cell in cells:
+        before = moves(page).count()
+        Mouse().choose(page, None, [cell])
+        expect(moves(page)).to_have_count(before + 1)
+
+
+def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser):
+    app = server.create(Shared(Offers({}, ("random",))), "tictactoe")
+    with served(app) as address:
+        page, faults = opened(browser, address, 1200, 900)
+        begin(page, "tictactoe")
+        sit(page, "", "")
+        touch(page, 4, 0, 8)
+        page.reload()
+        expect(moves(page)).to_have_count(3)
+        expect(page.locator("#seat1 b")).to_have_text("you")
+        port = int(address.rstrip("/").rpartition(":")[2])
+    expect(page.locator("#link")).to_contain_text("not connected")
+    Mouse().choose(page, None, [1])
+    expect(page.locator("#error")).to_contain_text("not connected")
+    with served(app, port):
+        expect(page.locator("#link")).to_be_empty()
+        expect(page.locator("#error")).to_be_empty()
+        touch(page, 1)
+        page.locator("#new").click()
+        expect(moves(page)).to_have_count(0)
+        page.reload()
+        expect(page.locator("#moves-now option")).to_have_count(9)
+        expect(moves(page)).to_have_count(0)
+        touch(page, 4)
+        page.locator("#resign").click()
+        expect(page.locator("#status")).to_contain_text("resigned")
+        page.reload()
+        expect(page.locator("#status")).to_contain_text("seat 0 wins: seat 1 resigned")
+        expect(moves(page)).to_have_count(1)
+        assert not [fault for fault in faults if "WebSocket" not in fault]
+        page.close()
+
+
+def test_a_page_that_is_read_again_while_its_game_is_put_up_keeps_it(page, monkeypatch):
+    touch(page, 4, 0)
+    put_up, go_on, asked = table.HANDLERS[protocol.Setup], threading.Event(), threading.Event()
+
+    def slowly(sat, request):
+        asked.set()
+        assert go_on.wait(WAIT / 1000)
+        put_up(sat, request)
+
+    monkeypatch.setitem(table.HANDLERS, protocol.Setup, slowly)
+    heard = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda message: heard.append(message)))
+    try:
+        page.reload()
+        assert asked.wait(WAIT / 1000)
+        while not any('"position"' in str(message)[:40] for message in heard):
+            page.wait_for_timeout(20)
+        expect(page.locator("#moves-now option")).to_have_count(0)  # a click on what is there before would be lost
+        page.reload()
+    finally:
+        go_on.set()
+    expect(moves(page)).to_have_count(2)
+
+
+def test_moves_that_were_taken_back_are_there_again_and_so_is_who_gave_up(page):
+    touch(page, 4, 0, 8)
+    page.locator("#resign").click()
+    expect(page.locator("#status")).to_contain_text("seat 0 wins: seat 1 resigned")
+    page.press("body", "ArrowLeft")
+    page.press("body", "ArrowLeft")
+    expect(moves(page)).to_have_count(1)
+    page.reload()
+    expect(moves(page)).to_have_count(1)
+    expect(page.locator("#status")).to_contain_text("Your move")
+    page.press("body", "End")
+    expect(moves(page)).to_have_count(3)
+    expect(page.locator("#status")).to_contain_text("seat 0 wins: seat 1 resigned")
+
+
+def test_a_limit_and_game_after_game_are_kept(page):
+    page.fill("#amount", "7")
+    page.press("#amount", "Enter")
+    expect(page.locator("#unit")).to_have_value("seconds")
+    page.locator("#loop").check()
+    touch(page, 4)
+    page.reload()
+    expect(moves(page)).to_have_count(1)
+    expect(page.locator("#amount")).to_have_value("7")
+    expect(page.locator("#loop")).to_be_checked()
+
+
+def test_a_game_outlives_a_player_that_is_on_offer_no_more(page):
+    sit(page, "", "uct:8")
+    page.locator("#stop").click()
+    sit(page, "", "")
+    touch(page, 4, 0)
+    page.evaluate(
+        """() => {
+          const kept = JSON.parse(sessionStorage.getItem("game"));
+          kept.setup.players[1] = "gumbel:8@gone";
+          sessionStorage.setItem("game", JSON.stringify(kept));
+        }"""
+    )
+    page.reload()
+    expect(moves(page)).to_have_count(2)
+    expect(page.locator("#error")).to_contain_text("'gumbel:8@gone' names a network that is not on offer here")
+
+
+def test_two_clicks_on_one_move_go_to_it_once(page):
+    touch(page, 4, 0, 8, 1, 2)
+    page.locator("#moves button").nth(2).dblclick()
+    expect(moves(page)).to_have_count(3)
+    page.evaluate("for (let i = 0; i < 9; i++) document.querySelector('#back').click()")
+    page.locator("#first").click()
+    expect(moves(page)).to_have_count(0)
+    expect(page.locator("#error")).to_be_empty()
+
+
+def test_after_a_choice_in_the_list_of_games_keys_are_for_the_game(page):
+    page.select_option("#game", "go5")
+    begin(page, "go5")
+    page.locator("#game").focus()
+    page.select_option("#game", "tictactoe")
+    expect(page).to_have_title("jaxgo: tictactoe")
+    touch(page, 4)
+    page.locator("#legal").click()
+    page.keyboard.press("u")
+    expect(moves(page)).to_have_count(0)
+    expect(page).to_have_title("jaxgo: tictactoe")
+
+
+def test_what_is_refused_is_shown_as_it_is(page):
+    page.fill("#amount", "500")
+    page.press("#amount", "Enter")
+    expect(page.locator("#error")).to_contain_text("between 0 and 120")
+    expect(page.locator("#amount")).to_have_value("0")
+    page.locator("#options-open").click()
+    page.fill("#options input[name=width]", "abc")
+    page.press("#options input[name=width]", "Enter")
+    expect(page.locator("#error")).to_contain_text("width")
+    expect(page.locator("#options input[name=width]")).to_have_value("3")
+
+
+def test_the_graph_forgets_a_line_that_was_left(page):
+    sit(page, "", "")
+    touch(page, 4, 0)
+    page.locator("#hint").click()
+    expect(page.locator("#graph .dot")).to_have_count(1)
+    page.press("body", "u")
+    expect(moves(page)).to_have_count(1)
+    expect(page.locator("#graph .dot")).to_have_count(1)
+    touch(page, 1)
+    expect(page.locator("#graph .dot")).to_have_count(0)
