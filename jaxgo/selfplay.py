@@ -19,7 +19,7 @@ from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params, States
 from jaxgo.evaluators.cache import Cached, EvalCache
-from jaxgo.search import reuse
+from jaxgo.search import outside, reuse
 from jaxgo.search.base import Budget, Search, SearchResult, draw
 from jaxgo.search.model import ILLEGAL, Model
 
@@ -108,6 +108,7 @@ class Tally(NamedTuple):
     simulations: Array
     solved: Array
     broken: Array  # searches whose evaluator gave numbers that are not finite
+    illegal: Array  # moves that a search of somebody's own chose against the rules
     entropy: Array  # of the policies, in nats
     surprise: Array
     values: Array  # of the searches, for who moves
@@ -128,6 +129,7 @@ class Selfplay:
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise UsageError(f"self-play is of a search, a model and a config; {value!r} is no {kind.__name__}")
+        outside.check(self.search, self.model)
         known = [target.name for target in self.model.game.aux_targets()]
         for name in self.aux_targets:
             if name not in known:
@@ -230,7 +232,8 @@ class Selfplay:
             ruled=ruled & ~resigns,
             aux_targets=self._aux_targets(moved.state, ruled),
         )
-        tally = _tally(trajectory, result, gave_up, done)
+        legal = random_move | outside.legal_moves(self.search, self.model, position, result.action)
+        tally = _tally(trajectory, result, gave_up, done, legal)
         after = SelfplayState(moved, jnp.maximum(state.opening - jnp.int16(1), 0), state.may_resign, gave_up)
         return (self._restart(restart, after, end, book), cache), (trajectory, tally)
 
@@ -315,7 +318,13 @@ def surprise(policy: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Flo
     return jnp.where(policy > 0, policy * (log_policy - log_prior), 0.0).sum(axis=-1)
 
 
-def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], done: Int32[Array, " B"]) -> Tally:
+def _tally(
+    plies: Trajectory,
+    result: SearchResult,
+    gave_up: Int8[Array, " B"],
+    done: Int32[Array, " B"],
+    legal: Bool[Array, " B"],
+) -> Tally:
     """What one ply of all games adds to the sums."""
     end = plies.discount == 0
     resigned = end & ~plies.ruled
@@ -339,6 +348,7 @@ def _tally(plies: Trajectory, result: SearchResult, gave_up: Int8[Array, " B"], 
         simulations=total(done),  # a solved root ends its search before the budget
         solved=total(plies.solved),
         broken=total(~result.healthy),
+        illegal=total(~legal),
         entropy=total(-(result.policy * logs)),
         surprise=total(plies.surprise),
         values=total(plies.value),

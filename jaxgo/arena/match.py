@@ -161,7 +161,7 @@ class Pool:
         sick = ~np.asarray(self._games.healthy).all(axis=1)
         if sick.any():
             agent = self.agents[int(sick.argmax())]
-            raise health.EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match')}")
+            raise health.EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match', agent.search)}")
         return bool((np.asarray(self._games.number) != program.EMPTY).any())
 
     def finished(self, match: int) -> Bool[np.ndarray, " n"]:

@@ -25,6 +25,7 @@ from jaxgo.core import keys as batches
 from jaxgo.core import play
 from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position
+from jaxgo.search import outside
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
 from jaxgo.search.tree import index_type
@@ -204,7 +205,8 @@ def _row(
         state = search.begin(model, params, begin, position, search.budget)
         state = search.extend(model, params, go, state, budget)
         result = search.result(choose, state, temperature)
-        return result.action, (result.healthy | ~mine).all()
+        sound = result.healthy & outside.legal_moves(search, model, position, result.action)
+        return result.action, (sound | ~mine).all()
 
     nothing = jnp.zeros(mine.shape, jnp.int32), jnp.bool_(True)
     return jax.lax.cond(mine.any(), think, lambda _: nothing, None)

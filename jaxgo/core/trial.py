@@ -90,7 +90,7 @@ def check_state(game: Game[Any], kinds: tuple[tuple[Any, Any], ...]) -> None:
         )
 
 
-def _traced(name: str, method: str, rule: Any, *given: Any) -> Any:
+def traced(name: str, method: str, rule: Any, *given: Any) -> Any:
     """What a method of a game returns, as shapes."""
     try:
         return jax.eval_shape(rule, *given)
@@ -120,7 +120,7 @@ def _start(game: Game[Any]) -> Any:
                 plain.append(f"{jax.tree_util.keystr(path).lstrip('.')} as a plain {type(leaf).__name__}")
         return state
 
-    state = _traced(name, "init", begin, jax.eval_shape(lambda: jax.random.key(0)))
+    state = traced(name, "init", begin, jax.eval_shape(lambda: jax.random.key(0)))
     if plain:
         raise UsageError(f"init of {name} gives {plain[0]}; make it an array, such as jnp.int8(0) or jnp.bool_(False)")
     for field in ("to_play", "ply"):
@@ -139,7 +139,7 @@ def _check_one(
     """A method of a state returns one array of this kind and shape; a word in a shape is any size."""
     name = type(game).__name__
     try:
-        found = _traced(name, method, getattr(game, method), state)
+        found = traced(name, method, getattr(game, method), state)
     except UsageError as fault:
         if optional and isinstance(fault.__cause__, NotImplementedError | None):
             return
@@ -189,7 +189,7 @@ def _check_targets(game: Game[Any], state: Any) -> None:
                 f"aux_targets of {kind} has the name {name!r} twice, or it is one of {', '.join(TAKEN)}, which nets "
                 "and learners have anyway; give it another"
             )
-    given = _traced(kind, "aux_values", game.aux_values, state) if targets else {}
+    given = traced(kind, "aux_values", game.aux_values, state) if targets else {}
     for target in targets:
         found = given.get(target.name) if isinstance(given, dict) else given
         wanted = (math.prod(game.shape),) if target.kind == "cells" else ()
@@ -217,7 +217,7 @@ def _check_names(game: Game[Any]) -> None:
 def _check_step(game: Game[Any], state: Any) -> None:
     """A move keeps the shape and the type of every array: a tree would cut what it stores."""
     name, action = type(game).__name__, jax.ShapeDtypeStruct((), jnp.int32)
-    moved = _traced(name, "step", game.step, state, action)
+    moved = traced(name, "step", game.step, state, action)
     parts: Any = jax.tree.structure(moved)
     if parts != jax.tree.structure(state):
         raise UsageError(

@@ -20,7 +20,7 @@ from jaxgo.players.of_weights import network, rated_search
 from jaxgo.players.spec_text import Spec, is_external, parse, seconds_of
 from jaxgo.search import PRESETS, SEARCHES, name_of
 from jaxgo.search import find as find_search
-from jaxgo.search.base import Search
+from jaxgo.search.base import Search, check_parts
 from jaxgo.search.model import Model
 from jaxgo.system.weights import find_weights
 
@@ -42,6 +42,7 @@ class Player:
 
     def __post_init__(self) -> None:
         check_frozen(self.search, f"{type(self.search).__name__} is no search", "jaxgo.search.Search")
+        check_parts(self.search, self.model)
 
     def quiet(self) -> "Player":
         """The player as it plays to win: without what only exploration needs."""

@@ -12,7 +12,7 @@ from jaxgo.core import history, keys
 from jaxgo.core.errors import UsageError, check_settings, check_whole
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
-from jaxgo.search import reuse
+from jaxgo.search import outside, reuse
 from jaxgo.search.edges import Edges, root_edges
 from jaxgo.search.model import ILLEGAL, Model
 from jaxgo.search.tree import ROOT, Tree
@@ -195,6 +195,7 @@ def check_parts(search: Any, model: Any) -> None:
     for value, wanted, what in ((search, Search, "search, such as Gumbel()"), (model, Model, "Model")):
         if not isinstance(value, wanted):
             raise UsageError(f"{value!r} is no {what}")
+    outside.check(search, model)
 
 
 def room(search: Search, plan: Budget | None) -> int:

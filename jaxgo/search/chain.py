@@ -101,6 +101,14 @@ class Chain(Search[ChainState]):
     def lucky(self) -> bool:
         return True
 
+    @property
+    def keeps_judgements(self) -> bool:
+        return self.search.keeps_judgements
+
+    @property
+    def resumable(self) -> bool:
+        return self.search.resumable
+
     def begin(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> ChainState:
         ties, inner = keys.split(key)
         legal = model.legal(root)

@@ -3,10 +3,13 @@
 Searches say only that something is broken. It may be the rules as well, of a game that is not jaxgo's.
 """
 
+from typing import Any
+
 import numpy as np
 
 from jaxgo.core import trial
 from jaxgo.core.errors import UsageError
+from jaxgo.search import outside
 from jaxgo.search.base import SearchResult
 from jaxgo.search.model import Model
 
@@ -26,9 +29,17 @@ def check(model: Model, result: SearchResult) -> None:
     raise EvaluatorError(told(model, f"for {model.game} in {where} of {len(healthy)}"))
 
 
-def told(model: Model, where: str) -> str:
-    """What a search that is not healthy means; a UsageError where random games show that the rules are at fault."""
+def told(model: Model, where: str, search: Any = None) -> str:
+    """What a search that is not healthy means; a UsageError where random games show that the rules are at fault.
+
+    One of somebody's own is not healthy where it chose a move that is not legal, either.
+    """
     trial.check(model.game)
+    if search is not None and outside.is_own(search):
+        return (
+            f"{type(search).__name__} chose a move that is not legal {where}, or found numbers that are not finite; "
+            "look at `action` and `healthy` of its result"
+        )
     numbers = f"gave NaN or infinite numbers {where}"
     if model.pays or trial.is_own(model.game):
         return (

@@ -168,19 +168,25 @@ class RunDir:
         place = self.path / STEPS / f"{step:08d}"
         leaves = {index: leaf for index, (_, leaf) in enumerate(_leaves(state)) if leaf.size}
         small = [index for index, leaf in leaves.items() if bundle.is_small(leaf)]
+        fault: Exception | None = None
         try:
             if devices.is_first_host():
                 self._keep_place()
                 shutil.rmtree(place, ignore_errors=True)  # what a killed run left of this very step
+        except OSError as gone:  # the others wait for this host all the same
+            fault = gone
+        try:
             self.meet(f"save {step}")
+            if devices.from_first_host([fault is not None])[0]:
+                raise fault or OSError("the first host cannot save")
             arrays = {_number(index): leaf for index, leaf in leaves.items() if index not in small}
             if small:
                 arrays[BUNDLE] = bundle.join([leaves[index] for index in small])
             self._checkpointer().save((place / manifest.FILES).absolute(), arrays)
         except UsageError:  # it has lost its place
             raise
-        except (OSError, ValueError, RuntimeError) as fault:
-            self._complain(step, place, fault)
+        except (OSError, ValueError, RuntimeError) as found:
+            self._complain(step, place, found)
             return
         table = [[name, list(leaf.shape), str(leaf.dtype)] for name, leaf in _leaves(state)]
         about = {"step": step, "leaves": table, "bundled": small}

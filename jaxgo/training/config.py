@@ -224,8 +224,8 @@ class TrainConfig:
         object.__setattr__(self, "net", as_net(self.net))
         check_frozen(self.search, f"{type(self.search).__name__} is no search", "jaxgo.search.Search")
         check_settings("", self)
-        if not 0 <= self.seed < MOST_SEED:  # the gate takes the one after
-            raise UsageError(f"seed={self.seed} is not from 0 to {MOST_SEED - 1}")
+        if not 0 <= self.seed <= MOST_SEED - 2:  # the gate takes the one after, and a book that is drawn the next
+            raise UsageError(f"seed={self.seed} is not from 0 to {MOST_SEED - 2}")
         if self.save_every < 0:
             raise UsageError(f"save_every={self.save_every} is a number of seconds; 0 saves only at the end")
         if self.learner.batch > self.replay.capacity:

@@ -83,6 +83,10 @@ class Due:
         """Whether it was asked to stop; on several hosts, once all have heard that one of them was."""
         return bool(self._now().stop)
 
+    def end(self) -> None:
+        """All hosts know that one of them was asked to stop: no iteration has to say so first."""
+        self._heard = self._heard._replace(stop=1.0)
+
     @property
     def judgement(self) -> bool:
         return bool(self._now().judgements > self._judgements)

@@ -36,6 +36,7 @@ T = TypeVar("T")
 
 PATIENCE = 15.0  # seconds that a match has to end itself when the run is asked to stop
 BEST = "best"  # the name of the weights that a gate lets play
+BROKEN = 2.0  # of a test of the gate: the network's numbers were
 AGAIN = 2**31 - 1  # what a key is folded with after going back
 WORD = 2**31  # a count that goes on for weeks does not fit into one number of a state
 
@@ -251,8 +252,10 @@ class Loop:
         self._fell = seen
         self.run.say(f"{seen}; going back to checkpoint {found[0]}, once, with other random numbers")
         self.run.forget(found[0])
-        fresh = jax.jit(jax.random.fold_in)(found[1].key, AGAIN)
-        self._take_up(found[1]._replace(key=jax.device_put(fresh, found[1].key.sharding)))
+        state = found[1]
+        again = jax.jit(lambda *keys: [jax.random.fold_in(key, AGAIN) for key in keys])
+        fresh = jax.device_put(again(state.key, state.replay.key), [state.key.sharding, state.replay.key.sharding])
+        self._take_up(state._replace(key=fresh[0], replay=state.replay._replace(key=fresh[1])))
         self._watch(Report("start", self.iteration, self.seconds, {}))
 
     def _advance(self) -> None:
@@ -307,23 +310,44 @@ class Loop:
         if not final:
             self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))
         # the first host plays, on its own devices, and the others wait for it
-        found = self._alone(lambda: self._judge(self.iteration, self.state.learner.average, final))
+        found = self._alone(lambda: self._judgement(final))
         self._meet(f"judgement {self.iteration}")
         self._due.judged()
         if found:
             self._watch(Report("judge", self.iteration, self.seconds, found))
 
+    def _judgement(self, final: bool) -> dict[str, Any]:
+        """Ratings; none, with a word, where a player gives broken numbers: it may be an opponent, and those of the
+        run are found in self-play, by all hosts."""
+        try:
+            return self._judge(self.iteration, self.state.learner.average, final)
+        except EvaluatorError as fault:
+            self.run.say(f"iteration {self.iteration} is not judged: {fault}")
+            return {}
+
+    def _verdict(self, best: Best) -> list[float]:
+        """How a test of the gate went: whether it was held, or met broken numbers, and what came of it."""
+        newest = self.state.learner.average
+        try:
+            verdict = self._gate((self.iteration, newest), (int(best.step), best.params))
+        except EvaluatorError:
+            return [BROKEN, 0.0, 0.0, 0.0, 0.0]
+        if verdict is None:
+            return [0.0] * 5
+        return [1.0, float(verdict.accepted == "H1"), verdict.llr, float(verdict.pairs), verdict.elo.value]
+
     def test(self, best: Best) -> bool:
         """Lets the newest weights make self-play from now on if they are better; False where it was stopped."""
+        self._hear_all()  # or the match would count as the iteration before it
         self._watch(Report("gate", self.iteration, self.seconds, {}))
-        newest, step = self.state.learner.average, int(best.step)
-        verdict = self._alone(lambda: self._gate((self.iteration, newest), (step, best.params)))
+        newest = self.state.learner.average
+        known = self._alone(lambda: self._verdict(best)) or [0.0] * 5
         self._meet(f"gate {self.iteration}")
-        known = [0.0] * 5
-        if verdict is not None:
-            known = [1.0, verdict.accepted == "H1", verdict.llr, verdict.pairs, verdict.elo.value]
         tested, better, llr, pairs, elo = devices.from_first_host(known)
+        if tested == BROKEN:  # on all hosts, which go back together
+            raise EvaluatorError("the network gave numbers that are not finite in a match of the gate")
         if not tested:
+            self._due.end()
             return False  # the checkpoint says that the test is still to come
         self._tested = self.iteration
         now = jax.device_put(np.int32(self.iteration), best.tested.sharding)
@@ -376,6 +400,9 @@ class Loop:
         if tally["broken"]:
             trial.check(self.trainer.game)  # no checkpoint mends the rules
             raise EvaluatorError("the network gave numbers that are not finite in self-play")
+        if tally["illegal"]:
+            name = type(self.config.search).__name__
+            raise UsageError(f"the search {name} chose moves that are not legal in self-play; look at `action` there")
         if learnt["broken"] >= self.config.learner.patience:
             raise DivergedError(f"the last {learnt['broken']:.0f} steps of the learner were broken (NaN or infinite)")
 

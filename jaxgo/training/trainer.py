@@ -148,7 +148,8 @@ class Trainer:
     @functools.cached_property
     def book(self) -> Position | None:
         """Where games begin, if not at the start. An argument of the programs: another book is no other program."""
-        found = read_book(self.game, self.config.selfplay.book, self.config.seed)
+        # other openings than those in which its players are judged, and than those of the gate
+        found = read_book(self.game, self.config.selfplay.book, self.config.seed + 2)
         return None if found is None else devices.place(found, devices.copied(self.mesh))
 
     def deal(self, state: TrainState) -> tuple[TrainState, int]:
@@ -295,7 +296,7 @@ def _learn(
 
     def steps(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
         learner, metrics = jax.lax.scan(step, learner, (drawn.samples, jnp.arange(config.updates)))
-        return learner, jax.tree.map(jnp.mean, metrics)
+        return learner, jax.tree.map(_mean, metrics)
 
     def wait(learner: LearnerState) -> tuple[LearnerState, dict[str, Array]]:
         return learner, trainer.learner.nothing()
@@ -312,6 +313,13 @@ def _learn(
         "broken": learner.broken,
     }
     return learner, iteration + 1, metrics
+
+
+def _mean(numbers: Array) -> Array:
+    """Of the steps that were taken; those that were skipped have numbers that are not finite."""
+    sound = jnp.isfinite(numbers)
+    total, count = jnp.where(sound, numbers, 0.0).sum(), sound.sum()
+    return jnp.where(count > 0, total / jnp.maximum(count, 1), jnp.nan)
 
 
 @functools.partial(jax.jit, static_argnums=0)

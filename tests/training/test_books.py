@@ -4,13 +4,16 @@ import jax
 import numpy as np
 import pytest
 
+from jaxgo.arena.openings import random_openings
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import GAMES, make
 from jaxgo.search import Model
 from jaxgo.search.random import Random
 from jaxgo.selfplay import Selfplay, SelfplayConfig
-from jaxgo.training.trainer import read_book
+from jaxgo.system.devices import make_mesh
+from jaxgo.training.config import TrainConfig
+from jaxgo.training.trainer import Trainer, read_book
 
 GAME = make("tictactoe")
 LANES, STEPS = 64, 16
@@ -87,3 +90,11 @@ def test_a_book_that_is_not_there_and_a_game_without_openings_are_refused(tmp_pa
         read_book(GAME, str(tmp_path / "missing"))
     with pytest.raises(UsageError, match="begin anew each time"):
         read_book(GAMES["slide8"], "balanced")
+
+
+def test_a_drawn_book_has_other_openings_than_those_in_which_players_are_judged():
+    config = TrainConfig(game="dodgem4", selfplay=SelfplayConfig(book="balanced"))
+    trainer = Trainer(config, make_mesh())
+    judged = random_openings(trainer.game, seed=config.seed).positions(range(8))
+    boards = [np.asarray(jax.vmap(trainer.game.cells)(some.state))[:8].tolist() for some in (trainer.book, judged)]
+    assert boards[0] != boards[1]

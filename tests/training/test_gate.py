@@ -21,6 +21,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.players import Player
 from jaxgo.search import Greedy
+from jaxgo.search.health import EvaluatorError
 from jaxgo.selfplay import Tally
 from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
@@ -202,6 +203,33 @@ def test_a_test_that_was_stopped_is_made_again(script, tmp_path):
     sitting(script, tmp_path / "run", 4)
     assert told(tmp_path / "run") == [(2, True)]
     assert Counted.played == [0, 0, 2, 2]
+
+
+def test_a_stop_and_broken_numbers_in_a_test_are_known_to_all_hosts(script, tmp_path):
+    """Nobody makes an iteration after a test that was stopped, so none would carry the word from host to host."""
+    with RunDir(tmp_path / "run", to_json(CONFIG), free=FREE) as run:
+        going = Loop(Counted(CONFIG, devices.make_mesh()), run, Recorder(tmp_path / "run", [], lambda text: None))
+        assert going.state.best is not None
+        going._due.together = True
+        script[0] = None
+        assert not going.test(going.state.best)
+        assert going.stopped
+        going._gate = cast(Any, broken)
+        with pytest.raises(EvaluatorError, match="in a match of the gate"):
+            going.test(going.state.best)
+
+
+def broken(*_: Any) -> None:
+    raise EvaluatorError("uct:8 gave NaN")
+
+
+def test_broken_numbers_of_whoever_is_met_in_a_judgement_end_no_run(script, tmp_path):
+    said: list[str] = []
+    with RunDir(tmp_path / "run", to_json(CONFIG), free=FREE, say=said.append) as run:
+        going = Loop(Counted(CONFIG, devices.make_mesh()), run, Recorder(tmp_path / "run", [], lambda text: None))
+        going._judge = cast(Any, broken)
+        going.judge(final=True)
+    assert said == ["iteration 0 is not judged: uct:8 gave NaN"]
 
 
 def test_counts_go_on_and_no_row_is_lost(script, tmp_path):

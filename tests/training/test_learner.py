@@ -16,6 +16,7 @@ from jaxgo.games import make
 from jaxgo.nets import Mlp
 from jaxgo.nets.base import Head
 from jaxgo.system import devices
+from jaxgo.training import trainer
 from jaxgo.training.config import OPTIMIZERS, LearnerConfig
 from jaxgo.training.learner import Learner, make_batch, optimiser, rate_at, turned
 from jaxgo.training.targets import Sample
@@ -242,3 +243,9 @@ def test_settings_that_cannot_work_are_refused():
             dataclasses.replace(LearnerConfig(), **change)
     with pytest.raises(UsageError, match=r"unknown learner.optimizer 'adam'; choose one of: adamw, sgd"):
         LearnerConfig(optimizer="adam")
+
+
+def test_a_row_tells_of_the_steps_that_were_taken():
+    numbers = jnp.array([1.0, jnp.nan, 3.0, jnp.inf])
+    assert float(trainer._mean(numbers)) == 2.0
+    assert np.isnan(float(trainer._mean(jnp.full(2, jnp.nan))))

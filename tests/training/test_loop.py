@@ -370,7 +370,7 @@ def test_a_learner_that_stays_broken_ends_the_run(trainer, path):
     with RunDir(path.with_name("broken"), to_json(CONFIG)) as folder:
         loop = Loop(trainer, folder, lambda report: None)
         with pytest.raises(DivergedError, match="the last 3 steps of the learner were broken"):
-            loop._check({"broken": 0.0}, {"broken": 3.0})
+            loop._check({"broken": 0.0, "illegal": 0.0}, {"broken": 3.0})
 
 
 @pytest.mark.parametrize(

@@ -294,7 +294,7 @@ def test_a_mistake_is_one_sentence(words, sentence, capsys):
         ("--learner.batch 512", "learner.batch=512 is more than the samples of replay.capacity=256; lower it"),
         ("--learner.rate inf", "learner.rate=inf is not a finite number"),
         ("--save-every nan", "save_every=nan is not a finite number"),
-        ("--seed 99999999999999999999", "seed=99999999999999999999 is not from 0 to 2147483646"),
+        ("--seed 99999999999999999999", "seed=99999999999999999999 is not from 0 to 2147483645"),
         (
             "--selfplay.book nowhere.txt",
             "selfplay.book=nowhere.txt: no such file; name one with an opening in each line",

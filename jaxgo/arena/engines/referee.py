@@ -26,7 +26,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position, View, look
 from jaxgo.players import Player
-from jaxgo.search import health
+from jaxgo.search import health, outside
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
 
@@ -96,7 +96,7 @@ def _think(
     own = jax.random.fold_in(key, step)[None]
     games = jax.tree.map(lambda x: x[None], position)  # a batch of one
     found = search.run(model, params, own, games, temperature=temperature[None])
-    return found.action[0], found.healthy[0]
+    return found.action[0], (found.healthy & outside.legal_moves(search, model, games, found.action))[0]
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ class _Event:
             jnp.float32(temperature),
         )
         if not bool(healthy):
-            raise health.EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match')}")
+            raise health.EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match', agent.search)}")
         return int(action)
 
     def compile(self) -> None:
