@@ -161,7 +161,7 @@ class Analyse:
                 move.name,
                 f"{move.visits:,}",
                 f"{move.share:.1%}",
-                f"{move.value:+.3f}" if move.visits or move.proven else "",
+                move.written,
                 "" if move.prior is None else f"{move.prior:.1%}",
                 _verdict(move),
                 " ".join(move.variation[:LINE]),

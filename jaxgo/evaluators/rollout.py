@@ -61,6 +61,9 @@ class Rollout(Evaluator):
     def on(self, platform: str) -> "Rollout":
         return self if self.advisor is None else dataclasses.replace(self, advisor=self.advisor.on(platform))
 
+    def ready(self, params: Params) -> Params:
+        return params if self.advisor is None else self.advisor.ready(params)
+
     @property
     def lucky(self) -> bool:
         return True
@@ -93,7 +96,7 @@ class Rollout(Evaluator):
         wanted: Bool[Array, " L"] | None = None,
     ) -> Float32[Array, " L"]:
         """The result of one playout from each position, for the side to move there."""
-        return self._judge(game, states.to_play, self.ends(game, params, key, states, wanted))
+        return self.judge(game, states.to_play, self.ends(game, params, key, states, wanted))
 
     def ends(
         self,
@@ -155,7 +158,8 @@ class Rollout(Evaluator):
             return jax.vmap(choice.pick_weighted)(legal, jax.vmap(game.move_weights)(lanes.states), word), lanes.sound
         return jax.vmap(choice.pick)(legal, word), lanes.sound
 
-    def _judge(self, game: Game[Any], seat: Array, lanes: Lanes) -> Float32[Array, " L"]:
+    def judge(self, game: Game[Any], seat: Array, lanes: Lanes) -> Float32[Array, " L"]:
+        """What ends of playouts are worth for a seat each."""
         over = jax.vmap(game.over)(lanes.states)
         returns = jax.vmap(game.returns)(lanes.states)
         result = jnp.take_along_axis(returns, seat.astype(jnp.int32)[:, None], axis=1)[:, 0]

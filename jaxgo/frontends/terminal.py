@@ -172,7 +172,7 @@ def table(thought: Thought) -> str:
     """The moves of a search, the best first."""
     rows = [("move", "visits", "value", "line")]
     for move in thought.moves[:ROWS]:
-        value = f"{move.value:+.3f}" if move.visits or move.proven else ""
+        value = move.written
         rows.append((move.name, f"{move.visits:,}", value, " ".join(move.variation[1 : LINE + 1])))
     wide = [max(len(row[column]) for row in rows) for column in range(3)]
     return "\n".join(

@@ -33,6 +33,11 @@ class Move:
     depth: int  # plies that the search looked ahead behind this move, itself included; 0: it keeps no tree to tell
     variation: tuple[str, ...]  # the line of most visits, this move first
 
+    @property
+    def written(self) -> str:
+        """The value in a table; nothing where nobody knows it."""
+        return f"{self.value:+.3f}" if self.visits or self.proven else ""
+
 
 class Lane(NamedTuple):
     """The tree of one game, without the states."""

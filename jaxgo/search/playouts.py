@@ -59,7 +59,8 @@ def watch(
 def _again(rollout: Rollout, game: Game[Any], params: Params, key: Array, states: Any, move: Array) -> Any:
     moved = jax.vmap(game.step)(states, move)
     many = jax.tree.map(lambda x: jnp.repeat(x, rollout.count, axis=0), moved)
-    ends, results = rollout.ends(game, params, key, many), rollout.play(game, params, key, many)
+    ends = rollout.ends(game, params, key, many)
+    results = rollout.judge(game, many.to_play, ends)
     goal = jnp.where(moved.to_play == states.to_play, results, 0.0 - results)
     cells = jax.vmap(game.cells)(ends.states)
     return goal, ends.states.ply - states.ply, ends.states.to_play, cells

@@ -62,7 +62,7 @@ def thoughts(game: Game[Any], result: SearchResult, lane: int = 0, tree: Tree | 
         (
             move.name,
             f"{move.visits:,}",
-            f"{move.value:+.3f}" if move.visits or move.proven else "",
+            move.written,
             "" if move.prior is None else f"{move.prior:.1%}",
             "proven" if move.proven else "",
             " ".join(move.variation[:8]),
