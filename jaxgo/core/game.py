@@ -135,6 +135,10 @@ class Game(abc.ABC, Generic[S]):
         """A Zobrist key of everything that decides the future (the ply limit apart)."""
 
     # -- hooks with honest defaults ----------------------------------------------------------------------------
+    def first_pieces(self, state: S) -> Int8[Array, ""]:
+        """The seat whose pieces look as those of seat 0 in `pieces`; the other one, once players have changed them."""
+        return jnp.int8(0)
+
     def heuristic(self, state: S) -> Float32[Array, ""]:
         """A cheap guess of the value for the mover, in [-1, 1]. 0: this game knows none."""
         return jnp.float32(0)

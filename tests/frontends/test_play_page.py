@@ -233,6 +233,16 @@ def test_a_file_that_is_saved_again_keeps_who_played_it_and_how_it_ended(client)
         assert not any(part in saved for part in ("Honinbo", "RE["))
 
 
+def test_players_who_changed_colours_have_the_others_pieces(client):
+    with visit(client) as page:
+        page.answer("new", game="swap2-15")
+        for name in ("a1", "b3", "c1"):
+            told = page.play(name)
+        assert (told["seat"], told["first"]) == (1, 0)
+        assert page.play("black")["first"] == 1
+        page.answer("new", game="tictactoe")
+
+
 def test_a_link_is_put_up_whole_or_not_at_all(client):
     with visit(client) as page:
         four = {"game": "tictactoe", "options": {"width": "4"}}

@@ -192,6 +192,9 @@ class Gomoku(Game[GomokuState]):
         black, white = lines.unpack(state.stones).astype(jnp.int8)
         return black + white * jnp.int8(2)
 
+    def first_pieces(self, state: GomokuState) -> Int8[Array, ""]:
+        return state.black
+
     def observe(self, state: GomokuState) -> Bool[Array, "H W C"]:
         """Stones of the next colour, of the other one; the last four moves; Black to move; forbidden points; phase."""
         n, colour = self.size, self._colour(state)

@@ -341,7 +341,7 @@ export class Board {
     }
     this.cursor = row * width + column;
     const piece = this.shape.pieces[this.position.codes[this.cursor]];
-    const whose = ["first player's ", "second player's "][piece.seat] ?? "";
+    const whose = ["first player's ", "second player's "][piece.seat ^ this.position.first] ?? "";
     this.say(`${this.shape.names[this.cursor]}: ${piece.there ? whose + piece.word : "empty"}`);
     this.redraw();
   }

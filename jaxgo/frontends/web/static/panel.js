@@ -116,13 +116,13 @@ export class Panel {
     if (names.length !== before) list.scrollTop = list.scrollHeight;
   }
 
-  strips({ players, seat, captured, result }) {
+  strips({ players, seat, captured, result, first }) {
     for (const one of [0, 1]) {
       const strip = find(`seat${one}`);
       strip.hidden = one >= players.length;
       strip.classList.toggle("to-move", one === seat && !result);
       const taken = captured[one] ? [make("span", { class: "taken" }, `lost ${captured[one]}`)] : [];
-      put(strip, make("span", { class: `disc ${["zero", "one"][one]}` }), make("b", {}, players[one] || "you"), " ", ...taken);
+      put(strip, make("span", { class: `disc ${["zero", "one"][one ^ first]}` }), make("b", {}, players[one] || "you"), " ", ...taken);
     }
   }
 
