@@ -23,7 +23,7 @@ from jaxgo.frontends.analysis_answer import Answer
 from jaxgo.frontends.analysis_query import FieldError, Query, parse, read
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.compiled import make_room
-from jaxgo.frontends.gtp_engine import long_enough
+from jaxgo.frontends.go_rules import long_enough
 from jaxgo.frontends.gtp_text import move_name
 from jaxgo.frontends.lines import LONGEST
 from jaxgo.frontends.session import Session

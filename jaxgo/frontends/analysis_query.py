@@ -12,8 +12,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.frontends.go_rules import read_rules
-from jaxgo.frontends.gtp_engine import long_enough
+from jaxgo.frontends.go_rules import long_enough, read_rules
 from jaxgo.frontends.gtp_text import COLOURS, read_move
 from jaxgo.games.go.rule_names import NAMED_RULES, ONLY, named
 from jaxgo.games.go.rules import Go

@@ -1,9 +1,16 @@
-"""The rules of Go in the words of KataGo, which GUIs use: names, or JSON with a key for each rule."""
+"""The rules of Go in the words of KataGo, which GUIs use (names, or JSON with a key for each rule), and without a limit
+of moves that referees do not know of."""
+
+import dataclasses
+from typing import Any
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.game import Game
 from jaxgo.games.go.rule_names import IDLE, NAMED_RULES, ONLY, named
-from jaxgo.games.go.rules import KO_RULES
+from jaxgo.games.go.rules import KO_RULES, Go
 from jaxgo.system.files import read_json
+
+AREAS = 4  # a game of Go may have so many moves for each point: referees stop games, not the engine
 
 
 def read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
@@ -27,3 +34,10 @@ def read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
     if not isinstance(suicide, bool):
         raise UsageError("suicide is true or false")
     return ko.lower(), suicide
+
+
+def long_enough(game: Game[Any], named: Game[Any]) -> Game[Any]:
+    """Go with the limit of moves that its user has named, else with none that a referee would not know of."""
+    if not (isinstance(game, Go) and isinstance(named, Go)):
+        return game
+    return dataclasses.replace(game, move_limit=named.move_limit or AREAS * game.points)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 import jaxgo
-from jaxgo.arena.engines.protocols import RULES
 from jaxgo.core import play as rules
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
@@ -28,7 +27,7 @@ from jaxgo.frontends.gomocup_opening import Opener, answer_swap2
 from jaxgo.frontends.lines import LONGEST
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thought
-from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.games.gomoku.rules import GOMOCUP, Gomoku
 from jaxgo.players import load_player
 from jaxgo.search.think import Limit
 
@@ -150,11 +149,11 @@ class Gomocup(Opener):
 
     def set_rules(self, number: int) -> None:
         """The rules by Gomocup's bits; other ones than before are compiled in the background."""
-        known = {bits: name for name, bits in RULES.items()}
+        known = {bits: name for name, bits in GOMOCUP.items()}
         name = known.get(number & ~CONTINUOUS)
         if name is None:
             raise UsageError(f"rule {number} is not known; rules are {', '.join(map(str, sorted(known)))}")
-        game = dataclasses.replace(self.game, rules=name)  # type: ignore[arg-type]
+        game = dataclasses.replace(self.game, rules=name)
         if game == self.game:
             return
         load_player(self.player, game)

@@ -20,8 +20,8 @@ from jaxgo.core.game import Game
 from jaxgo.core.play import NOTHING
 from jaxgo.frontends import board as boards
 from jaxgo.frontends import gtp_analysis as analysis
-from jaxgo.frontends.go_rules import read_rules
-from jaxgo.frontends.gtp_engine import GtpEngine, long_enough
+from jaxgo.frontends.go_rules import long_enough, read_rules
+from jaxgo.frontends.gtp_engine import GtpEngine
 from jaxgo.frontends.gtp_text import Line, move_name, read_move, read_number, read_real, read_seat
 from jaxgo.games.go.board import handicap_points, label_chains, most_handicap
 from jaxgo.games.go.rule_names import ONLY

@@ -1,6 +1,5 @@
 """What the commands of the Go Text Protocol work on: a session, clocks, and the lines that have come."""
 
-import dataclasses
 import queue
 import threading
 from collections.abc import Callable
@@ -11,14 +10,13 @@ from jaxgo.core.play import View
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.clock import Clock, freeze_garbage
+from jaxgo.frontends.go_rules import long_enough
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking
-from jaxgo.games.go.rules import Go
 from jaxgo.players import load_player
 from jaxgo.search.think import Limit
 
 Write = Callable[[str], None]
-AREAS = 4  # a game of Go may have so many moves for each point: referees stop games, not the engine
 INTERRUPT = "# interrupt"  # a comment that ends a search (GoGui)
 
 
@@ -140,10 +138,3 @@ class GtpEngine:
         if seconds < 0.02:
             return Limit(simulations=1)
         return Limit(seconds=min(seconds, self.seconds)) if self.seconds else Limit(simulations=budget, seconds=seconds)
-
-
-def long_enough(game: Game[Any], named: Game[Any]) -> Game[Any]:
-    """Go with the limit of moves that its user has named, else with none that a referee would not know of."""
-    if not (isinstance(game, Go) and isinstance(named, Go)):
-        return game
-    return dataclasses.replace(game, move_limit=named.move_limit or AREAS * game.points)

@@ -24,14 +24,13 @@ from jaxgo.core.game import Game
 from jaxgo.games.boards.vertices import read_vertex, vertex
 from jaxgo.games.go.rule_names import ONLY
 from jaxgo.games.go.rules import Go
-from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.games.gomoku.rules import GOMOCUP, Gomoku
 
 RESIGN = -1
 CLEAN_UP = "kgs-genmove_cleanup"  # a move in a game that is over but for dead stones
 STRAY = 100  # lines that are no answer and are passed over, before it is a fault
 LONGEST = 1000  # lines of an answer
 COLOURS = "bw"
-RULES = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8, "caro5": 9}  # Gomocup's bits
 OWN_PACE = 60.0  # seconds after which a GTP engine that was told no time is taken for hanging
 POINT = r"(-?\d{1,9})\s*,\s*(-?\d{1,9})"  # of Gomocup
 TURN = 5.0  # seconds of a move that Gomocup's engines are told where nobody says
@@ -252,7 +251,7 @@ class Gomocup(Engine):
         self._await(start, self.limits.start, re.compile(r"OK\b.*", re.IGNORECASE))
         turn = int(1000 * (self.limits.move or TURN))
         about = {"timeout_turn": turn, "timeout_match": 0, "time_left": NO_LIMIT, "max_memory": 0, "game_type": 1}
-        for name, value in {**about, "rule": RULES[self.game.rules]}.items():
+        for name, value in {**about, "rule": GOMOCUP[self.game.rules]}.items():
             self.process.send(f"INFO {name} {value}")
 
     def told(self, seat: int, action: int) -> None:

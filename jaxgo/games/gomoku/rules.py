@@ -33,6 +33,13 @@ WINS: dict[Rules, tuple[Rule, Rule]] = {  # what wins for Black and for White
     "caro": ("caro", "caro"),
     "caro5": ("caro5", "caro5"),
 }
+GOMOCUP: dict[Rules, int] = {
+    "freestyle": 0,
+    "standard": 1,
+    "renju": 4,
+    "caro": 8,
+    "caro5": 9,
+}  # the bits of its protocol
 BLACK, WHITE = range(2)
 RUNNING, BLACK_WON, WHITE_WON, DRAWN = range(4)
 MEMORY = 4  # the last moves that are remembered, for the eyes of a network
