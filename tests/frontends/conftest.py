@@ -29,15 +29,43 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def client():
-    """The page's server, without a network."""
-    testclient = pytest.importorskip("starlette.testclient")
-    from visitor import HOME
-
+def app():
+    """The page's server, which begins with tic-tac-toe and offers one player."""
+    pytest.importorskip("starlette")
     from jaxgo.frontends.web import server
     from jaxgo.frontends.web.offers import Offers
     from jaxgo.frontends.web.shared import Shared
 
-    app = server.create(Shared(Offers({}, ("random",))), "tictactoe")
+    return server.create(Shared(Offers({}, ("random",))), "tictactoe")
+
+
+@pytest.fixture(scope="module")
+def client(app):
+    """The page's server, without a network."""
+    testclient = pytest.importorskip("starlette.testclient")
+    from visitor import HOME
+
     with testclient.TestClient(app, base_url=HOME) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def address(app):
+    """Where the page's server is."""
+    from browsing import served
+
+    with served(app) as at:
+        yield at
+
+
+@pytest.fixture
+def page(browser, address):
+    """The page in a browser, with humans in both seats; its scripts may tell no error."""
+    from browsing import opened
+    from page_hands import sit
+
+    page, faults = opened(browser, address, 1200, 900)
+    sit(page, "", "")
+    yield page
+    page.close()
+    assert not faults

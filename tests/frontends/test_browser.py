@@ -7,32 +7,15 @@ import time
 import pytest
 
 pytest.importorskip("playwright", reason="the tests of the page in a browser need playwright")
-from browsing import WAIT, needs_browser, opened, served
+from browsing import WAIT, needs_browser, opened
 from page_hands import Keys, Mouse, MouseInSpace, begin, drag, moves, play_on, sit, swipe
 from playwright import sync_api
 
-from jaxgo.frontends.web import drawing, server
-from jaxgo.frontends.web.offers import Offers
-from jaxgo.frontends.web.shared import Shared
+from jaxgo.frontends.web import drawing
 from jaxgo.games import GAMES
 
 expect = sync_api.expect
 pytestmark = [pytest.mark.slow, needs_browser]
-
-
-@pytest.fixture(scope="module")
-def address():
-    with served(server.create(Shared(Offers({}, ("random",))), "tictactoe")) as at:
-        yield at
-
-
-@pytest.fixture
-def page(browser, address):
-    page, faults = opened(browser, address, 1200, 900)
-    sit(page, "", "")
-    yield page
-    page.close()
-    assert not faults
 
 
 def sit_badly(page, spec):

@@ -14,6 +14,8 @@ let usual = null; // what the server began with
 let coming = false; // whether the game that the tab has kept is still to be put up
 let kept = null; // that game
 let instead = null; // the position to show if the server refuses that game
+let aim = null; // so many moves of the game are to be shown
+let asked = null; // the number of the position from which the server was asked for them
 let lost = ""; // what the server said to it, where it put up what it could
 let wait = 500; // milliseconds until the next try to connect
 
@@ -47,7 +49,7 @@ const told = {
   },
   board(message) {
     shape = message;
-    position = null;
+    [position, aim] = [null, null];
     boards += 1;
     status(`setting up ${message.game}`);
     put(find("moves-now"));
@@ -88,6 +90,7 @@ const told = {
     for (const id of ["last", "on", "redo"]) find(id).disabled = !message.undone;
     for (const id of ["hint", "resign"]) find(id).disabled = Boolean(message.result);
     remember();
+    step();
   },
   thought(message) {
     panel.think(message);
@@ -100,6 +103,7 @@ const told = {
   run: (message) => run.set(message),
   status: (message) => status(message.text),
   error(message) {
+    aim = null;
     if (coming && kept?.setup.players) { // who played may be on offer no more: the game is put up without them
       const { players, ...setup } = kept.setup;
       [kept, lost] = [null, message.text];
@@ -244,18 +248,29 @@ function options(chosen) {
 
 // -- what buttons and keys do ---------------------------------------------------------------------------------
 
-// Counted from the position that is shown: of two clicks the second one comes too late, and does nothing.
-const back = (count) => send({ do: "undo", count, number: position.number });
-const on = (count) => send({ do: "redo", count, number: position.number });
-const goTo = (ply) => (ply < position.moves.length ? back(position.moves.length - ply) : ply > position.moves.length && on(ply - position.moves.length));
+// Walks through the game to so many moves. What is pressed before the server has answered is counted from there, too.
+function walk(ply) {
+  aim = Math.max(0, Math.min(position.moves.length + position.undone, ply));
+  step();
+}
+
+function step() {
+  const here = position.moves.length;
+  if (aim === here || aim > here + position.undone) aim = null;
+  if (aim === null || asked === position.number) return;
+  asked = position.number;
+  send({ do: aim < here ? "undo" : "redo", count: Math.abs(aim - here), number: asked });
+}
+
+const on = (count) => walk((aim ?? position.moves.length) + count);
 const does = {
   new: () => send({ do: "new" }),
   undo: () => send({ do: "undo" }),
   redo: () => on(1),
-  back: () => position.moves.length && back(1),
-  on: () => position.undone && on(1),
-  first: () => position.moves.length && back(position.moves.length),
-  last: () => position.undone && on(position.undone),
+  back: () => on(-1),
+  on: () => on(1),
+  first: () => walk(0),
+  last: () => walk(position.moves.length + position.undone),
   hint: () => send({ do: "hint" }),
   stop: () => send({ do: "stop" }),
   swap: () => send({ do: "swap" }),
@@ -333,8 +348,12 @@ for (const id of ["amount", "unit"]) {
   });
 }
 for (const id of ["loop", "analyse"]) find(id).addEventListener("change", () => panel.tick(id));
+// A pause is told with its box: alone it would be refused, and so be another one, while the box is being ticked.
 for (const id of ["loop", "delay"]) {
-  find(id).addEventListener("change", () => send({ do: "loop", on: find("loop").checked, delay: Number(find("delay").value) }));
+  find(id).addEventListener("change", () => {
+    const on = find("loop").checked;
+    if (on || id === "loop") send({ do: "loop", on, delay: Number(find("delay").value) });
+  });
 }
 find("analyse").addEventListener("change", (event) => send({ do: "analyse", on: event.target.checked }));
 for (const id of ["overlay", "line", "legal", "space", "level"]) {
@@ -344,7 +363,7 @@ for (const id of ["overlay", "line", "legal", "space", "level"]) {
   });
 }
 find("roots").addEventListener("click", ({ target }) => target.dataset.action && play(Number(target.dataset.action)));
-find("moves").addEventListener("click", ({ target }) => position && target.dataset.ply && goTo(Number(target.dataset.ply)));
+find("moves").addEventListener("click", ({ target }) => position && target.dataset.ply && walk(Number(target.dataset.ply)));
 find("files").addEventListener("click", ({ target }) => {
   if (target.dataset.save) send({ do: "save", kind: target.dataset.save });
   if (target.dataset.kept) send({ do: "save", kind: "json", game: Number(target.dataset.kept) });
