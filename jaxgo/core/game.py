@@ -370,6 +370,7 @@ def check_seats(game: "Game[Any]") -> None:
         raise UsageError(f"a match needs two seats; {type(game).__name__} is a puzzle for one")
 
 
+@functools.lru_cache(maxsize=256)
 def state_bytes(game: "Game[S]") -> int:
     """Size of one state, as a tree node stores it."""
     shapes = jax.eval_shape(game.init, jax.ShapeDtypeStruct((2,), jnp.uint32))

@@ -25,9 +25,9 @@ TAKEN = ("policy", "value", "targets", "short", "reply", "stem", "norm", "few", 
 NUMBERED = re.compile(r"(norm|in|out|norm_in|norm_out|pool)\d+")  # layers of blocks
 
 
-def is_own(game: Game[Any]) -> bool:
-    """Whether a game is of somebody's own, and so no test of jaxgo has seen its rules."""
-    return type(game).__module__.partition(".")[0] != "jaxgo"
+def is_own(part: Any) -> bool:
+    """Whether a game, or a search, is of somebody's own, and so no test of jaxgo has seen it."""
+    return type(part).__module__.partition(".")[0] != "jaxgo"
 
 
 def check(game: Game[Any]) -> None:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jaxgo
-from jaxgo.core import play as rules
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
@@ -236,7 +235,7 @@ def positions(query: Query) -> list[Board]:
         for seat, point in query.stones:
             cells[point] = seat + 1
         try:
-            board = boards.begin(game, rules.put(game, game.place(cells, query.first)))
+            board = boards.placed(game, cells, query.first)
         except UsageError as error:
             raise FieldError(str(error), "initialStones") from None
     else:

@@ -70,12 +70,11 @@ class Board:
     def play(self, action: int) -> "Board":
         """The board after a legal action. What was taken back is kept only where the move is the same again."""
         undone = self.undone[:-1] if self.undone and self.undone[-1][0] == action else ()
-        after = self._with(action, look(self.game, self.now.position, action), undone)
-        return after if undone else dataclasses.replace(after, resigns=None)  # who plays on has not given up
+        return self._with(action, look(self.game, self.now.position, action), undone)
 
     def arrange(self, position: Position) -> "Board":
         """The board with another position on it, which undo takes off again."""
-        return dataclasses.replace(self._with(NOTHING, look(self.game, position), ()), resigns=None)
+        return self._with(NOTHING, look(self.game, position), ())
 
     def undo(self, count: int = 1) -> "Board":
         """The board so many moves before, where nobody has given up yet; 0 takes back a resignation alone."""
@@ -94,7 +93,7 @@ class Board:
         for _ in range(count):
             action, view = board.undone[-1]
             board = board._with(action, view, board.undone[:-1])
-        return board if board.undone else dataclasses.replace(board, resigned=board.resigns, resigns=None)
+        return board if board.undone else dataclasses.replace(board, resigned=self.resigns)
 
     def resign(self, seat: int) -> "Board":
         if self.over:
@@ -116,7 +115,8 @@ class Board:
         return Result(self.now.returns, reason, f"{_said(self.now.returns)}{self._score()}: {reason}")
 
     def _with(self, action: int, view: View, undone: tuple[tuple[int, View], ...]) -> "Board":
-        return Board(self.game, (*self.views, view), (*self.actions, action), undone, resigns=self.resigns)
+        resigns = self.resigns if undone else None  # who plays on has not given up
+        return Board(self.game, (*self.views, view), (*self.actions, action), undone, resigns=resigns)
 
     def _name(self, action: int) -> str:
         return self.game.action_name(action) if 0 <= action < self.game.num_actions else str(action)
@@ -141,6 +141,11 @@ class Board:
 def begin(game: Game[Any], position: Position | None = None, seed: int = 0) -> Board:
     """A board at the start of a game, or at a position."""
     return Board(game, (look(game, play.begin(game, seed) if position is None else position),))
+
+
+def placed(game: Game[Any], cells: np.ndarray, seat: int) -> Board:
+    """A board that begins with these pieces; a UsageError where they cannot stand so."""
+    return begin(game, play.put(game, game.place(cells, seat)))
 
 
 def of_record(record: GameRecord) -> Board:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 import jaxgo
-from jaxgo.core import play as rules
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
@@ -249,7 +248,7 @@ class Gomocup(Opener):
         # managers may list stones in any order, in which a line may be complete sooner than in that of the game
         cells = np.zeros(game.points, np.int8)
         cells[black], cells[white] = 1, 2
-        return boards.begin(game, rules.put(game, game.place(cells, len(line) % 2)))
+        return boards.placed(game, cells, len(line) % 2)
 
     def played(self, line: Sequence[int]) -> Board:
         """The board after these moves; it begins with what is on the table, as far as that is the same."""

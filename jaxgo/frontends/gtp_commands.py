@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 import jaxgo
-from jaxgo.core import play as rules
 from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -237,7 +236,7 @@ def _handicap(engine: GtpEngine, game: Go, points: list[int]) -> str:
         raise UsageError("board not empty")
     cells = np.zeros(game.points, np.int8)
     cells[points] = 1
-    board = boards.begin(game, rules.put(game, game.place(cells, 1)))
+    board = boards.placed(game, cells, 1)
     engine.session.restore(board, engine.session.name)
     return " ".join(move_name(game, point) for point in points)
 

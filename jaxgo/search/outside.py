@@ -35,8 +35,9 @@ def is_own(search: Any) -> bool:
     """Whether a search, or one that it is made of, is of somebody's own, and so no test of jaxgo has seen it."""
     parts = [getattr(search, field.name) for field in dataclasses.fields(search)]
     parts.append(getattr(search, "search", None))  # the last link of a chain
-    theirs = type(search).__module__.partition(".")[0] != "jaxgo"
-    return theirs or any(is_own(part) for part in parts if hasattr(part, "extend") and dataclasses.is_dataclass(part))
+    return trial.is_own(search) or any(
+        is_own(part) for part in parts if hasattr(part, "extend") and dataclasses.is_dataclass(part)
+    )
 
 
 def legal_moves(search: Any, model: Model, position: Position, action: Int32[Array, " B"]) -> Bool[Array, " B"]:

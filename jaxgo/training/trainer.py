@@ -317,9 +317,7 @@ def _learn(
 
 def _mean(numbers: Array) -> Array:
     """Of the steps that were taken; those that were skipped have numbers that are not finite."""
-    sound = jnp.isfinite(numbers)
-    total, count = jnp.where(sound, numbers, 0.0).sum(), sound.sum()
-    return jnp.where(count > 0, total / jnp.maximum(count, 1), jnp.nan)
+    return jnp.mean(numbers, where=jnp.isfinite(numbers))
 
 
 @functools.partial(jax.jit, static_argnums=0)
