@@ -57,12 +57,13 @@ def load(folder: Path, game: Game[Any], pair: PairResult, side: int) -> list[int
         if path is None:
             return None
         text = path.read_text(encoding="utf-8")
-        return _read_plain(game, text) if path.suffix == ".txt" else list(sgf.read(text, game).moves)
+        return read_plain(game, text) if path.suffix == ".txt" else list(sgf.read(text, game).moves)
     except (OSError, ValueError, IndexError) as error:  # whatever a torn file may lack
         raise UsageError(f"{path or folder} is no saved game: {error}") from None
 
 
-def _read_plain(game: Game[Any], text: str) -> list[int]:
+def read_plain(game: Game[Any], text: str) -> list[int]:
+    """The actions of a game as `plain` writes it; a ValueError or an IndexError where it is torn."""
     return [game.parse_action(line.split(" ", 2)[2]) for line in text.partition("\n\n")[2].splitlines()]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxgo.arena import games_file
 from jaxgo.arena.ratings import NINETY_FIVE
 from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
@@ -94,15 +95,18 @@ def _judged(path: Path, record: GameRecord) -> GameRecord:
 def _plain(path: Path) -> GameRecord:
     """A game that a match saved as text: a head of `name: value`, then a move a line."""
     try:
-        head, _, lines = path.read_text(encoding="utf-8").partition("\n\n")
-        told = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
+        text = path.read_text(encoding="utf-8")
+        told = dict(line.split(": ", 1) for line in text.partition("\n\n")[0].splitlines() if ": " in line)
         name, *options = told["game"].split()
         check_loaded(name, "it is a game of")
         result = float(told["result of seat 0"])
         if not 0 <= result <= 1:
             raise ValueError(f"result of seat 0 is a share of a win from 0 to 1, not {result:g}")
         game: Any = read_game(name, tuple(options))
-        moves = tuple(game.parse_action(line.split(" ", 2)[2]) for line in lines.splitlines())
+        moves = tuple(games_file.read_plain(game, text))
+        made = int(follow(game, play.begin(game), moves).made)
+        if made < len(moves):
+            raise ValueError(f"move {made + 1}, {game.action_name(moves[made])!r}, is not legal")
     except KeyError as error:
         raise UsageError(f"{path} is no saved game: its head has no {error}") from None
     except (OSError, IndexError, ValueError) as error:

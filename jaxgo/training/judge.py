@@ -191,6 +191,7 @@ class Gate:
 
     def __init__(self, judge: Judge) -> None:
         self._judge, self._config = judge, judge.config.gate
+        check_gate(self._config, judge.game, judge.config.seed)
         self._openings: Openings | None = None
 
     def __call__(self, candidate: tuple[int, Any], best: tuple[int, Any]) -> Verdict | None:

@@ -115,6 +115,10 @@ def test_texts_of_matches_are_read_and_other_kinds_refused(tmp_path):
     assert [record.game.action_name(action) for action in record.moves] == ["22", "23"]
     (tmp_path / "one.txt").write_text(head.replace("0.5", "1") + "1 0 22\n")
     assert statistics.read(tmp_path)[0].returns == WON
+    (tmp_path / "one.txt").write_text(head + "".join(f"{ply + 1} {ply % 2} 22\n" for ply in range(7)))
+    with pytest.raises(UsageError, match=r"one.txt is no saved game: move 7, '22', is not legal"):
+        statistics.read(tmp_path)
+    (tmp_path / "one.txt").write_text(head + "1 0 22\n")
     (tmp_path / "two.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match=r"two.txt is no saved game"):
         statistics.read(tmp_path)

@@ -286,5 +286,9 @@ def test_mistakes(monkeypatch):
             judge.check_gate(GateConfig(1, elo, pairs), many.game, 0)
     judge.check_gate(GateConfig(1, 30.0, 200), many.game, 0)
     judge.check_gate(GateConfig(0, 20.0, 200), many.game, 0)
+    hard = object.__new__(judge.Judge)  # not of the command line: a gate is never made that nobody could pass
+    hard.game, hard.config = many.game, dataclasses.replace(CONFIG, gate=GateConfig(1, 20.0, 200))
+    with pytest.raises(UsageError, match=r"raise gate\.elo$"):
+        judge.Gate(hard)
     with pytest.raises(UsageError, match="pegs has one player, so there is no test"):
         Trainer(dataclasses.replace(CONFIG, game="pegs"), devices.make_mesh())
