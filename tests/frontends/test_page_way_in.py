@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
+from visitor import HOME, visit
 
 from jaxgo.frontends.web import offers, server
 from jaxgo.frontends.web.offers import Offers
@@ -104,3 +105,18 @@ def test_who_has_learnt_most_is_offered_first():
         players = [spec.removeprefix("gumbel:64@") for spec in found.players(name)]
         assert players[0] == order[0]
         assert [player for player in players if player in order] == list(order)
+
+
+@pytest.mark.slow  # compiles three boards
+@pytest.mark.parametrize("options", [{"width": "5"}, {}])
+def test_a_board_with_options_is_offered_who_can_play_it(options):
+    """The weights of a game know the board of its usual options; another one begins with the next player."""
+    shared = Shared(Offers({"tictactoe-cpu": "tictactoe"}, ("random",)))
+    learnt = "gumbel:64@tictactoe-cpu"
+    with TestClient(server.create(shared, "tictactoe", options), base_url=HOME) as client, visit(client, None) as page:
+        first = ["random"] if options else [learnt, "random"]
+        assert page.last["board"]["players"] == first
+        assert page.last["position"]["players"] == ["", first[0]]
+        told = page.answer("new", game="tictactoe", options={"height": "5"})
+        assert page.last["board"]["players"] == ["random"]
+        assert (told["tell"], told["players"], len(told["codes"])) == ("position", ["", "random"], 15)

@@ -44,7 +44,7 @@ class Offers:
     fitting: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # networks of another size, by game
 
     def players(self, name: str) -> list[str]:
-        """Specs to choose from; the first one is who sits there if nobody says otherwise."""
+        """Specs to choose from for a game with its usual options, the best first."""
         nets = [net for net, of in self.networks.items() if of == name] or self.fitting.get(name, ())
         own = [f"{ON_PLANES}@{net}" for net in nets]
         alone = name in GAMES and GAMES[name].players == 1

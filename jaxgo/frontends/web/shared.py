@@ -5,10 +5,12 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.watching import Watched
+from jaxgo.games import GAMES
 from jaxgo.players import Player, load_player
 from jaxgo.system.weights import weight_steps
 
@@ -22,6 +24,21 @@ class Shared:
         self.offers, self.searches, self.run = on_offer, Searches(most_searches), run
         self._lock = threading.Lock()
         self._players: OrderedDict[tuple[Any, ...], Player] = OrderedDict()
+
+    def players(self, name: str, game: Game[Any]) -> list[str]:
+        """Specs to choose from, the first one who sits there if nobody says otherwise. With options that are not the
+        usual ones a game is another one than the networks have learnt: those that cannot play it are left out."""
+        specs = self.offers.players(name)
+        return (
+            specs if game == GAMES.get(name) else [spec for spec in specs if "@" not in spec or self._fits(spec, game)]
+        )
+
+    def _fits(self, spec: str, game: Game[Any]) -> bool:
+        try:
+            self.player(spec, game)
+        except UsageError:
+            return False
+        return True
 
     def player(self, spec: str, game: Game[Any]) -> Player:
         """A player, loaded once for all visitors; that of a run again when the run has saved another one."""

@@ -151,8 +151,8 @@ class Table:
     def _offer(self) -> None:
         """Somebody to play against; beside a run nobody computes before it is asked."""
         if self.session.game.players == 2 and self.shared.run is None:
-            spec = self.shared.offers.players(self.name)[0]
-            self._sit([None, self._load(spec, self.session.game)], warm=False)
+            game = self.session.game
+            self._sit([None, self._load(self.shared.players(self.name, game)[0], game)], warm=False)
 
     def _fresh(self, paused: bool = False) -> None:
         """A game has begun, or was put up."""
@@ -445,7 +445,7 @@ class Table:
     def _tell_board(self) -> None:
         self._warm = False
         shown, number = self.session.now
-        self._tell(told.board(shown, number, self.name, self.options, self.shared.offers.players(self.name)))
+        self._tell(told.board(shown, number, self.name, self.options, self.shared.players(self.name, shown.game)))
 
     def _tell_position(self) -> None:
         shown, number = self.session.now
