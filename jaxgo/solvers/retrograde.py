@@ -45,7 +45,7 @@ def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> 
         for made in walk.expand():
             value.read(made)
             if not has_ply_limit(game):
-                late = made.over & (walk.depths[made.number] >= game.max_plies)
+                late = made.over & (np.asarray(made.states.ply) >= game.max_plies)
                 cut = cut or (bool(late.any()) and _by_plies(game, jax.tree.map(lambda x, i=late: x[i], made.states)))
                 ways = ways or bool((walk.depths[made.parent] + 1 != walk.depths[made.number]).any())
                 if cut and ways:

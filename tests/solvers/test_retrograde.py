@@ -247,6 +247,11 @@ def test_plies_that_end_a_game_are_refused_where_positions_come_back():
     with pytest.raises(UsageError, match=r"Round ends after max_plies=6 plies.*; make the limit an option"):
         solve_game(Round(ring=True), room=SMALL)
     assert solve_game(Round(ring=False), room=SMALL).counts() == (4, 0, 3), "there a position has its plies"
+    later = jax.tree.map(
+        lambda x: x[None], Round(ring=True).step(Round(ring=True).init(jax.random.key(0)), jnp.int8(0))
+    )
+    with pytest.raises(UsageError, match=r"Round ends after max_plies=6 plies"):
+        solve_game(Round(ring=True), later, room=SMALL)
 
 
 def test_a_finished_game_of_go_is_no_live_one_on_the_same_board():
