@@ -21,6 +21,8 @@ WRITERS: dict[str, Callable[[GameRecord], str]] = {
 
 def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
     """A game in whatever format it is written, as far as `upto` moves; a UsageError tells the line that is wrong."""
+    if isinstance(text, str):
+        text = text.removeprefix("\ufeff")
     beginning = text[:200] if isinstance(text, str) else text[:200].decode("latin-1").removeprefix("\xef\xbb\xbf")
     record = _reader_of(beginning.lstrip())(text, game, upto)
     if upto is None or len(record.moves) < upto:

@@ -353,6 +353,13 @@ def test_files_are_utf_8_whatever_names_hold(tmp_path):
     assert formats.load(tmp_path / "game.json").players == ("Zoë", "?")
 
 
+@pytest.mark.parametrize("form", ["sgf", "psq", "json"])
+def test_a_mark_of_the_order_of_bytes_is_passed_over(form):
+    text = formats.write(GameRecord(make("gomoku9"), "gomoku9", (40, 0)), form)
+    for marked in ("\ufeff" + text, ("\ufeff" + text).encode()):
+        assert formats.read(marked).moves == (40, 0)
+
+
 def test_bytes_that_are_no_utf_8_are_read():
     assert sgf.read("(;GM[1]SZ[9]PB[caf\xe9])".encode("latin-1")).players[0] == "caf\xe9"
 
