@@ -36,8 +36,11 @@ def read_rules(text: str, before: tuple[str, bool]) -> tuple[str, bool]:
     return ko.lower(), suicide
 
 
-def long_enough(game: Game[Any], named: Game[Any]) -> Game[Any]:
-    """Go with the limit of moves that its user has named, else with none that a referee would not know of."""
+def long_enough(game: Game[Any], named: Game[Any], moves: int = 0) -> Game[Any]:
+    """Go with the limit of moves that its user has named, else with none that a referee would not know of.
+
+    A file with more `moves` than those was read with a limit that takes them, which stays."""
     if not (isinstance(game, Go) and isinstance(named, Go)):
         return game
-    return dataclasses.replace(game, move_limit=named.move_limit or AREAS * game.points)
+    usual = AREAS * game.points
+    return dataclasses.replace(game, move_limit=named.move_limit or (usual if moves <= usual else game.max_plies))

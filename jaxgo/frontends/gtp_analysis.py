@@ -65,7 +65,7 @@ def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | Non
     engine.clocks[seat].spend(time.monotonic() - began)
     engine.own = seat
     if engine.resign and thought.value < -engine.resign and engine.game.players == 2:
-        session.restore(before, session.name)  # a turn that was taken is given back: nothing was played
+        session.restore(before.undo(0), session.name)  # a turn that was taken is given back, an earlier `resign` is not
         session.resign(seat)
         return "resign"
     session.play(thought.action)

@@ -314,7 +314,8 @@ def loadsgf(engine: GtpEngine, line: Line) -> str:
     if type(record.game) is not type(game):
         raise UsageError(f"cannot load file: it is a game of {record.name}, and this is {engine.session.name}")
     record = without_handicap(record)
-    engine.put_board(boards.of_record(dataclasses.replace(record, game=long_enough(record.game, engine.named))))
+    record = dataclasses.replace(record, game=long_enough(record.game, engine.named, len(record.moves)))
+    engine.put_board(boards.of_record(record), record)
     engine.warm_up()
     return ""
 

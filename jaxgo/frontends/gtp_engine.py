@@ -14,6 +14,7 @@ from jaxgo.frontends.go_rules import long_enough
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking
 from jaxgo.players import load_player
+from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
 
 Write = Callable[[str], None]
@@ -113,11 +114,11 @@ class GtpEngine:
             return
         self.put_board(boards.like(self.session.board, game) if keep else boards.begin(game))
 
-    def put_board(self, board: Board) -> None:
-        """Goes on with another board; a UsageError if the player cannot play that game."""
+    def put_board(self, board: Board, source: GameRecord | None = None) -> None:
+        """Goes on with another board, and the record that it is from; a UsageError if the player cannot play that."""
         if board.game != self.game:
             load_player(self.player, board.game)
-        self.session.restore(board, self.session.name)
+        self.session.restore(board, self.session.name, source)
 
     def take_turn(self, seat: int) -> None:
         """Makes it the turn of a seat. In Go the other one passes, or the board goes on where the game had ended."""

@@ -150,7 +150,7 @@ class Terminal:
             board = boards.of_record(record)
         except UsageError as error:
             raise UsageError(f"{rest}: {error}") from None
-        self.session.restore(board, record.name)
+        self.session.restore(board, record.name, record)
         self._draw()
 
     def _do_swap(self, rest: str) -> None:

@@ -1,4 +1,4 @@
-"""GTP: transcripts, ids, streams that end with the next line, the clock in a game, files, and lines of nonsense."""
+"""GTP: transcripts, ids, streams that end with the next line, the clock in a game, and lines of nonsense."""
 
 import io
 import queue
@@ -10,37 +10,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from sgfmill import sgf as sgfmill
+from gtp_talk import Talk
 
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends import gtp, gtp_analysis, gtp_commands, gtp_text
+from jaxgo.frontends import gtp, gtp_analysis, gtp_text
 from jaxgo.frontends.gtp_commands import COMMANDS
-from jaxgo.frontends.gtp_engine import GtpEngine
 from jaxgo.frontends.lines import LONGEST, read_lines
 from jaxgo.games import make
-from jaxgo.records import formats
 from jaxgo.search.think import Limit
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "gtp").glob("*.tst"))
 GAMES = {"go": "go5", "musketeers": "musketeers"}
 WAIT = 60.0  # seconds
-
-
-class Talk:
-    """An engine and what it has said."""
-
-    def __init__(self, name, player="random", **more):
-        self.said = []
-        self.engine = GtpEngine(make(name), name, player, write=self.said.append, **more)
-        self.engine.warm_up()
-
-    def ask(self, line):
-        """The answer to a line, without the empty line at its end."""
-        self.said.clear()
-        gtp.take(self.engine, line)
-        text = "".join(self.said)
-        assert not text or (text.endswith("\n\n") and text.count("\n\n") == 1 and text[0] in "=?")
-        return text[:-2]
 
 
 @pytest.fixture(scope="module")
@@ -98,18 +79,6 @@ def test_the_reader_of_lines_keeps_little_in_hand():
     assert lines[1] == "name"
 
 
-def test_names_of_files_and_ids_may_have_any_letters(go, tmp_path):
-    """They are UTF-8; what is none is read as Latin-1."""
-    file = tmp_path / "Jörg-囲碁" / "é.sgf"
-    file.parent.mkdir()
-    file.write_text("(;GM[1]SZ[5];B[cc])")
-    load, save, old = read_lines(io.BytesIO(f"loadsgf {file}\nprintsgf {file}\n".encode() + b"\xe9\n"))
-    assert go.ask(load) == "=", "a GUI may sit in a folder like that"
-    assert go.ask(save) == "="
-    assert [path.name for path in file.parent.iterdir()] == ["é.sgf"]
-    assert old == "é"
-
-
 def test_every_command_that_guis_use_is_there():
     wanted = """protocol_version name version known_command list_commands quit boardsize clear_board komi play genmove
     undo time_settings time_left kgs-time_settings final_score final_status_list fixed_handicap place_free_handicap
@@ -161,39 +130,6 @@ def test_a_superko_is_seen_beyond_an_inserted_pass(go):
     assert go.ask("play b c2") == "="  # the board is another one
 
 
-def test_files_go_out_and_come_in(go, tmp_path):
-    file = tmp_path / "a.sgf"
-    assert {go.ask(line) for line in ("play b c3", "play w d3", "play b pass", f"printsgf {file}")} == {"="}
-    moves = [node.get_move() for node in sgfmill.Sgf_game.from_bytes(file.read_bytes()).get_main_sequence()]
-    assert moves[1:] == [("b", (2, 2)), ("w", (2, 3)), ("b", None)]
-    go.ask("clear_board")
-    assert go.ask(f"loadsgf {file} 3") == "="
-    assert go.engine.session.board.moves == ["C3", "D3"]
-    assert go.ask(f"loadsgf {file}") == "="
-    assert len(go.engine.session.board.actions) == 3
-    file.write_text("(;GM[1]SZ[4];B[aa];W[bb])")
-    assert [go.ask(words) for words in ("kata-set-rules aga", f"loadsgf {file}")] == ["=", "="]
-    assert (go.engine.game.ko, go.engine.game.shape) == ("situational", (4, 4)), "what a file does not say stays"
-    assert [go.ask(words) for words in ("boardsize 5", "kata-set-rules chinese")] == ["=", "="]
-    file.write_text("(;GM[1]SZ[5];B[aa]\n;W[aa])")
-    before = go.engine.session.board
-    assert (
-        go.ask(f"loadsgf {file}")
-        == "? line 2: move 2, 'A5' is not legal; legal moves are: "
-        + ", ".join(["B5", "C5", "D5", "E5", "A4", "B4", "C4", "D4"])
-        + " and 17 more"
-    )
-    assert go.engine.session.board is before
-
-
-def test_stones_of_a_handicap_in_a_file_are_none_of_the_next_game():
-    record = gtp_commands.without_handicap(formats.read("(;GM[1]SZ[9]KM[7]HA[2]AB[gc][cg];W[ee])"))
-    assert record.game == make("go9"), "which `clear_board` begins"
-    empty = "........./"
-    assert record.start == f"{empty * 2}......X../{empty * 3}..X....../{empty}......... 1"
-    assert record.moves == (40,)
-
-
 def test_who_gave_up_can_be_played_on_with(go):
     """A referee or a GUI may go on: the answer `resign` is no move."""
     assert go.ask("play b c3") == "="
@@ -215,6 +151,13 @@ def test_who_gives_up_out_of_turn_takes_no_turn(go, monkeypatch):
     assert go.engine.session.board.moves == ["C3"]
     assert go.ask("undo") == "="
     assert go.engine.session.board.moves == []
+
+
+def test_who_gives_up_again_says_so_again(go, monkeypatch):
+    monkeypatch.setattr(go.engine, "resign", 0.5)
+    lost = SimpleNamespace(result=lambda: SimpleNamespace(value=-1.0, action=12))
+    monkeypatch.setattr(go.engine.session, "think", lambda *_, **__: lost)
+    assert [go.ask("genmove b"), go.ask("genmove b")] == ["= resign", "= resign"]
 
 
 @pytest.mark.slow  # compiles for seconds
@@ -242,18 +185,6 @@ def test_another_komi_keeps_the_past_behind_a_double_move(go):
         assert go.ask(line) == "="
     turned = go.engine.session.board
     assert int(turned.now.position.history.size) == len(turned.actions) + 1, "superko looks at all of it"
-
-
-@pytest.mark.slow  # compiles six boards
-def test_a_limit_of_moves_is_kept_where_it_was_set(tmp_path):
-    file = tmp_path / "a.sgf"
-    file.write_text("(;GM[1]SZ[4];B[aa])")
-    for own, limits in ((2, [2, 2, 2]), (0, [100, 64, 36])):
-        engine = GtpEngine(make("go5", move_limit=own), "go5", "random", write=print)
-        for line, limit in zip(("name", f"loadsgf {file}", "boardsize 3"), limits, strict=True):
-            gtp.take(engine, line)
-            assert engine.game.max_plies == limit
-        engine.session.close()
 
 
 def test_faults_of_ours_do_not_end_the_engine(go, monkeypatch):

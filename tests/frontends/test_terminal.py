@@ -70,6 +70,16 @@ def test_a_file_with_a_mistake_is_named(session, tmp_path):
     assert session.board.moves == [], "the game stays"
 
 
+def test_who_played_a_game_and_how_it_ended_is_saved_again(session, tmp_path):
+    file = tmp_path / "a.json"
+    told = {"players": ["Ann", "Bob"], "returns": [1.0, -1.0], "reason": "time"}
+    talk(session, "b2", f"save {file}")
+    file.write_text(json.dumps(json.loads(file.read_text()) | told))
+    talk(session, f"load {file}", f"save {file}")
+    saved = json.loads(file.read_text())
+    assert {key: saved[key] for key in told} == told
+
+
 @pytest.mark.parametrize("line", ["new", "undo", "undo\nredo", "setup .../.X./... 1", "load FILE"])
 def test_an_analysis_is_shown_beside_no_other_position(session, line, tmp_path):
     file = tmp_path / "a.json"
