@@ -182,8 +182,14 @@ class Lock:
         try:
             if fcntl is not None:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except (BlockingIOError, PermissionError):
             return False
+        except OSError as fault:
+            self._file.close()
+            raise UsageError(
+                f"{Path(self._file.name).parent} cannot be locked ({fault.strerror}), so that nobody else would write "
+                "there; choose a folder on a file system with locks (flock)"
+            ) from None
         return True
 
     def is_at(self, path: Path) -> bool:

@@ -1,5 +1,6 @@
 """Files that somebody named: whole, or as they were."""
 
+import errno
 import resource
 
 import pytest
@@ -10,6 +11,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
+from jaxgo.system import files
 from jaxgo.system.files import check_apart, check_writable, save_whole
 
 TICTACTOE = make("tictactoe")
@@ -64,3 +66,12 @@ def test_what_stands_in_the_way_is_told(tmp_path):
     with pytest.raises(UsageError, match=r"cannot write .*loop"):
         check_writable(tmp_path / "loop")
     check_apart([tmp_path / "loop", tmp_path / "file"])
+
+
+def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
+    def flock(file, how):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(files.fcntl, "flock", flock)
+    with pytest.raises(UsageError, match=r"cannot be locked \(Function not implemented\).*; choose a folder on a file"):
+        files.Lock(tmp_path / "lock")
