@@ -83,7 +83,10 @@ class Stop:
         self._signal, self._since = number, now
         self._asked.set()
         if self._told is not None:
-            self._told()
+            with contextlib.suppress(
+                OSError, RuntimeError
+            ):  # the signal may have come within a write to the same stream
+                self._told()
 
     def __enter__(self) -> "Stop":
         if _in_main_thread():  # only there can signals be caught

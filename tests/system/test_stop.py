@@ -37,6 +37,17 @@ def test_the_first_signal_asks_and_the_second_insists(which):
     assert signal.getsignal(which) is before
 
 
+def test_a_signal_within_a_write_to_the_same_stream_is_heard():
+    """Python lets no handler write there then; the word is left out, and what was asked is done."""
+
+    def reentrant():
+        raise RuntimeError("reentrant call inside <_io.BufferedWriter name='<stdout>'>")
+
+    with Stop(reentrant) as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop()
+
+
 @pytest.mark.slow
 def test_signals_that_come_together_are_one_request():
     """As `timeout` sends them: what is saved then has all the time that it needs."""
