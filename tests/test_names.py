@@ -135,6 +135,16 @@ class Linen(nn.Module):
         return nn.Dense(self.actions)(x), value, {"reply": nn.Dense(self.actions)(x), "mood": value}
 
 
+class Tabled(nn.Module):
+    """Keeps numbers beside what it learns as if it learnt them."""
+
+    @nn.compact
+    def __call__(self, planes: Any) -> Any:
+        table = self.param("table", lambda key: jnp.arange(9))
+        x = planes.reshape(planes.shape[0], -1)
+        return nn.Dense(9)(x) + table[None], nn.tanh(nn.Dense(1)(x)[:, 0])
+
+
 class Nnx(nnx.Module):
     def __init__(self, game: Any, rngs: nnx.Rngs) -> None:
         layers = [nnx.Linear(18, 8, rngs=rngs), nnx.Linear(8, game.num_actions + 1, rngs=rngs)]
@@ -369,6 +379,7 @@ def test_a_module_that_is_there_already_keeps_its_weights():
     [
         (stateful, "state besides its parameters .*take LayerNorm in the place of BatchNorm"),
         (Linen(kept="bfloat16"), "Dense_0/bias of the net is of bfloat16, which a file of weights cannot hold; keep"),
+        (Tabled(), "table of the net is of int32, which no gradient can change; keep parameters in"),
         (Linen(actions=3), r"logits of shape \(2, 3\) for 2 positions; they must be \(2, 9\)"),
         (Dropping(), "the net Dropping draws random numbers where it is asked .*; leave dropout out"),
         (Trained(), "the net Trained cannot be made or asked .*'train'.*; it is a module that takes"),

@@ -110,15 +110,17 @@ def _is_plain(value: Any) -> bool:
 
 
 def _check_kept(params: Any) -> None:
-    """Refuses parameters that a file of weights could not hold, and a net without any, before anything is learnt."""
+    """Refuses parameters that cannot be learnt or kept in a file, and a net without any, before anything is learnt."""
     if not jax.tree.leaves(params):
         raise UsageError("the net has no parameters, so there is nothing that it could learn; give it a layer")
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
-        if np.dtype(leaf.dtype).kind not in "iuf":
+        kind = np.dtype(leaf.dtype).kind
+        if kind != "f":
+            why = "no gradient can change" if kind in "iu" else "a file of weights cannot hold"
             name = jax.tree_util.keystr(path, simple=True, separator="/")
             raise UsageError(
-                f"{name} of the net is of {leaf.dtype}, which a file of weights cannot hold; keep parameters in "
-                "float32 (param_dtype) and compute in another type (dtype)"
+                f"{name} of the net is of {leaf.dtype}, which {why}; keep parameters in float32 (param_dtype), compute "
+                "in another type (dtype), and leave tables of numbers in the code"
             )
 
 
