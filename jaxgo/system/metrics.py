@@ -161,9 +161,11 @@ class WeightsAndBiases:
         self._run = module.init(
             project=project, name=run.name, id=_identity(run), resume="allow", dir=str(run), config=dict(config)
         )
+        # its own steps may not fall, as ours do where a run goes back
+        self._run.define_metric("*", step_metric="iteration")
 
     def write(self, step: int, numbers: Mapping[str, float]) -> None:
-        self._run.log(dict(numbers), step=step)
+        self._run.log({"iteration": step, **numbers})
 
     def close(self) -> None:
         self._run.finish()

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -97,12 +97,19 @@ def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):
 
 
 def test_a_resumed_folder_goes_on_with_the_same_run_elsewhere(tmp_path, monkeypatch):
-    asked = []
+    asked, rows = [], []
+
+    def init(**options):
+        asked.append(options)
+        return SimpleNamespace(log=rows.append, define_metric=lambda *names, **by: asked[-1].update(by))
+
     module = ModuleType("wandb")
-    module.init = lambda **options: asked.append(options)
+    module.init = init
     monkeypatch.setitem(sys.modules, "wandb", module)
-    for _ in range(2):
-        WeightsAndBiases(tmp_path, "jaxgo", {"a": 1})
+    for step in (7, 5):  # as where a run has gone back
+        WeightsAndBiases(tmp_path, "jaxgo", {"a": 1}).write(step, {"loss/total": 0.5})
+    assert rows == [{"iteration": 7, "loss/total": 0.5}, {"iteration": 5, "loss/total": 0.5}]
+    assert asked[0]["step_metric"] == "iteration"
     assert asked[0] == asked[1]
     assert asked[0]["resume"] == "allow"
     assert len(asked[0]["id"]) == 12
