@@ -148,7 +148,7 @@ def run(job: Job, console: Console | None = None) -> int:
         Pulse(shared_store()),
         RunDir(place, to_json(config), free=FREE, say=screen.say, completed=completed) as folder,
     ):
-        if start is not None:
+        if start is not None and first:
             inherit.keep(folder, start, about(config))
         _greet(console, job, folder.resumed)
         recorder = Recorder(place, _sinks(job, place) if first else [], screen.say)

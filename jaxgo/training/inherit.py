@@ -21,7 +21,6 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.network import differs
 from jaxgo.nets import to_json
 from jaxgo.nets.base import planes_shape
-from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import find_weights, load_weights, weight_steps
 from jaxgo.training.trainer import Trainer, TrainState
@@ -72,7 +71,8 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
 
 
 def keep(run: RunDir, start: Start, about: Mapping[str, Any]) -> None:
-    """Notes in the folder of a new run with what it begins; a UsageError where it began otherwise."""
+    """Notes in the folder of a new run with what it begins; a UsageError where it began otherwise. For the first host:
+    another one could find what that has written just now."""
     known = first(run.path)
     if known is not None or run.steps():
         then = "new weights, or its note of step 0 is gone," if known is None else known[0][FROM]
@@ -81,7 +81,7 @@ def keep(run: RunDir, start: Start, about: Mapping[str, Any]) -> None:
             "another folder with --run"
         )
     kept = run.save_weights(0, start.params, {**about, FROM: start.words})
-    if kept is None and devices.is_first_host():  # or the run would begin with new ones
+    if kept is None:  # or the run would begin with new ones
         raise UsageError(f"{run.path} cannot keep the weights that it is to begin with; make room there, and try again")
     run.say(f"begins with the weights of {start.place}")
 
