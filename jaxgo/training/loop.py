@@ -24,7 +24,7 @@ from jaxgo.selfplay import Tally
 from jaxgo.system import devices, heap
 from jaxgo.system.aside import Aside
 from jaxgo.system.rundir import RunDir
-from jaxgo.training import inherit
+from jaxgo.training import going_back, inherit
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.due import Due, Word
 from jaxgo.training.judge import Gate, Judge, rated_search
@@ -37,7 +37,6 @@ T = TypeVar("T")
 PATIENCE = 15.0  # seconds that a match has to end itself when the run is asked to stop
 BEST = "best"  # the name of the weights that a gate lets play
 BROKEN = 2.0  # of a test of the gate: the network's numbers were
-AGAIN = 2**31 - 1  # what a key is folded with after going back
 WORD = 2**31  # a count that goes on for weeks does not fit into one number of a state
 
 
@@ -141,9 +140,14 @@ class Loop:
         # what a checkpoint is like; the arrays themselves are given away
         self._like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), state)
         found = self._restore()
-        self._take_up(inherit.begin(trainer, state, run) if found is None else found[1])
+        went, self._fell = going_back.known(run)
+        if found is None:
+            state = inherit.begin(trainer, state, run)
+        else:
+            state = going_back.renewed(found[1]) if found[0] == went else found[1]
+        self._take_up(state)
         self._due = Due(self.config, stop, float(self.state.seconds))
-        self._collapse, self._fell = Collapse(self.config.watch), ""
+        self._collapse = Collapse(self.config.watch)
         self.collapsed: CollapsedError | None = None  # what ends the run, if the config says so
         self._sound = ""  # the last loss, in words
         self._done = time.monotonic()  # when the device had done what we last heard of
@@ -252,10 +256,8 @@ class Loop:
         self._fell = seen
         self.run.say(f"{seen}; going back to checkpoint {found[0]}, once, with other random numbers")
         self.run.forget(found[0])
-        state = found[1]
-        again = jax.jit(lambda *keys: [jax.random.fold_in(key, AGAIN) for key in keys])
-        fresh = jax.device_put(again(state.key, state.replay.key), [state.key.sharding, state.replay.key.sharding])
-        self._take_up(state._replace(key=fresh[0], replay=state.replay._replace(key=fresh[1])))
+        going_back.note(self.run, found[0], seen)
+        self._take_up(going_back.renewed(found[1]))
         self._watch(Report("start", self.iteration, self.seconds, {}))
 
     def _advance(self) -> None:
@@ -275,10 +277,10 @@ class Loop:
         if len(self._underway) > 1 or not self._due.started or self.trainer.waits:
             self._hear()
         judgement, save = self._due.judgement, self._due.save
+        if save:  # first, or a kill would cost the judgement, too
+            self.save()
         if judgement:
             self.judge()
-        if save:
-            self.save()
 
     def end(self, judge: bool = True) -> None:
         """Saves, and judges for the last time."""
@@ -317,11 +319,11 @@ class Loop:
             self._watch(Report("judge", self.iteration, self.seconds, found))
 
     def _judgement(self, final: bool) -> dict[str, Any]:
-        """Ratings; none, with a word, where a player gives broken numbers: it may be an opponent, and those of the
-        run are found in self-play, by all hosts."""
+        """Ratings; none, with a word, where a player gives broken numbers (it may be an opponent, and those of the
+        run are found in self-play, by all hosts), or where the disk is full or an opponent is gone."""
         try:
             return self._judge(self.iteration, self.state.learner.average, final)
-        except EvaluatorError as fault:
+        except UsageError as fault:
             self.run.say(f"iteration {self.iteration} is not judged: {fault}")
             return {}
 
@@ -332,6 +334,9 @@ class Loop:
             verdict = self._gate((self.iteration, newest), (int(best.step), best.params))
         except EvaluatorError:
             return [BROKEN, 0.0, 0.0, 0.0, 0.0]
+        except UsageError as fault:  # a full disk ends no run
+            self.run.say(f"iteration {self.iteration} is not tested, and the weights of before play on: {fault}")
+            return [1.0, 0.0, 0.0, 0.0, 0.0]
         if verdict is None:
             return [0.0] * 5
         return [1.0, float(verdict.accepted == "H1"), verdict.llr, float(verdict.pairs), verdict.elo.value]

@@ -232,6 +232,27 @@ def test_broken_numbers_of_whoever_is_met_in_a_judgement_end_no_run(script, tmp_
     assert said == ["iteration 0 is not judged: uct:8 gave NaN"]
 
 
+def full(*_: Any) -> None:
+    raise UsageError("gate.jsonl: No space left on device")
+
+
+def test_a_full_disk_under_a_match_ends_no_run(script, tmp_path):
+    said: list[str] = []
+    with RunDir(tmp_path / "run", to_json(CONFIG), free=FREE, say=said.append) as run:
+        going = Loop(Counted(CONFIG, devices.make_mesh()), run, Recorder(tmp_path / "run", [], lambda text: None))
+        going._judge = going._gate = cast(Any, full)
+        going.judge()
+        going.iteration = 2
+        assert going.state.best is not None
+        assert going.test(going.state.best), "training goes on"
+        assert going.state.best is not None
+        assert [int(x) for x in (going.state.best.step, going.state.best.tested)] == [0, 2]
+    assert said == [
+        "iteration 0 is not judged: gate.jsonl: No space left on device",
+        "iteration 2 is not tested, and the weights of before play on: gate.jsonl: No space left on device",
+    ]
+
+
 def test_counts_go_on_and_no_row_is_lost(script, tmp_path):
     """Moves of weeks, more than fit into a word of a state; and a run that has nothing left to do loses nothing."""
     for iterations in (3, 7, 7):
