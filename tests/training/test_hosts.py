@@ -67,9 +67,9 @@ def test_two_hosts_learn_what_one_learns(runs):
     assert own_words(said[1]) == [], "only the first host speaks"
 
 
-def test_a_signal_on_one_host_saves_on_all_and_they_go_on(tmp_path):
+def test_a_signal_on_one_host_saves_on_all_and_they_go_on(runs, tmp_path):
     run = tmp_path / "run"
-    children = start(run, 2, 2, "--budget.iterations", "100000")
+    children = start(run, 2, 2, "--budget.iterations", "100000", "--init-from", str(runs[0] / "one"))
     try:
         deadline = time.monotonic() + 300
         while len(read_rows(run)) < 3:
