@@ -5,6 +5,7 @@ and each is answered by a line when it is done, with the `id` and the turn that 
 line is answered, too, and never ends the engine. What queries hold is in `analysis_query`.
 """
 
+import functools
 import heapq
 import json
 import threading
@@ -157,10 +158,9 @@ class AnalysisEngine:
         for words, field in query.warnings:
             self.say({"warning": words, "field": field, "id": query.id})
         try:
-            player = load_player(self.player, query.game)
+            room = _room(self.player, query.game)
         except UsageError as error:
             raise FieldError(str(error), "boardXSize") from None
-        room = with_room(player.search, query.game, ROOM_BYTES).nodes
         if 0 < room < (query.visits or 0):
             words = f"the tree has room for {room} visits; start with an --agent of more simulations for a larger one"
             self.say({"warning": words, "field": "maxVisits", "id": query.id})
@@ -225,6 +225,12 @@ class AnalysisEngine:
             self._say_nothing(job)
         else:
             self.say(answer.told(thinking.result(), during=False))
+
+
+@functools.lru_cache(maxsize=64)  # weights are not read anew for every query
+def _room(player: str, game: Game[Any]) -> int:
+    """How many visits the tree of a player has room for on a board; a UsageError where it cannot play there."""
+    return with_room(load_player(player, game).search, game, ROOM_BYTES).nodes
 
 
 def positions(query: Query) -> list[Board]:
