@@ -99,7 +99,8 @@ class Chain(Search[ChainState]):
 
     @property
     def lucky(self) -> bool:
-        return True
+        # any move that wins at once ends the game the same way
+        return self.search.lucky or any(rule != "win" for rule in self.links[:-1])
 
     @property
     def keeps_judgements(self) -> bool:
