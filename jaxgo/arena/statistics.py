@@ -133,24 +133,28 @@ def count(records: Iterable[GameRecord], plies: int = 2) -> Statistics:
         results={kind: len(lengths[kind]) for kind in (FIRST, SECOND, DRAWN)},
         moves={kind: sum(some) / len(some) for kind, some in lengths.items() if some},
         repeated={kind: number for kind, number in repeated.items() if number},
-        openings=tuple(_openings(ended, plies)),
+        openings=tuple(_openings([record for record, _ in ended], plies)),
     )
 
 
 def _result(record: GameRecord) -> str:
+    share = _share(record)
+    return FIRST if share > 0.5 else SECOND if share < 0.5 else DRAWN
+
+
+def _share(record: GameRecord) -> float:
+    """What the first mover has of a win."""
     assert record.returns is not None, "only finished games have a result"
-    gain = record.returns[record.first]
-    return FIRST if gain > 0 else SECOND if gain < 0 else DRAWN
+    return (1 + record.returns[record.first]) / 2
 
 
-def _openings(ended: Sequence[tuple[GameRecord, str]], plies: int) -> list[Opening]:
-    points = {FIRST: 1.0, DRAWN: 0.5, SECOND: 0.0}
+def _openings(ended: Sequence[GameRecord], plies: int) -> list[Opening]:
     scores: dict[tuple[str, ...], list[float]] = {}
-    for record, result in ended:
+    for record in ended:
         names = [record.game.action_name(action) for action in record.moves[:plies]]
         for length in range(1, len(names) + 1):
             if not record.start:  # from a position of its own a game has another opening
-                scores.setdefault(tuple(names[:length]), []).append(points[result])
+                scores.setdefault(tuple(names[:length]), []).append(_share(record))
     found = [Opening(line, len(some), *_wilson(sum(some), len(some))) for line, some in scores.items()]
     return sorted(found, key=lambda opening: (len(opening.moves), -opening.games, opening.moves))
 

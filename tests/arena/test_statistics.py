@@ -113,6 +113,9 @@ def test_texts_of_matches_are_read_and_other_kinds_refused(tmp_path):
     (record,) = statistics.read(tmp_path)
     assert record.returns == (0.0, 0.0)
     assert [record.game.action_name(action) for action in record.moves] == ["22", "23"]
+    (tmp_path / "one.txt").write_text(head.replace("0.5", "0.55") + "1 0 22\n")
+    (opening,) = statistics.count(statistics.read(tmp_path)).openings
+    assert opening.score == pytest.approx(0.55), "a share of a win, as ratings count it"
     (tmp_path / "one.txt").write_text(head.replace("0.5", "1") + "1 0 22\n")
     assert statistics.read(tmp_path)[0].returns == WON
     (tmp_path / "one.txt").write_text(head + "".join(f"{ply + 1} {ply % 2} 22\n" for ply in range(7)))
