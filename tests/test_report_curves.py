@@ -1,5 +1,7 @@
 """The report of a run: curves with one axis of time, readable on light and on dark, and who won its games."""
 
+import dataclasses
+
 import pytest
 
 from jaxgo.arena import games_file, records
@@ -32,13 +34,23 @@ def test_curves_have_the_colour_of_the_words_and_no_ground():
     assert "#000000" not in svg
 
 
+def test_rows_of_others_have_no_place_on_the_ladder():
+    assert run_summary.ladder([{"iteration": 1, "seconds": 1.0, "elo": None}, {"iteration": 2, "seconds": 2.0}]) == []
+
+
 @pytest.mark.slow
 def test_games_of_the_last_judgement_say_who_won(tmp_path):
     """The second mover won both games: once the run's own player, and once the other one."""
     game, moves = make("tictactoe"), [0, 4, 1, 3, 8, 5]
     pair = records.PairResult("tictactoe", "me", "random", 0.0, 1.0, "x")
-    records.append(tmp_path / "matches.jsonl", [pair])
+    records.append(tmp_path / "matches.jsonl", [dataclasses.replace(pair, id="unsaved", number=5), pair])
     games_file.save(tmp_path / "games", game, pair, moves[:1], [moves[1:]] * 2)
+    # lines come as pairs end, games of the first openings are saved, and names say who is `a`
+    other = records.PairResult("tictactoe", "greedy", "me", 0.0, 1.0, "y")
+    records.append(tmp_path / "matches.jsonl", [other])
+    games_file.save(tmp_path / "games", game, other, moves[:1], [moves[1:]] * 2)
     found = run_summary.judged_games(tmp_path, TrainConfig(game="tictactoe"), [{"iteration": 1, "player": "me"}])
+    assert [one.result for one in found[2:]] == ["greedy against me: me won", "me against greedy: greedy won"]
+    found = found[:2]
     assert [one.result for one in found] == ["me against random: random won", "random against me: me won"]
     assert [one.moves for one in found] == [[game.action_name(move) for move in moves]] * 2

@@ -95,6 +95,10 @@ class Tournament:
         known = {pair.id: pair for pair in (records.read_begun(path) if path else [])}
         self._ours = [pair for pair in known.values() if self._is_ours(pair)]
         self._numbers = self._find_numbers(known.values())
+        # the first that are played here: an earlier tournament may have played others, and saved none
+        self._samples = (
+            {match: self._missing(match, sample) for match in schedule.matches(len(self.players))} if sample else {}
+        )
 
     def run(self) -> Iterator[Progress]:
         """Plays until the schedule has enough, and tells every now and then how it stands."""
@@ -214,12 +218,16 @@ class Tournament:
         """Games that were played before somebody asked for them."""
         if not self.folder:
             return []
-        wanted = [pair for pair in self.results() if self.sample is None or pair.number < self.sample]
-        missing = sum(games_file.find(self.folder, pair) is None for pair in wanted)
+        missing = 0
+        for match in self.schedule.matches(len(self.players)):
+            pairs = self._numbers.get(match, {}).values()
+            wanted = len(pairs) if self.sample is None else min(self.sample, len(pairs))
+            saved = (pair for pair in pairs if games_file.find(self.folder, pair))
+            missing += wanted - len(list(itertools.islice(saved, wanted)))
         if not missing:
             return []
-        pairs = "a pair was" if missing == 1 else f"{missing:,} pairs were"
-        return [f"{pairs} played before, when games were not saved in {self.folder}; for them, take another --out"]
+        which = "a pair was" if missing == 1 else f"{missing:,} pairs were"
+        return [f"{which} played before, when games were not saved in {self.folder}; for them, take another --out"]
 
     # -- what is known ---------------------------------------------------------------------------------------------
     def _is_ours(self, pair: PairResult) -> bool:
@@ -378,7 +386,7 @@ class Tournament:
             versions=records.versions(),
             time=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
-        if self.folder and (self.sample is None or number < self.sample):
+        if self.folder and (self.sample is None or number in self._samples.get(match, ())):
             try:
                 games_file.save(self.folder, self.contest.game, pair, opening, moves)
             except UsageError as fault:

@@ -64,7 +64,9 @@ def _line(name: str, found: Sequence[tuple[Row, Any]]) -> Line:
 
 def ladder(rows: Sequence[Row]) -> list[list[float]]:
     """The rating of the run's own player: minutes, Elo and half of its 95 % interval, judgement by judgement."""
-    found = [(row["seconds"], *row["elo"][row["player"]]) for row in rows if row.get("player") in row.get("elo", ())]
+    found = [
+        (row["seconds"], *row["elo"][row["player"]]) for row in rows if row.get("player") in (row.get("elo") or ())
+    ]
     return [[seconds / 60, value, error] for seconds, value, error in found if value is not None and error is not None]
 
 
@@ -80,9 +82,11 @@ def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[Sh
     player = next((row["player"] for row in reversed(rows) if row.get("player")), "")
     game, found = config.make_game(), []
     first: dict[str, records.PairResult] = {}
-    for pair in records.read_begun(run / MATCHES):
-        if pair.a == player:
-            first.setdefault(pair.b, pair)
+    # lines stand in the order in which pairs ended, and games of the first openings are saved
+    for pair in sorted(records.read_begun(run / MATCHES), key=lambda pair: pair.number):
+        other = {pair.a: pair.b, pair.b: pair.a}.get(player, "")
+        if other and other not in first and games_file.find(run / GAMES, pair):
+            first[other] = pair
     for pair, side in ((pair, side) for pair in first.values() for side in range(2)):
         try:
             actions = games_file.load(run / GAMES, game, pair, side)

@@ -1,6 +1,7 @@
 """A game that must be the same as one already counted is not counted again: by matches, tests and ratings."""
 
 import dataclasses
+import functools
 import itertools
 from pathlib import Path
 
@@ -39,6 +40,9 @@ SCORES = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.0, 1.0))
         ("gumbel:8", False),
         ("gumbel:8,gumbel_scale=1", True),
         ("gumbel:8,evaluator=rollout", True),
+        ("chain:win+puct:8,evaluator=heuristic", False),  # whichever move wins
+        ("chain:win+puct:8,evaluator=rollout", True),
+        ("chain:win+careful+puct:8,evaluator=heuristic", True),
     ],
 )
 def test_who_draws_luck(spec, lucky):
@@ -94,6 +98,20 @@ def test_games_that_were_played_before_they_were_asked_for_are_told(short, tmp_p
     )
     one = Tournament(contest(), Schedule(pairs=5), lines(folder, "b2", "a1"), **asked, sample=1)
     assert one.notes()[-1].startswith("a pair was played before")
+
+
+@pytest.mark.slow
+def test_games_of_a_sample_are_the_first_that_are_played_when_it_is_asked_for(tmp_path):
+    """A run may judge the same weights twice, and saves games of the last judgement alone."""
+    file, games = tmp_path / "m.jsonl", tmp_path / "games"
+    begin = functools.partial(
+        Tournament, contest(), openings=lines(tmp_path, "b2", "a1", "a2"), path=file, slots=4, room=5
+    )
+    *_, _ = begin(schedule=Schedule(pairs=1)).run()
+    last = begin(schedule=Schedule(pairs=3), games=games, sample=1)
+    *_, _ = last.run()
+    assert [bool(games_file.find(games, pair)) for pair in last.results()] == [False, True, False]
+    assert not any("played before" in note for note in last.notes())
 
 
 @pytest.mark.slow

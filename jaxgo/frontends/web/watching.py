@@ -3,6 +3,7 @@
 Nothing in the folder is written, locked or renamed. What is not there yet, or not whole, is read at a later look.
 """
 
+import logging
 import threading
 import time
 from pathlib import Path
@@ -25,6 +26,7 @@ LOOK = 1.0  # seconds between looks
 REST = 20.0  # times as long as its games took to play a player's games are left alone: the run needs the machine
 
 Told = dict[str, Any]
+LOG = logging.getLogger(__name__)
 
 
 class Watched:
@@ -111,6 +113,8 @@ class Watched:
                     self.look()
             except (OSError, UsageError, jax.errors.JaxRuntimeError):  # the next look may find it whole
                 continue
+            except Exception:  # of ours, or rows that nobody has foreseen: the page goes on with what it can read
+                LOG.exception("a look at %s failed", self.run)
 
 
 def _written(path: Path) -> float | None:
