@@ -330,8 +330,11 @@ class RatingsCommand:
         files = [*self.files, *([self.out] if self.out else [])]
         self.table.check((name for pair in rated for name in (pair.a, pair.b)), files)
         if self.out:
-            there = {pair.id for pair in records.read_begun(self.out)}
-            records.append(self.out, [pair for pair in results if pair.id not in there])
+            before = records.read_begun(self.out)
+            there = {pair.id for pair in before}
+            fresh = [pair for pair in results if pair.id not in there]
+            tally.tally([*before, *fresh])  # refuses what has no common rating before the file has it
+            records.append(self.out, fresh)
         self.table.show(rated, games=[self.games] if self.games else [path.parent / GAMES for path in self.files])
         return 0
 

@@ -64,6 +64,12 @@ def test_files_are_rated_together(tmp_path, capsys):
     assert run("ratings", both, one, "--out", both) == 0
     assert len(records.read(both)) == 12
     assert "±" in capsys.readouterr().out
+    other = tmp_path / "other.jsonl"
+    records.append(other, [records.PairResult("connect4", "a", "b", 0.5, 0.5, "id")])
+    for files in ((other,), (other, one)):
+        assert run("ratings", *files, "--out", both) == 2
+        assert "make no common rating; use one file for each" in capsys.readouterr().err
+        assert len(records.read(both)) == 12, "the file is as it was"
 
 
 def test_a_sequential_test_stops_when_it_knows(tmp_path, capsys):
