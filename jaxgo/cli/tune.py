@@ -87,21 +87,25 @@ class Tune:
         log = folder / "log.jsonl"
         openings = random_openings(space.player.model.game, seed=self.seed, plies=self.plies)
         evolution = Evolution(space, plan, openings, log)
-        if self.ladder:
-            records.read_begun(folder / LADDER)  # damage is told before all the work
+        if self.ladder and records.read_begun(folder / LADDER) and not evolution.done:  # told before all the work
+            raise UsageError(
+                f"{folder / LADDER} is of a tuning whose log is gone; move it away, or name another folder with --out"
+            )
         if evolution.done:
             print(f"{len(evolution.done)} generations are in {log}")
         for generation in evolution.run():
             print(_line(generation), flush=True)
         steps = _steps(len(evolution.done))
         players = [space.written(evolution.mean(step), folder / f"weights-{step}.json") for step in steps]
-        print(f"the tuned player: {players[-1].name}", flush=True)
+        tuned = f"the tuned player: {players[-1].name}"
         if self.ladder:
+            print(tuned, flush=True)  # the ladder may be stopped
             self._ladder(space, players, folder)
+        print(tuned, flush=True)
         return 0
 
     def _ladder(self, space: "Space", players: "list[Player]", folder: Path) -> None:
-        """Lets the means of some generations play each other, on openings that no generation saw."""
+        """Lets the means of some generations play each other, on openings drawn by another seed."""
         from jaxgo.arena.contest import Contest
         from jaxgo.arena.openings import random_openings
         from jaxgo.arena.schedule import Schedule

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support import Host
 
-from jaxgo.arena import program
+from jaxgo.arena import program, records
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.cli.main import main
@@ -156,6 +156,12 @@ def test_plans_and_games_are_refused_before_anything_is_compiled(tmp_path, capsy
     with Lock(tmp_path / "lock"):
         assert main(["tune", "gomoku9", "greedy", "--numbers", "weights", "--out", str(tmp_path)]) == 2
     assert f"{tmp_path} is in use by process" in capsys.readouterr().err
+
+
+def test_a_ladder_without_its_log_is_refused_before_all_the_work(tmp_path, capsys):
+    records.append(tmp_path / "ladder.jsonl", [records.PairResult("tictactoe", "a", "b", 0.5, 0.5, "id")])
+    assert main(["tune", "tictactoe", "uct:4", "--numbers", "c", "--out", str(tmp_path)]) == 2
+    assert "ladder.jsonl is of a tuning whose log is gone; move it away" in capsys.readouterr().err
 
 
 def test_weights_are_written_and_load_as_the_same_player(tmp_path):
