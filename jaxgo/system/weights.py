@@ -38,7 +38,7 @@ def save_weights(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]
     """Writes weights and a JSON note about them: the game, the network, the step. `HALF` there: rounded."""
     arrays = _arrays(params)
     if path.suffix.lower() == TENSORS:
-        kept = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        kept = {name: np.require(array, requirements="C") for name, array in arrays.items()}
         package = names.package("safetensors.numpy", f"{path}", EXTRA)
         write_whole(path, package.save(kept, metadata=metadata(params, about)))
         return

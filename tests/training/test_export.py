@@ -142,6 +142,16 @@ def test_other_programs_read_the_note(tmp_path):
         assert list(file.keys()) == ["params/dense/kernel"]
 
 
+@pytest.mark.parametrize("name", ["a.safetensors", "a.npz"])
+def test_a_single_number_comes_back_as_one(name, tmp_path):
+    """As nn.PReLU has it."""
+    pytest.importorskip("safetensors")
+    save_weights(tmp_path / name, {"params": {"slope": np.float32(0.25) * np.ones(())}}, {"game": "go9"})
+    (slope,) = jax.tree.leaves(load_weights(tmp_path / name)[1])
+    assert slope.shape == ()
+    assert float(slope) == 0.25
+
+
 def test_damage_is_told(tmp_path):
     file: Path = tmp_path / "a.safetensors"
     save_weights(file, {"params": {"x": np.arange(400, dtype=np.float32)}}, {"game": "go9"})
