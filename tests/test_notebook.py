@@ -64,7 +64,9 @@ def test_ratings_are_a_table():
 
 
 def test_curves_of_a_run():
-    rows = [{"iteration": i, "loss": {"policy": 1.0 / i, "value": 0.5}, "length": 30.0} for i in range(1, 5)]
+    rows = [{"iteration": i, "loss": {"total": 2.0, "policy": 1.0 / i}, "length": 30.0} for i in range(1, 5)]
+    rows[2]["loss"] = {"total": None, "policy": None}  # was not finite
+    assert [notebook._number(row["loss"]) for row in rows] == [2.0, 2.0, None, 2.0]
     assert "<svg" in notebook.curves(rows)._repr_svg_()
     with pytest.raises(UsageError, match="no row has a number called 'speed'"):
         notebook.curves(rows, ["speed"])

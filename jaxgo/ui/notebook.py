@@ -85,7 +85,8 @@ def curves(rows: Sequence[dict[str, Any]], names: Sequence[str] = ("loss", "leng
     drawing = package("matplotlib.figure", "the picture of curves", "pip install matplotlib")
     figure = drawing.Figure(figsize=(4 * len(names), 3), layout="constrained")
     for axes, name in zip(np.atleast_1d(figure.subplots(1, len(names))), names, strict=True):
-        found = [(row["iteration"], _number(row[name])) for row in rows if row.get(name) is not None]
+        numbers = [(row["iteration"], _number(row.get(name))) for row in rows]
+        found = [(iteration, number) for iteration, number in numbers if number is not None]
         if not found:
             raise UsageError(f"no row has a number called {name!r}")
         axes.plot(*zip(*found, strict=True))
@@ -102,9 +103,9 @@ def _check_lane(lane: int, games: int) -> None:
         raise UsageError(f"there is no lane {lane} in a batch of {games}; lanes are 0 to {games - 1}")
 
 
-def _number(value: Any) -> float:
-    """A loss is told head by head; its sum is what a curve shows."""
-    return float(sum(value.values())) if isinstance(value, dict) else float(value)
+def _number(value: Any) -> float | None:
+    """A loss is told with its parts; its total is what a curve shows. None where a number was not finite."""
+    return value.get("total") if isinstance(value, dict) else value
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
