@@ -85,6 +85,7 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
         ("puct:40,c_base=-5", "puct needs c_base above 0"),
         ("gumbel:40,value_scale=-1", "value_scale and visit_offset of at least 0"),
         ("uct:40,c=1,c=2", "gives c twice"),
+        ("uct:40,rollouts=4,evaluator.count=8", "gives rollouts and evaluator.count, which are one; leave one out"),
         ("uct:40,simulations=10", "gives simulations twice, behind the colon, too"),
         ("uct:40,evaluator=oracle", "unknown evaluator 'oracle'; choose one of: uniform, heuristic, rollout"),
         ("uct:40,evaluator=mine.Judge", ", likely, package.module:Object"),

@@ -150,7 +150,13 @@ def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evalu
             valid = [*ours, *([] if network else ["evaluator"]), *shown]
             raise unknown_name(f"option of {words.head or 'this search'} with {kind}", option, valid)
     search = _with(base, {name: (name, text) for name, text in options.items() if name in ours})
-    changes = {theirs[name]: (name, text) for name, text in options.items() if name not in ours}
+    changes: dict[str, tuple[str, str]] = {}
+    for name, text in options.items():
+        if name in ours:
+            continue
+        if (other := changes.get(theirs[name])) is not None:
+            raise UsageError(f"{str(words)!r} gives {other[0]} and {name}, which are one; leave one out")
+        changes[theirs[name]] = name, text
     return search, _with(evaluator, changes)
 
 
