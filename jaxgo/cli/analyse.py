@@ -72,6 +72,8 @@ class Analyse:
         agent = players.load_player(self.agent, game, noise=self.noise)
         position, _ = replay(game, split_moves(self.moves), self.position)
         root = live_root(game, position, self.moves)
+        for name in split_moves(self.line):
+            game.parse_action(name)
         if self.playouts:
             return self._print_playouts(agent, root)
         thinker = begin(agent, root, self.seed)
@@ -134,9 +136,16 @@ class Analyse:
                 console.print(self._table(thinker, thinker.think(limit)))
             print(drawn.get(), end="")
             return
+        missing: UsageError | None = None
         with Live(auto_refresh=False) as view:
             for snapshot in thinker.watch(limit):
-                view.update(self._table(thinker, snapshot), refresh=True)
+                try:
+                    view.update(self._table(thinker, snapshot), refresh=True)
+                    missing = None
+                except UsageError as fault:  # the search may come to the node of the line yet
+                    missing = fault
+        if missing is not None:
+            raise missing
 
     def _table(self, thinker: "Thinker", snapshot: "Snapshot") -> "Group":
         from rich.console import Group

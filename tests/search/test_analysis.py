@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -229,6 +230,17 @@ def test_the_command_prints_json_lines_and_the_log_of_dagaz(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 8
 
 
+@pytest.mark.slow
+def test_a_terminal_waits_for_the_node_of_a_line(capsys, monkeypatch):
+    """The first tables are of small trees, where it is not yet."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    line = ["--line", "b2,a1,c3,a3", "--agent"]
+    assert cli.main(["analyse", "tictactoe", *line, "uct:2000"]) == 0
+    assert "2,000 simulations" in capsys.readouterr().out
+    assert cli.main(["analyse", "tictactoe", *line, "uct:20"]) == 2
+    assert "search longer" in capsys.readouterr().err
+
+
 def test_a_search_by_the_clock(capsys):
     assert cli.main(["analyse", "tictactoe", "--agent", "flat", "--seconds", "0.2", "--rows", "1"]) == 0
     searched = re.search(r"([\d,]+) simulations in ([\d.]+) s", capsys.readouterr().out)
@@ -242,6 +254,7 @@ def test_a_search_by_the_clock(capsys):
         (["--moves", "a3,a2,b3,b2,c3"], "the game is over after --moves a3,a2,b3,b2,c3"),
         (["--moves", "z9"], "'z9', names no move of this game; legal moves are: a3, b3, c3"),
         (["--json", "--dagaz"], "choose one"),
+        (["--line", "z9"], "z9"),
         (["--rows", "-1"], "cannot be below 0"),
         (["--seconds", "nan"], "cannot be below 0"),
         (["--seconds", "inf"], "cannot be below 0"),
