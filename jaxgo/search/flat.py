@@ -140,6 +140,9 @@ class Flat(Search[FlatState]):
         tried_any = state.visits.sum(axis=-1, keepdims=True) > 0
         weights = jnp.where(among, jnp.where(tried_any, state.visits, state.belief), 0.0)
         weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, among.astype(jnp.float32))
+        # a move that ends the game is never tried, as its result is known: where it is the best one, it is the policy
+        chosen = jnp.arange(weights.shape[-1])[None] == best[:, None]
+        weights = jnp.where((chosen & (weights <= 0)).any(axis=-1, keepdims=True), chosen.astype(jnp.float32), weights)
         policy = weights / jnp.maximum(weights.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
         value = jnp.take_along_axis(mean, best[:, None], axis=-1)[:, 0]
         action, chances = decide(key, best, policy, temperature)

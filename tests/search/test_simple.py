@@ -21,6 +21,19 @@ from jaxgo.search import PRESETS, SEARCHES, Flat, Greedy, Model, Random, Search,
 TICTACTOE, DODGEM = make("tictactoe"), make("dodgem3")
 
 
+def test_a_draw_that_ends_the_game_is_the_policy_where_it_is_the_best():
+    """It is never tried, as its result is known; what was tried has visits and is worse."""
+    flat, root = Flat(), repeated(play.begin(TICTACTOE), 1)
+    begun = flat.begin(Model(TICTACTOE, Uniform()), (), jax.random.key(0), root)
+    first = jnp.arange(9)[None] == 0
+    visits = jnp.where(first, 0, 5).astype(jnp.int32)
+    state = begun._replace(ends=first, visits=visits, total=jnp.where(first, 0.0, -5.0))
+    result = flat.result(jax.random.key(1), state)
+    assert result.action.tolist() == [0]
+    assert result.policy.tolist() == [[1.0] + [0.0] * 8]
+    assert result.worth.tolist() == [0.0]
+
+
 @functools.cache
 def program(search: Search, model: Model) -> Any:
     return jax.jit(lambda key, root, budget, heat: search.run(model, (), key, root, budget, heat))
