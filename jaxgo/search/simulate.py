@@ -64,6 +64,13 @@ def one_by_one(
         descent = trees.descend(tree, choose, go, None, limit, narrow(model))
         fresh = go & (descent.leaf < 0)
         tree, descent = trees.reserve(tree, descent, go)
+        if (
+            tree.reward is not None
+        ):  # where any move may pay nothing is even: until `fill` it is worth what its parent is
+            game = jnp.arange(fresh.shape[0])
+            worth = known[1][game, descent.node] - virtual_loss
+            leaf = jnp.where(fresh, descent.leaf, tree.visits.shape[1])
+            tree = tree._replace(reward=tree.reward.at[game, leaf].set(worth, mode="drop"))
         even = jnp.zeros(fresh.shape, jnp.float32)
         tree = backup(trees.advance(tree, descent, fresh), descent, even, virtual_loss, narrow(model))
         return tree, (descent, fresh)

@@ -58,6 +58,19 @@ def rows():
     )
 
 
+def test_leaves_side_by_side_are_different_leaves():
+    """Where nothing is known of a leaf it counts as its parent, less the loss; as even it was the best of bad ones."""
+    bad = Model.from_functions(
+        lambda state, action: (state + 1, 0.0, 1.0),
+        lambda params, key, states: (jnp.zeros((*states.shape, 4)), jnp.full(states.shape, -0.9)),
+        4,
+    )
+    thinker = Thinker(Puct(8, parallel_leaves=8), bad, (), KEY)
+    thinker.begin(bad.positions(jnp.zeros(2, jnp.int32)))
+    found = thinker.think(Limit(simulations=8)).result
+    assert ((found.visits > 0).sum(axis=-1) >= 3).all(), found.visits
+
+
 @pytest.mark.parametrize(
     "search",
     [
