@@ -116,7 +116,7 @@ class Search(abc.ABC, Generic[S]):
     def extend(self, model: Model, params: Params, key: Array, state: S, budget: Budget) -> S:
         """Searches on by `budget` simulations; a traced budget may differ by game and does not retrace.
 
-        A plain number that cannot fit into the tree is refused. A traced one ends where the tree is full; `done` tells.
+        A plain number that cannot fit into an empty tree is refused. Others end where the tree is full; `done` tells.
         """
 
     @abc.abstractmethod

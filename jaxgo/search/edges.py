@@ -96,7 +96,8 @@ def read_edges(spot: Spot) -> Edges:
         visits=visits,
         q=q if pays else jnp.maximum(q, -1.0),
         proven=proven,
-        lost=jnp.zeros(q.shape, bool) if pays else q < -1.0,
+        # what is under way may count as less than a loss, and is none
+        lost=jnp.zeros(q.shape, bool) if pays else proven & (q < -1.0),
         logits=spot.here(tree.logits),
         node_visits=spot.here(tree.visits),
         value=spot.here(tree.value) * sign,
