@@ -28,10 +28,11 @@ CANDIDATE = ILLEGAL / 4
 def masked(logits: Float32[Array, "... A"], legal: Bool[Array, "... A"]) -> Float32[Array, "... A"]:
     """Logits with no mass on illegal actions, the best legal one at 0, which keeps every later exp in range.
 
-    A legal action never comes near ILLEGAL, whatever its logit: searches and proofs must not lose it.
+    A legal action never comes near ILLEGAL, and stays a candidate, whatever its logit: searches and proofs must not
+    lose it.
     """
     best = jnp.max(jnp.where(legal, logits, ILLEGAL), axis=-1, keepdims=True, initial=ILLEGAL)
-    return jnp.where(legal, jnp.maximum(logits - best, ILLEGAL / 2), ILLEGAL)
+    return jnp.where(legal, jnp.maximum(logits - best, CANDIDATE), ILLEGAL)
 
 
 class Leaves(NamedTuple):

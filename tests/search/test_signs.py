@@ -13,6 +13,7 @@ from support import mostly_slow
 from jaxgo.evaluators.uniform import Uniform
 from jaxgo.games.go.rules import Go
 from jaxgo.games.mnk import Mnk
+from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import ILLEGAL, Model, masked
 from jaxgo.search.puct import Puct
@@ -120,6 +121,14 @@ def test_a_move_that_the_judge_rules_out_still_counts_in_proofs(name: str):
     assert (result.value > -1).all()
     assert result.healthy.all()
     assert name == "puct" or result.action.tolist() == [2, 2], "UCT tries every move"
+
+
+@pytest.mark.slow
+def test_a_move_of_no_weight_is_searched_where_no_breadth_is_asked_for():
+    _, root = traps()
+    judge = Opinion(logits=(0, 0, -np.inf, 0, 0, 0, 0, 0, 0))
+    result, _ = searched(AlphaBeta(400), Model(THREE, judge), root)
+    assert result.action.tolist() == [2, 2]
 
 
 @pytest.mark.slow
