@@ -32,7 +32,7 @@ def known(run: RunDir) -> tuple[int, str]:
     try:
         told: Any = read_json((run.path / FILE).read_text())
         step, seen = int(told["step"]), str(told["seen"])
-    except (OSError, ValueError, KeyError, TypeError):  # nothing is worth less than a run that cannot go on
+    except (OSError, ValueError, KeyError, TypeError):  # there is none, or it is damaged: the run goes on without it
         step, seen = -1, ""
     step = int(devices.from_first_host([step])[0])
     return step, seen if step >= 0 else ""

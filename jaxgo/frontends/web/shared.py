@@ -29,9 +29,9 @@ class Shared:
         """Specs to choose from, the first one who sits there if nobody says otherwise. With options that are not the
         usual ones a game is another one than the networks have learnt: those that cannot play it are left out."""
         specs = self.offers.players(name)
-        return (
-            specs if game == GAMES.get(name) else [spec for spec in specs if "@" not in spec or self._fits(spec, game)]
-        )
+        if game == GAMES.get(name):
+            return specs
+        return [spec for spec in specs if "@" not in spec or self._fits(spec, game)]
 
     def _fits(self, spec: str, game: Game[Any]) -> bool:
         try:
