@@ -1,8 +1,9 @@
 """The gate: who makes self-play changes by a test alone, also after a resume, and ratings never hear of its games."""
 
+import contextlib
 import dataclasses
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -205,10 +206,16 @@ def test_a_test_that_was_stopped_is_made_again(script, tmp_path):
     assert Counted.played == [0, 0, 2, 2]
 
 
+@contextlib.contextmanager
+def begun(path: Path, say: Callable[[str], None] = print) -> Iterator[Loop]:
+    """A run that has not made an iteration yet."""
+    with RunDir(path, to_json(CONFIG), free=FREE, say=say) as run:
+        yield Loop(Counted(CONFIG, devices.make_mesh()), run, Recorder(path, [], lambda text: None))
+
+
 def test_a_stop_and_broken_numbers_in_a_test_are_known_to_all_hosts(script, tmp_path):
     """Nobody makes an iteration after a test that was stopped, so none would carry the word from host to host."""
-    with RunDir(tmp_path / "run", to_json(CONFIG), free=FREE) as run:
-        going = Loop(Counted(CONFIG, devices.make_mesh()), run, Recorder(tmp_path / "run", [], lambda text: None))
+    with begun(tmp_path / "run") as going:
         assert going.state.best is not None
         going._due.together = True
         script[0] = None
@@ -225,8 +232,7 @@ def broken(*_: Any) -> None:
 
 def test_broken_numbers_of_whoever_is_met_in_a_judgement_end_no_run(script, tmp_path):
     said: list[str] = []
-    with RunDir(tmp_path / "run", to_json(CONFIG), free=FREE, say=said.append) as run:
-        going = Loop(Counted(CONFIG, devices.make_mesh()), run, Recorder(tmp_path / "run", [], lambda text: None))
+    with begun(tmp_path / "run", said.append) as going:
         going._judge = cast(Any, broken)
         going.judge(final=True)
     assert said == ["iteration 0 is not judged: uct:8 gave NaN"]
@@ -238,8 +244,7 @@ def full(*_: Any) -> None:
 
 def test_a_full_disk_under_a_match_ends_no_run(script, tmp_path):
     said: list[str] = []
-    with RunDir(tmp_path / "run", to_json(CONFIG), free=FREE, say=said.append) as run:
-        going = Loop(Counted(CONFIG, devices.make_mesh()), run, Recorder(tmp_path / "run", [], lambda text: None))
+    with begun(tmp_path / "run", said.append) as going:
         going._judge = going._gate = cast(Any, full)
         going.judge()
         going.iteration = 2
