@@ -231,8 +231,7 @@ def take_turn(board: Board, seat: int) -> Board:
     game = board.game
     if board.now.over and not isinstance(game, Go):
         raise UsageError("the game is over")
-    if board.resigned is not None:
-        board = dataclasses.replace(board, resigned=None)
+    board = board.undo(0)
     if board.now.seat == seat and not board.over:
         return board
     if not isinstance(game, Go):

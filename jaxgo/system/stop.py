@@ -83,9 +83,8 @@ class Stop:
         self._signal, self._since = number, now
         self._asked.set()
         if self._told is not None:
-            with contextlib.suppress(
-                OSError, RuntimeError
-            ):  # the signal may have come within a write to the same stream
+            # the signal may have come within a write to the same stream
+            with contextlib.suppress(OSError, RuntimeError):
                 self._told()
 
     def __enter__(self) -> "Stop":
