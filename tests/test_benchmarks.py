@@ -103,6 +103,7 @@ def test_the_questions_that_the_page_explains_are_asked():
     assert not unknown, "the page explains what no program asks"
 
 
+@pytest.mark.slow
 def test_published_positions_are_played_out_and_wrong_lines_are_named(tmp_path):
     game, path = GAMES["connect4"], tmp_path / "Test_L1_R1"
     path.write_text("4453 -2\n1 0\n77 1\n")

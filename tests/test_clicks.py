@@ -17,9 +17,8 @@ from jaxgo.games.mnk import Mnk
 from jaxgo.ui import clicks
 
 MENU = 3  # moves that may share their cells
-# of the others there is a game of the same kind among the quick ones
-QUICK = ["archimedes", "connect3d", "connect4", "dodgem3", "go5", "gomoku9", "kamisado", "klotski", "kono", "maharajah"]
-QUICK += ["minerace", "musketeers", "pegs", "scorefour", "slide8", "swap2-15", "tictactoe"]
+# moves of each kind; the other games have them, too
+QUICK = ["connect3d", "connect4", "dodgem3", "go5", "kamisado", "klotski", "kono", "pegs", "swap2-15", "tictactoe"]
 NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in sorted(GAMES)]
 
 

@@ -145,6 +145,7 @@ def test_bfloat16_nets_convolve_in_bfloat16():
     assert set(kinds) == {"bf16"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cuda", "tpu"])
 @pytest.mark.usefixtures("two_devices")
 def test_devices_exchange_gradients_in_float32(target):

@@ -345,6 +345,7 @@ def test_searches_and_evaluators_by_place():
     assert search.split_name("a.b:C:400") == ("a.b:C", ":", "400")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source", [Linen(width=4), Linen(kernels=((1, 3), (3, 1))), Linen, built, Nnx, made, Mlp(width=4)]
 )

@@ -218,6 +218,7 @@ def test_a_player_without_a_name_says_so():
 # -- with weights ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_weights_bring_the_search_that_they_were_rated_with(tmp_path):
     game, rated = make("connect4"), PRESET.search
     player = load_player("@connect4-cpu", game)

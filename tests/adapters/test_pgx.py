@@ -37,6 +37,7 @@ def played(name):
     return game, jax.jit(lambda start: jax.lax.scan(move, start, jnp.arange(PLIES)))(start)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four"])
 def test_games_are_those_of_pgx(name):
     game, (last, (position, legal, action, transition, _)) = played(name)

@@ -195,6 +195,7 @@ def test_published_example():
     np.testing.assert_allclose(drawn.elo, [190.1, 0.0, -190.1], atol=5)
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth():
     """400 pools: 95 % of the 95 % intervals hold the true rating, around the mean and around another agent."""
     rng, inside, against = np.random.default_rng(7), [], []

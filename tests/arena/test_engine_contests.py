@@ -210,6 +210,7 @@ def test_what_breaks_on_a_table_is_raised_by_the_match(openings, tmp_path):
         play(openings, f"gtp:{program}")
 
 
+@pytest.mark.slow
 def test_one_engine_in_two_spellings_is_one_agent(openings):
     name = f"gtp:{sys.executable} -c pass"
     with pytest.raises(UsageError, match="given twice"):

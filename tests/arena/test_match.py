@@ -105,6 +105,7 @@ def crowd():
     return game, four, Pool(four, capacity=5, slots=2)
 
 
+@pytest.mark.slow
 def test_both_games_of_an_opening_have_luck_of_their_own(crowd):
     """Two agents alike would play the same game twice otherwise."""
     game, _, pool = crowd
@@ -141,6 +142,7 @@ def test_a_match_is_played_where_jax_looks_for_nan():
     assert not pool.finished(0).any()
 
 
+@pytest.mark.slow
 def test_a_seat_may_move_twice_in_a_row():
     """In swap2 the first player places three stones before the other one moves at all."""
     game = make("swap2-15", size=5)

@@ -44,6 +44,7 @@ def line_of(game) -> list[int]:
     return line[:-1]  # the last one may have ended it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(each_class(), TORN))
 def test_moves_are_read_back(name, tmp_path):
     """As `--moves` takes them, as a line of a book, and as a file of a game."""

@@ -87,6 +87,7 @@ def data(text):
     return json.loads(re.search(r'<script type="application/json" id="games">(.*?)</script>', text, re.DOTALL)[1])
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_names_everybody(text):
     read = Reader(text)
     said = " ".join(read.texts)

@@ -35,6 +35,7 @@ def test_bounds():
     assert (lower, upper) == pytest.approx((math.log(0.1 / 0.99), math.log(90)))
 
 
+@pytest.mark.slow
 def test_false_positives_stay_under_the_nominal():
     """Where H0 is true, H1 is accepted in less than 5 % of 3000 tests; and H0 where H1 is true."""
     test = Sprt(0.0, 30.0)

@@ -57,6 +57,7 @@ def test_clocks_by_hand():
     assert clock.budget(40) == pytest.approx(SAFE * 20 / 2 - LAG)
 
 
+@pytest.mark.slow
 def test_another_game_begins_with_the_times_that_were_set():
     engine = GtpEngine(make("go5"), "go5", "random", write=lambda text: None)
     gtp.take(engine, "time_settings 60 5 2")

@@ -292,6 +292,7 @@ def test_the_time_of_the_other_side_is_thought_in_and_the_tree_kept():
     assert all(thinking.stopped.is_set() for thinking in asked)
 
 
+@pytest.mark.slow
 def test_nobody_thinks_in_the_time_of_the_other_side_unless_told_to(searching):
     searching.ask("genmove b")
     searching.engine.ponder()

@@ -97,6 +97,7 @@ def test_a_game_that_is_longer_than_usual_comes_in(go, tmp_path):
     assert go.engine.session.board.actions == moves
 
 
+@pytest.mark.slow
 def test_who_played_a_game_and_how_it_ended_goes_out_again(go, tmp_path):
     file = tmp_path / "a.sgf"
     file.write_text("(;GM[1]SZ[5]KM[7]PB[Ann]PW[Bob]RE[B+T];B[cc];W[dd])")

@@ -211,6 +211,7 @@ def test_a_line_that_is_no_object_is_refused(text):
         parse(text)
 
 
+@pytest.mark.slow
 def test_nobody_leads_by_more_than_the_board_and_komi_allow():
     outlook = foresee(boards.begin(make("go5", komi=7.0)))
     wide = outlook._replace(spread=25.0)

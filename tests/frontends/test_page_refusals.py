@@ -250,6 +250,7 @@ def test_a_visit_that_is_cancelled_leaves_no_search_behind(monkeypatch):
         assert len(closed) == 1
 
 
+@pytest.mark.slow
 def test_a_search_that_waits_for_another_is_stopped_as_well():
     app = server.create(Shared(Offers({}, ("random",)), most_searches=1), "tictactoe")
     with TestClient(app, base_url=HOME) as client, visit(client) as busy, visit(client) as page:
@@ -275,6 +276,7 @@ def test_an_analysis_goes_on_after_a_hint(client):
         assert not page.hear("position")["analysing"], "or a ticked box says that it goes on"
 
 
+@pytest.mark.slow
 def test_analyses_of_two_visitors_take_turns(monkeypatch):
     monkeypatch.setattr(turns, "SLICE", 0.2)
     app = server.create(Shared(Offers({}, ("random",)), most_searches=1), "tictactoe")

@@ -131,6 +131,7 @@ def test_every_code_of_a_cell_has_a_sign_of_its_own():
         assert boards.position_text._signs("".join(signs)) == list(signs), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kamisado", "connect3d", "slide8", "dodgem4", "pegs"])
 def test_positions_of_odd_games_have_texts(name):
     board = random_board(make(name), 6, seed=3)
@@ -141,6 +142,7 @@ def test_positions_of_odd_games_have_texts(name):
     assert (again.now.legal == board.now.legal).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "moves"),
     [

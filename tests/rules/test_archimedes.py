@@ -48,6 +48,7 @@ def test_perft_deep():
     assert perft(GAMES["original"], len(nodes)) == nodes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rules", "record"), PLAYOUTS, ids=[f"{r}-seed{p['seed']}" for r, p in PLAYOUTS])
 def test_playouts(rules, record):
     host = check_playout(GAMES[rules], record)

@@ -49,6 +49,7 @@ def test_playouts(record):
     check_playout(GAME, record)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_small_boards_perft(name):
     check_counts(SMALL[name], GOLDEN[name]["perft"], 8)

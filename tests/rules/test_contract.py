@@ -28,14 +28,14 @@ def kind(game) -> tuple:
 def played() -> list:
     """All games; of those that differ in size only the smallest is played in every run, the others are slow.
 
-    So is Maharajah, whose rules are long to compile and have tests of their own.
+    So are games whose rules take long to compile and have tests of their own.
     """
     smallest: dict[tuple, str] = {}
     for name in sorted(GAMES, key=lambda name: (GAMES[name].num_actions, GAMES[name].max_plies)):
         smallest.setdefault(kind(GAMES[name]), name)
     return [
         name
-        if smallest[kind(GAMES[name])] == name and name != "maharajah"
+        if smallest[kind(GAMES[name])] == name and name not in ("maharajah", "archimedes", "renju15")
         else pytest.param(name, marks=pytest.mark.slow)
         for name in sorted(GAMES)
     ]

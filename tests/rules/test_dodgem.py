@@ -47,6 +47,7 @@ def test_perft_deep(name):
     assert perft(Dodgem(*parse(name)), len(nodes)) == nodes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "number"), [(n, i) for n, entry in GOLDEN.items() for i in range(len(entry["playouts"]))]
 )
@@ -177,6 +178,7 @@ def test_reference_agrees_in_256_games(size, blocked_wins):
     check_agreement(game, Reference(size, blocked_wins, max_plies=40 * size), random_games(game, 256, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"blocked_wins": False}, {"repetition": "loss"}, {"repetition": "draw"}], ids=str)
 def test_reference_agrees_on_options(options):
     game = make("dodgem3", **options)

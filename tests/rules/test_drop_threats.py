@@ -89,6 +89,7 @@ def test_threats_are_what_playing_everything_says(name):
     assert (seen > 5).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(GAMES, ["4x3", "score four"]))
 def test_safe_moves_are_those_of_a_look_at_every_reply(name):
     """And what threats let a search look at is no move that loses at once, as long as there is another."""

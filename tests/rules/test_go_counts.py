@@ -99,6 +99,7 @@ def solve(game, position, low, high):
 
 
 # -- stored games and the plain reference ---------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(perft_json()["go"]["playouts"]))
 def test_playouts(name):
     game = variant(name)
@@ -124,6 +125,7 @@ def test_reference_of_all_rules(height, width, ko, suicide):
     check_agreement(game, reference(game), random_games(game, 256))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(["go7", "go9"], ["go7"]))
 def test_reference_of_registered_games(name):
     game = GAMES[name]

@@ -79,6 +79,7 @@ class Thorough(Go):
         return jnp.where(following < self.points, following, self.num_actions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ko", "suicide"), mostly_slow([("positional", False), ("situational", True)], [("positional", False)])
 )

@@ -136,6 +136,7 @@ def test_play_goes_on_after_a_line_that_does_not_count():
 BOARD = st.lists(st.sampled_from("XXXXO."), min_size=49, max_size=49).map("".join)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", ALL_RULES)
 @settings(max_examples=100)
 @given(cells=BOARD, cell=st.integers(0, 48), seat=st.integers(0, 1))
@@ -156,6 +157,7 @@ def test_a_win_on_the_last_cell_is_no_draw():
 
 
 # -- the reference --------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", mostly_slow(["freestyle", "standard", "caro", "caro5"], ["caro"]))
 def test_the_reference_agrees(rules):
     games = random_games(Gomoku(9, rules), 256)

@@ -137,6 +137,7 @@ def test_scores_of_points(rules):
         assert weights[row * 15 + column] == scores["sum_basic"] + NEAR
 
 
+@pytest.mark.slow
 def test_a_point_can_count_for_the_side_that_gains_more_from_it():
     """Zero+'s ZeroSum, whose stones count as before."""
     game, state = Gomoku(15), Gomoku(15).place(sample_board(), 0)
@@ -150,6 +151,7 @@ def test_a_point_can_count_for_the_side_that_gains_more_from_it():
     np.testing.assert_array_equal(np.asarray(ours[0]), np.asarray(theirs[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [False, True])
 def test_the_table_is_the_naming_of_lines(exact):
     """Every point of random boards, looked up, against the four lines cut out one by one."""

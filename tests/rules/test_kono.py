@@ -124,6 +124,7 @@ def test_reference_agrees_at_every_ply(seed):
     assert check_agreement(GAME, Reference(max_plies=200), random_games(GAME, LANES, seed)) > LANES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{"alive_min": 1, "max_plies": 120}, {"compulsory": True, "max_plies": 150}, {"repetition": "loss"}],

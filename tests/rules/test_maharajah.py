@@ -29,6 +29,7 @@ def test_perft(layout, goal):
     assert perft(Maharajah(layout, goal), len(nodes)) == nodes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layout", "goal", "record"),
     [
@@ -40,6 +41,7 @@ def test_playouts(layout, goal, record):
     assert check_playout(Maharajah(layout, goal), record).rows == record["final"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("record", MATES, ids=lambda r: r["board"].replace("/", ""))
 def test_mates_in_one(record):
     game = Maharajah(goal="mate")

@@ -33,6 +33,7 @@ def test_values():
     assert values(explore(Mnk(4, 4, 3), depth=6))[0].tolist() == [GOLDEN["mnk_values"]["4,4,3"][0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "game", [(3, 3, 3), (4, 6, 4), pytest.param((7, 5, 5), marks=pytest.mark.slow), (1, 8, 3)], ids=str
 )

@@ -57,6 +57,7 @@ def test_figures(name):
     assert first == golden["first_jumps_and_solution_counts"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     mostly_slow(GOLDEN["figures"], [name for name in GOLDEN["figures"] if "british" in name and "diamond" not in name]),

@@ -150,6 +150,7 @@ def test_random_boards():
         assert np.flatnonzero(mask).tolist() == want
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [9, 15])
 def test_playouts(size):
     for record in GOLDEN["playouts"][f"{size}_renju"]:
@@ -185,6 +186,7 @@ def test_white_may_go_where_black_may_not():
     assert set(white.legal()) - set(black.legal()) == {2 * 9 + 4}
 
 
+@pytest.mark.slow
 def test_only_white_wins_with_six():
     rows = "........./.OOO.OO../.XXX.XX../........./........./........./........./........./........."
     assert Host.at(SMALL, rows, 1).play(13).result == -1

@@ -40,6 +40,7 @@ def test_perft(name):
     assert [int(layer.paths.sum()) for layer in layers] == GOLDEN[PUZZLES[name]]["perft"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "blocks"),
     [
@@ -156,6 +157,7 @@ def test_reference_agrees_in_256_games(name):
     assert check_agreement(game, Reference(game.rows, game.goal), random_games(game, 256, seed=1, thorough=True)) > 256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hughe", "klotski", "slide8", "slide15"])
 def test_hash_from_scratch(name):
     game = GAMES[name]

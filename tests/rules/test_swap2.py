@@ -133,6 +133,7 @@ def test_nothing_is_guessed_before_the_colours_are_chosen():
     assert white == other_white < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("game", "more"), [(SMALL, True), (SWAP, False)], ids=["swap2", "swap"])
 def test_the_reference_agrees(game, more):
     games = random_games(game, 256)

@@ -103,7 +103,7 @@ def test_simulations_come_first_as_in_every_search():
     assert AlphaBeta(10) == AlphaBeta(simulations=10)
 
 
-@pytest.mark.parametrize("tricks", mostly_slow(TRICKS, quick=("none", "table", "all")))
+@pytest.mark.parametrize("tricks", mostly_slow(TRICKS, quick=("all",)))
 def test_every_trick_leaves_the_value_as_it_is(tricks):
     value, moves, nodes = truth()
     result, done, depth = run(dataclasses.replace(PLAIN, **TRICKS[tricks]), TICTACTOE, opened(TICTACTOE))
@@ -146,6 +146,7 @@ class Foreseeing(Hashed):
         return jax.vmap(jax.vmap(after, in_axes=(None, 0)))(states, actions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tricks", mostly_slow(TRICKS, quick=("all",)))
 def test_a_last_ply_judged_at_once_is_that_of_one_move_after_the_other(tricks):
     """Node for node, and wherever it is cut: between the two searches of one move, too."""
@@ -188,6 +189,7 @@ def test_ends_are_final_and_a_lost_side_holds_out():
     assert (int(depth[2]), int(result.action[2])) == (4, 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plies", "search"),
     [

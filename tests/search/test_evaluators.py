@@ -62,6 +62,7 @@ def exact_random_value(board: str, careful: bool = False) -> float:
     return value[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("board", "known"), [(RULE_OF_FIVE, -0.0043), (LOST, 0.0094), (COMPLEX, 0.0244)])
 def test_playouts_of_the_mine_race_have_the_exact_mean(board, known):
     exact = exact_random_value(board)
@@ -157,6 +158,7 @@ def test_a_weight_close_to_nothing_is_drawn_only_where_it_must_be():
     assert (np.asarray(draw(np.zeros(3, bool))) == 0).all()
 
 
+@pytest.mark.slow
 def test_weights_rule_playouts_unless_told_otherwise():
     board = ".I.II.I..I"
     careful = make("minerace", board=board, lookahead=True)
@@ -187,6 +189,7 @@ def test_an_advisor_draws_the_moves():
     assert abs(alike.mean() - exact_random_value(RULE_OF_FIVE)) < 4 / len(alike) ** 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_broken_advice_makes_a_broken_value(bad):
     results = playouts(make("minerace", board=RULE_OF_FIVE), Rollout(advisor=Fixed((0.0, bad, 0.0, 0.0))), 4096)
@@ -302,6 +305,7 @@ class TinyNet(nn.Module):
         return nn.Dense(self.actions)(flat), jnp.tanh(nn.Dense(1)(flat))[:, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("around", [lambda j: Mix(j, j), Likely, lambda j: Noisy(j, Dirichlet(0.25, 0.3, 10.0))])
 def test_judges_around_a_network_make_its_parameters_ready(around):
     """Otherwise a loop over searches would cast them in every turn."""
@@ -386,6 +390,7 @@ def test_an_evaluator_of_other_shapes_is_refused():
         jax.eval_shape(lambda key: model.root((), key, model.start(key, 3)), jax.random.key(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("platform", "net"), [("cpu", TinyNet(9)), ("gpu", TinyNet(9)), ("cpu", ResNet(16, 1).module(make("tictactoe")))]
 )

@@ -58,6 +58,7 @@ def rows():
     )
 
 
+@pytest.mark.slow
 def test_leaves_side_by_side_are_different_leaves():
     """Where nothing is known of a leaf it counts as its parent, less the loss; as even it was the best of bad ones."""
     bad = Model.from_functions(
@@ -71,6 +72,7 @@ def test_leaves_side_by_side_are_different_leaves():
     assert ((found.visits > 0).sum(axis=-1) >= 3).all(), found.visits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "search",
     [

@@ -98,6 +98,7 @@ def test_without_the_solver_a_lost_move_is_played_as_mctx_does():
     assert (ours.proven[chosen] & (ours.q[chosen] <= -1)).any()
 
 
+@pytest.mark.slow
 def test_with_the_solver_a_lost_move_is_played_only_where_all_are_lost():
     root = positions(MINES.game, LANES, 4)
     result, _ = searched(Gumbel(64, 2, gumbel_scale=0.0), MINES, root)

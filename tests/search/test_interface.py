@@ -45,6 +45,7 @@ def legal_and_forced() -> tuple[np.ndarray, np.ndarray]:
     return jax.device_get(moves(positions(FOUR.game, LANES, 20)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(SEARCHES, ("random", "greedy", "flat", "puct", "gumbel")))
 def test_the_state_of_every_search_can_be_read(name: str):
     search, root = SEARCHES[name], positions(FOUR.game, LANES, 20)

@@ -120,6 +120,7 @@ def test_every_number_is_that_of_mctx(case):
     assert ours[3]["embeddings"].more["steps"].max() >= 2, "no walk went below the first moves"
 
 
+@pytest.mark.slow
 def test_short_walks_come_back_to_their_leaves():
     arrays = searched(dropin, "gumbel, short walks")[3]
     unused = arrays["parents"][:, 1:] == dropin.Tree.NO_PARENT

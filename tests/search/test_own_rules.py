@@ -97,6 +97,7 @@ def test_a_table_does_not_call_a_position_without_a_move_a_draw():
         solve_game(Stuck())
 
 
+@pytest.mark.slow
 def test_an_environment_without_a_legal_action_is_not_healthy():
     def step(state: Any, action: Any) -> Any:
         return state + 1, 0.0, 1.0
@@ -119,6 +120,7 @@ class Priceless(Sound):
         return jnp.where(state.ply > 2, jnp.nan, super().returns(state))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [Uct(8), AlphaBeta(100)], ids=lambda search: type(search).__name__)
 def test_a_result_that_is_no_number_is_not_healthy(search):
     model = Model(Priceless(), Uniform())
@@ -130,6 +132,7 @@ def test_a_result_that_is_no_number_is_not_healthy(search):
         health.check(model, found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [(jnp.inf, 1.0), (0.0, jnp.nan)], ids=["reward", "discount"])
 def test_pay_that_is_no_number_is_not_healthy(broken):
     def step(state: Any, action: Any) -> Any:

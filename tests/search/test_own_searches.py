@@ -79,6 +79,7 @@ def test_verbs_of_other_shapes_are_told(search, said):
         Player(search, MODEL)
 
 
+@pytest.mark.slow
 def test_a_match_ends_at_an_illegal_move_of_ones_own_search():
     players = Player(Corner(), MODEL, name="corner"), load_player("random", GAME)
     pool = Pool(players, capacity=4)

@@ -162,6 +162,7 @@ def test_mctx_where_its_noise_does_not_decide():
     np.testing.assert_array_equal(chosen, ours.visits.max(axis=-1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "calls"), mostly_slow([(6400, 800), (13, 2)], [(13, 2)]))
 def test_leaves_of_a_round_share_a_call(budget: int, calls: int):
     root = positions(THREE.game, 2, 0)
@@ -184,6 +185,7 @@ def test_leaves_of_a_round_share_a_call(budget: int, calls: int):
     assert shared <= budget / 4, "walks that meet in a leaf are wasted"
 
 
+@pytest.mark.slow
 def test_leaves_that_meet_are_judged_once():
     """Eight walks of a round down a shaft end in one leaf: one node, eight visits."""
     root = positions(SHAFT.game, 2, 0)
@@ -279,6 +281,7 @@ def test_temperature():
     assert shares([1, 1, 0], 100.0)[2] == 0, "what was never visited is never drawn"
 
 
+@pytest.mark.slow
 def test_temperature_by_game():
     root = positions(FIVE.game, LANES, 22)
     search = Puct(100, solver=False)

@@ -38,6 +38,7 @@ def roads():
     return stacked([game.at(*start) for start in starts], game), [road_values(game.road, cell) for cell, _ in starts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["gumbel", "uct"]))
 def test_proofs_through_double_moves(name: str):
     root, exact = roads()
@@ -58,6 +59,7 @@ def children(tree):
     return [(lane, child) for lane, row in enumerate(tree.child[:, ROOT]) for child in row[row >= 0]]
 
 
+@pytest.mark.slow
 def test_means_through_double_moves():
     """Without proofs the means have to carry the signs."""
     root, exact = roads()
@@ -80,7 +82,7 @@ def traps():
 
 @pytest.mark.parametrize(
     "name",
-    mostly_slow(["gumbel", "puct-8", "gumbel-plain", "puct-plain", "uct-plain"], ["gumbel", "puct-plain", "uct-plain"]),
+    mostly_slow(["gumbel", "puct-8", "gumbel-plain", "puct-plain", "uct-plain"], ["gumbel", "uct-plain"]),
 )
 def test_the_move_that_looks_best_is_refuted(name: str):
     """By proofs, and by means alone."""
@@ -112,6 +114,7 @@ def test_no_logit_makes_a_move_illegal():
     assert (nothing == ILLEGAL).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puct", "uct"])
 def test_a_move_that_the_judge_rules_out_still_counts_in_proofs(name: str):
     """All moves but cell 2 lose at once; nobody may call the position lost because a judge never wants it filled."""

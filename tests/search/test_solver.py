@@ -144,6 +144,7 @@ def test_connect_four_endings(name):
     assert result.solved.sum() >= len(records) // 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "plies"), mostly_slow([("swap2-15", 4), ("musketeers", 20), ("kamisado", 8)], [("musketeers", 20)])
 )
@@ -171,6 +172,7 @@ def _check_node(tree, lane: int, node: int) -> None:
         assert max(known) == 1 or len(known) == legal
 
 
+@pytest.mark.slow
 def test_one_player_games_are_solved():
     """The Latin cross has exactly two first jumps that solve it; a proof must say so."""
     record = perft_json()["peg_solitaire"]["figures"]["latin_cross (british_2, the article's log)"]
@@ -186,6 +188,7 @@ def test_one_player_games_are_solved():
             assert (result.q[0, action] == 1) == (solutions > 0)
 
 
+@pytest.mark.slow
 def test_no_solver_proves_only_what_is_over():
     game = GAMES["tictactoe"]
     root = positions(game, 32, 6)

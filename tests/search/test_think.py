@@ -94,6 +94,7 @@ def test_chunks_get_shorter_towards_the_end_of_the_time():
         assert made._next(2000, Limit(seconds=1.0), 0, began) <= most
 
 
+@pytest.mark.slow
 def test_both_limits_the_first_one_counts():
     made = thinker()
     made.warm(Limit(simulations=10))
@@ -121,6 +122,7 @@ def test_what_was_warmed_up_compiles_nothing_more_behind_a_move():
     assert [program._cache_size() for program in programs] == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="asks how XLA shares out the work of a processor")
 def test_cores_share_no_reads_of_a_single_game_s_tree():
     """Each would wait for the others, for a few numbers of a column that is as long as the tree."""
@@ -245,6 +247,7 @@ def test_a_tree_grows_by_doubling_and_forgets_nothing():
     assert snapshot.result.visits.tolist() == large.result.visits.tolist()
 
 
+@pytest.mark.slow
 def test_a_tree_with_fixed_room_or_no_memory_stops_when_it_is_full():
     fixed = thinker(Uct(simulations=8, nodes=20, solver=False)).think(Limit(simulations=40))
     assert fixed.simulations.tolist() == [19]
@@ -270,6 +273,7 @@ def test_a_clock_is_not_spent_on_making_room(monkeypatch):
         assert only_time.think(Limit(seconds=seconds)).simulations.tolist() == [found], "full, and too late to grow"
 
 
+@pytest.mark.slow
 def test_pondering_ends_by_itself_when_all_is_known():
     game = make("minerace", board="..-.I")
     model = Model(game, Uniform())

@@ -80,7 +80,7 @@ def check_frontier(tree, lane: int, node: int) -> None:
     np.testing.assert_allclose(tree.frontier.prior[lane, child[known]], prior[known], rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct", "uct"]))
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct"]))
 def test_resumed_is_one_shot(name):
     search, root = SEARCHES[name], positions(GAME, 16, 20)
     once = extend(search, root, begin(search, root), 32)
@@ -122,7 +122,7 @@ def test_a_new_game_or_an_untried_move_begins_afresh():
         assert (np.asarray(fresh.tree.visits)[:, ROOT] == 1).all()
 
 
-@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["gumbel", "puct"]))
+@pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct"]))
 def test_lanes_do_not_hear_their_neighbours(name):
     search, root = SEARCHES[name], positions(GAME, 16, 20)
     order = np.random.default_rng(0).permutation(16)
@@ -172,6 +172,7 @@ def test_a_full_tree_stops_and_stays_sound():
         check(q.tree, lane)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["nan", pytest.param("inf", marks=pytest.mark.slow)])
 def test_a_broken_judge_is_reported_for_its_lanes_only(number):
     root = positions(GAME, 64, 20)
@@ -192,6 +193,7 @@ def test_a_broken_judge_is_reported_for_its_lanes_only(number):
     assert np.isfinite(result.value).all()
 
 
+@pytest.mark.slow
 def test_both_ways_to_read_a_tree_tell_the_same(monkeypatch):
     """Over all nodes where they are few, by look-up where they are many."""
     search = SEARCHES["puct"]

@@ -45,6 +45,7 @@ def test_first_visits_come_in_another_order_with_another_salt():
     assert firsts == set(range(8))
 
 
+@pytest.mark.slow
 def test_every_root_move_is_tried_before_any_is_tried_again():
     model = Model(GAMES["connect4"], Hashed())
     position = play.begin(model.game)

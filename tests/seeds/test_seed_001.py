@@ -136,6 +136,7 @@ PLAYERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", PLAYERS)
 def test_1_13_every_classical_player_takes_a_five_and_stops_one(spec):
     assert move(spec, CLOSED_FOUR, 0) == 2 * 9 + 7

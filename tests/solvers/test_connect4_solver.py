@@ -68,6 +68,7 @@ def line_through(cells, column, level) -> bool:
     return any(run(dc, dl) + run(-dc, -dl) >= 3 for dc, dl in ((1, 0), (0, 1), (1, 1), (1, -1)))
 
 
+@pytest.mark.slow
 def test_published_positions_move_by_move():
     game = make("connect4")
     known = perft_json()["connect_four"]["connect4_6x7"]["midgame_values"]

@@ -51,6 +51,7 @@ def test_the_table_gives_every_key_one_number_in_one_lane():
     assert sorted(again.number[len(keys) :].tolist()) == list(range(len(known), table.total))
 
 
+@pytest.mark.slow
 def test_hughes_puzzle_breadth_first_in_31_moves_with_equal_blocks_merged():
     game = make("hughe")
     found = solve_puzzle(game, method="breadth", room=SMALL)
@@ -60,6 +61,7 @@ def test_hughes_puzzle_breadth_first_in_31_moves_with_equal_blocks_merged():
     assert solves(game, found.moves)
 
 
+@pytest.mark.slow
 def test_the_limit_of_plies_is_lifted(capsys):
     assert cli.main(["solve", "hughe", "--option", "max_plies=20", "--batch", "512"]) == 0
     assert "31 moves, none shorter" in capsys.readouterr().out
@@ -123,6 +125,7 @@ def test_bounds_and_actions_may_be_large(dead):
     assert solve_puzzle(Pit(dead), room=Room(batch=4)).moves == [40_000, 50_000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begin", [["--seed", "1"], ["--moves", "1-E"], ["--seed", "3", "--moves", "4-E"]])
 def test_what_is_printed_can_be_shown(begin, capsys):
     """Wherever the puzzle began, the position and the moves lead `jaxgo show` to its end."""

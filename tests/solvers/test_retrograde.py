@@ -254,6 +254,7 @@ def test_plies_that_end_a_game_are_refused_where_positions_come_back():
         solve_game(Round(ring=True), later, room=SMALL)
 
 
+@pytest.mark.slow
 def test_a_finished_game_of_go_is_no_live_one_on_the_same_board():
     """Two passes in a row end it, two passes with a stone between them do not; a plain search counts 255 positions."""
     game = make("go5", size=2, ko="simple", komi=0.5)

@@ -40,6 +40,7 @@ def plies(book):
     return jax.device_get(jax.jit(play)(jax.random.key(3), book))
 
 
+@pytest.mark.slow
 def test_games_begin_in_the_book_in_their_share_and_again_where_one_ended(plies, book):
     begun = np.ones((STEPS, LANES), bool)
     begun[1:] = plies.discount[:-1] == 0
@@ -92,6 +93,7 @@ def test_a_book_that_is_not_there_and_a_game_without_openings_are_refused(tmp_pa
         read_book(GAMES["slide8"], "balanced")
 
 
+@pytest.mark.slow
 def test_a_drawn_book_has_other_openings_than_those_in_which_players_are_judged():
     config = TrainConfig(game="dodgem4", selfplay=SelfplayConfig(book="balanced"))
     trainer = Trainer(config, make_mesh())

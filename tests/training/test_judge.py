@@ -26,6 +26,7 @@ from jaxgo.training.trainer import Trainer
 CONFIG = TrainConfig(game="tictactoe", net=Mlp(width=8, blocks=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "search",
     [

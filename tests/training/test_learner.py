@@ -200,6 +200,7 @@ def test_sgd_learns_too_in_one_trace(learner, begun, batch):
     assert (int(state.step), int(state.skipped), len(traces)) == (61, 0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_devices")
 def test_two_devices_learn_what_one_learns(learner, begun, update, batch):
     """Also where one device has nearly all of the weight: the mean of two means would be another number."""

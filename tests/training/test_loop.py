@@ -148,6 +148,7 @@ def test_a_state_goes_through_the_run_folder_and_on_as_if_nothing_had_been(train
         same((state, told), states[6])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_devices")
 def test_a_run_of_two_devices_goes_on_on_one_and_back(trainer, states, path, tmp_path):
     """All samples and games are there, in other places; a network does not notice."""
@@ -431,6 +432,7 @@ def test_broken_numbers_go_back_once_and_end_the_run_the_second_time(trainer, st
             loop.advance()
 
 
+@pytest.mark.slow
 def test_broken_numbers_of_the_last_iteration_go_back_too(trainer, states, path, monkeypatch):
     """They are heard after the loop, and ended the run with a sentence: the same command came to them again."""
     said: list[str] = []

@@ -46,6 +46,7 @@ def test_a_net_says_what_is_asked_in_float32(name, game):
         assert said.heads[head.name].shape == (2, *head.shape(game))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "shape"),
     [

@@ -204,6 +204,7 @@ class Sure(Greedy):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repetition", ["none", "draw"])
 def test_proofs_are_labels_only_where_a_tree_knows_all_that_decides(repetition, monkeypatch):
     """The rules of a repetition look back to moves that no node of a tree remembers."""
@@ -253,6 +254,7 @@ class Whole(Gumbel):
         return super().extend(model, params, key, state, budget)
 
 
+@pytest.mark.slow
 def test_searches_that_cannot_be_resumed_play_and_are_no_fast_ones():
     config = SelfplayConfig(games=4, steps=3)
     player = Selfplay(Whole(simulations=3), Model(Road(), Hashed()), config)
