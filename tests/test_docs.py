@@ -14,6 +14,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benc
 BLOCK = re.compile(r"^```python *(\S*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_code_of_the_readme_runs(capsys):
     blocks = BLOCK.findall((ROOT / "README.md").read_text())
     assert blocks

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import lowered
 import pytest
 from lowered import TARGETS
+from support import mostly_slow
 
 from jaxgo.evaluators import Network, Uniform
 from jaxgo.games import GAMES, find, make
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 FEW = 32  # few enough for products on a processor
 
 
-@pytest.fixture(scope="module", params=TARGETS)
+@pytest.fixture(scope="module", params=mostly_slow(TARGETS, ("tpu",)))
 def program(request):
     """The text of a ply of self-play, lowered for a target, and the target."""
     game = make("tictactoe")

@@ -97,6 +97,7 @@ def test_a_search_finds_the_win():
     assert results == [(2, 1.0, True)] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tic_tac_toe", "othello"])
 def test_a_search_takes_what_pgx_begins_with(name):
     """Othello begins with plain numbers of Python, which no search knows."""

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 from engine_tables import GO, GOMOKU, PATIENT, STRICT, gomocup, gtp, play, told
+from support import mostly_slow
 
 from jaxgo.arena.engines import referee
 from jaxgo.arena.engines import specs as engines
@@ -98,20 +99,20 @@ def test_chatter_is_passed_over(openings):
 
 
 # -- faults ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("fault", "reason"),
-    [
-        ("crash", "its process ended with status 3 (out of cheese)"),
-        ("mute", "it closed its output"),
-        ("hang", "no answer to genmove b in time"),
-        ("garbage", "garbage instead of an answer to genmove b: ?[31m lorem ipsum \N{REPLACEMENT CHARACTER}"),
-        ("flood", "a flood of output instead of an answer to genmove b"),
-        ("illegal", "illegal move C3"),
-        ("outside", "illegal move Z99"),
-        ("nonsense", "illegal move over there"),
-        ("error", "it refuses to move: I would rather not"),
-    ],
-)
+FAULTS = [
+    ("crash", "its process ended with status 3 (out of cheese)"),
+    ("mute", "it closed its output"),
+    ("hang", "no answer to genmove b in time"),
+    ("garbage", "garbage instead of an answer to genmove b: ?[31m lorem ipsum \N{REPLACEMENT CHARACTER}"),
+    ("flood", "a flood of output instead of an answer to genmove b"),
+    ("illegal", "illegal move C3"),
+    ("outside", "illegal move Z99"),
+    ("nonsense", "illegal move over there"),
+    ("error", "it refuses to move: I would rather not"),
+]
+
+
+@pytest.mark.parametrize(("fault", "reason"), mostly_slow(FAULTS, (FAULTS[0], FAULTS[5])))
 def test_a_fault_loses_one_game(openings, hurry, fault, reason):
     """The engine does wrong at its second move, in the first game of its process: a fresh one plays the next game."""
     if fault == "hang":

@@ -116,6 +116,7 @@ def test_both_games_of_an_opening_have_luck_of_their_own(crowd):
     assert sum(not np.array_equal(*moves[pair]) for pair in range(5)) >= 4
 
 
+@pytest.mark.slow
 def test_several_matches_at_once_are_those_played_alone(crowd):
     game, _, pool = crowd
     luck = [jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(s), jnp.arange(5)) for s in range(2)]

@@ -110,6 +110,7 @@ def test_results_start_no_code(played):
     assert "the results are of nowhere.games:Chess, a place in code that no file of data may start" in doubt
 
 
+@pytest.mark.slow
 def test_games_that_lie_in_two_folders_are_shown_once(played, tmp_path):
     _, results, folder = played
     shutil.copytree(folder, tmp_path / "copy")

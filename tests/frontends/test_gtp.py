@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from gtp_talk import Talk
+from support import mostly_slow
 
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import gtp, gtp_analysis, gtp_text
@@ -47,7 +48,7 @@ def _fresh(request):
                 assert talk.ask(line) == "="
 
 
-@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", mostly_slow(TRANSCRIPTS, TRANSCRIPTS[:1]), ids=lambda path: path.stem)
 def test_transcripts(path):
     talk = Talk(GAMES[path.stem])
     command = ""
@@ -317,6 +318,7 @@ def test_points_are_told_where_they_are_asked_for(searching):
     assert searching.engine.next_line() == "name"
 
 
+@pytest.mark.slow
 def test_what_an_analysis_cannot_tell_is_passed_over(searching):
     """What KataGo documents beside what is known here; a move that must not be searched is another thing."""
     more = ["movesOwnership", "ownershipStdev", "movesOwnershipStdev", "pvVisits", "pvEdgeVisits", "noResultValue"]

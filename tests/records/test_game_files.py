@@ -288,6 +288,7 @@ def test_bad_files_are_refused_by_their_line(text):
         formats.read(text)
 
 
+@pytest.mark.slow
 def test_who_moves_twice_in_go_lets_the_other_one_pass():
     """So do files that write a handicap as moves."""
     text = "(;GM[1]SZ[9]\n;B[gc]\n;B[cg]C[two stones]\n;W[ee])"

@@ -75,6 +75,7 @@ def named(plain: Any, columns: Any, mover: int) -> list[list[set[int]]]:
     return [*kinds, [set() if all_safe else safe or kinds[0][1]]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(GAMES, ["4x3"]))
 def test_threats_are_what_playing_everything_says(name):
     game, plain, _ = GAMES[name]

@@ -171,6 +171,7 @@ def test_the_reference_agrees_on_large_boards(name):
     check_agreement(game, Reference(game.size), random_games(game, 64), range(8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", mostly_slow([*WINS], ["standard", "caro"]))
 def test_what_an_end_teaches(rules):
     """The stones of the winner that are part of a winning line, by the reference; nothing of a draw."""

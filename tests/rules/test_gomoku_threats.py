@@ -273,6 +273,7 @@ def test_moves_are_judged_as_if_they_were_played(rules):
     np.testing.assert_array_equal(value[free], played[free])
 
 
+@pytest.mark.slow
 def test_weights_are_data_and_not_constants():
     """One program judges by any weights; those of Zero+ give what the game says itself."""
     board = random_boards(1, 9, seed=4)[0]

@@ -298,6 +298,7 @@ def test_hash_tells_states_apart():
     np.testing.assert_array_equal(MATCH.hash(placed), MATCH.hash(start))
 
 
+@pytest.mark.slow
 def test_place_is_the_inverse_of_cells():
     rows = "....yrgw/O..iu.../......../.....b../..o...../......../...R..../WG.YIUB."
     host = at(MATCH, rows, 1, rings={"O": 2, "w": 3})

@@ -136,6 +136,7 @@ def test_reference_agrees_on_options(options):
     assert check_agreement(game, reference, random_games(game, 32)) > 32
 
 
+@pytest.mark.slow
 def test_what_an_end_teaches():
     """Whose piece each point has: what is left decides the game."""
     state = random_games(GAME, 64).final.state

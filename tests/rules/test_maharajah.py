@@ -52,6 +52,7 @@ def test_mates_in_one(record):
     assert set(results.values()) <= {-1, None}
 
 
+@pytest.mark.slow
 def test_two_mates_in_one_position():
     game = Maharajah(goal="mate")
     rows = "......../......../......../......M./N...P.../.PP..P.P/P..P..P./R.BQK.NR"
@@ -60,6 +61,7 @@ def test_two_mates_in_one_position():
     assert [a for a in actions if Host.at(game, rows, 1).play(a).result == -1] == [1966, 1974]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("goal", ["capture", "mate"])
 def test_taking_the_royal_piece_wins(goal):
     host = Host.at(Maharajah(goal=goal), "......../......../......../....M.../...P..../......../......../....K...", 0)

@@ -167,6 +167,7 @@ def test_the_reference_agrees_in_many_games():
     check_agreement(SMALL, Reference(9, "renju"), random_games(SMALL, 256, thorough=True))
 
 
+@pytest.mark.slow
 def test_a_black_without_points_has_a_draw():
     """The last free cell would make a line of six: White's move before it ends the game."""
     rows = "XXX.XXOO./OOXXOOXXO/XXOOXXOOX/OOXXOOXXO/XXOOXXOOX/OOXXOOXXO/XXOOXXOOX/OOXXOOXXO/XXOOXXOOX"
@@ -178,6 +179,7 @@ def test_a_black_without_points_has_a_draw():
     assert Host.at(SMALL, rows, 1).play(3).legal() == [8]  # the other way round Black has a point
 
 
+@pytest.mark.slow
 def test_white_may_go_where_black_may_not():
     rows = "........./........./..OO...../....X..../....X..../........./........./........./........."
     rows = rows.replace("O", "X")

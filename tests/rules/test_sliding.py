@@ -182,6 +182,7 @@ def test_starts_of_the_small_puzzle_can_all_be_solved():
     check_starts(GAMES["slide8"], can, 20_000)
 
 
+@pytest.mark.slow
 def test_starts_of_a_tiny_puzzle_can_all_be_solved():
     """Two rows of three: 360 arrangements of 720, each drawn about as often as the others; never the solved one."""
     rows = "123/45."

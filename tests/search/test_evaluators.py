@@ -181,6 +181,7 @@ class Fixed(Evaluator):
         return Evaluation(jnp.tile(jnp.array(self.logits, jnp.float32), (games, 1)), jnp.full(games, self.value))
 
 
+@pytest.mark.slow
 def test_an_advisor_draws_the_moves():
     # always four cells ahead, as long as it goes: 4, 8, 12, and 16 is a mine, so the second mover loses
     four = Fixed((-100.0, -100.0, -100.0, 0.0))
@@ -235,6 +236,7 @@ def test_dodgem_8_never_ends_in_twenty_plies():
     assert (guessed != 0.0).any()
 
 
+@pytest.mark.slow
 def test_a_cut_playout_is_worth_the_guess_for_who_moved_first():
     # one ply from token 10 of the rule-of-five board leads to 11..13, where the guess is even, or to 14, where every
     # move steps on a mine: -1 for who moves there, 1 for who came

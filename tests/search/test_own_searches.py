@@ -88,6 +88,7 @@ def test_a_match_ends_at_an_illegal_move_of_ones_own_search():
         pool.advance()
 
 
+@pytest.mark.slow
 def test_self_play_counts_illegal_moves_and_a_run_ends_at_them():
     play = Selfplay(Corner(), MODEL, SelfplayConfig(games=4, steps=9, opening=0.0))
     games = play.begin(jax.random.key(0), 4)

@@ -345,6 +345,7 @@ def test_an_interruption_while_it_follows_plays_no_move_twice(monkeypatch):
 # -- searches without chunks -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [Random(), Greedy(), Flat(simulations=16)])
 def test_searches_of_every_kind_think(search):
     snapshot = thinker(search, games=2).think(Limit(simulations=16))
@@ -378,6 +379,7 @@ class Broken(Evaluator):
         return Evaluation(jnp.zeros((games, game.num_actions)), jnp.where(bad, float(self.number), 0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["nan", "inf"])
 def test_broken_numbers_are_reported_by_game_lane_and_evaluator(number):
     made = thinker(games=4, model=Model(GAME, Broken(number)))

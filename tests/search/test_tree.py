@@ -268,6 +268,7 @@ def test_what_is_proven_stays_exact_however_often_it_is_visited(narrow):
     assert visited(open_, 200).value[lane, node] != worth, "else rounding would keep it anyway"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="an accelerator copies columns quicker than it is asked")
 @pytest.mark.parametrize("name", mostly_slow(SEARCHES, ["puct", "uct"]))
 def test_a_simulation_copies_no_column_of_its_tree(name):

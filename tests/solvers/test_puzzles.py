@@ -137,6 +137,7 @@ def test_what_is_printed_can_be_shown(begin, capsys):
     assert "result for each seat: +1" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_walking_distances_never_say_too_much():
     assert (walking.walks(4, 4, 3).least < walking.FAR).sum() == 24_964  # as published
     assert walking.walks(30, 2, 29) is None  # at once: long puzzles go without
@@ -188,6 +189,7 @@ def solves_figure(game, backward: bool) -> None:
     assert found.again == 1 - (found.seen - 1) / found.made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backward", [False, True])
 def test_the_latin_cross_forward_and_backward(backward):
     solves_figure(make("latincross"), backward)

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 import pytest
 import zoo
+from support import mostly_slow
 
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
@@ -38,7 +39,7 @@ JUDGED = {
 }
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", mostly_slow(shipped(), ("connect4-cpu", "go9-cpu")))
 def test_shipped_weights_are_the_player_of_their_note(name):
     about, params = load_weights(name)
     made = about["made"]

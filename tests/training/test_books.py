@@ -58,6 +58,7 @@ def _rows(states):
     return [np.frombuffer(b"".join(leaf[i].tobytes() for leaf in leaves), np.uint8) for i in range(len(leaves[0]))]
 
 
+@pytest.mark.slow
 def test_random_moves_come_after_those_of_the_book(plies):
     begun = np.ones((STEPS, LANES), bool)
     begun[1:] = plies.discount[:-1] == 0

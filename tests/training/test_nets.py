@@ -101,6 +101,7 @@ def test_a_search_does_not_pay_for_further_heads(name):
     assert products(HEADS) == products(())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETS)
 def test_an_untrained_net_has_no_opinion(name):
     game = make("tictactoe")
@@ -117,6 +118,7 @@ def test_an_untrained_net_has_no_opinion(name):
     assert np.ptp(logits) < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_weights_are_cast_once_where_all_that_uses_them_casts_them(game):
     """Layers that compute with all digits keep theirs, so what the network says does not change by a bit."""

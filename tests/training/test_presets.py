@@ -59,6 +59,7 @@ def test_a_preset_fits_the_machine_that_it_names(name):
     assert f"{found.memory} GB" in found.hardware
 
 
+@pytest.mark.slow
 def test_memory_is_told_to_the_byte():
     """Against the arrays of a run that teaches all there is to learn."""
     config = preset("go5-cpu").config

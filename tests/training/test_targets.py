@@ -218,6 +218,7 @@ def test_labels_of_real_games_are_their_results_by_seat(road):
     assert checked > 300
 
 
+@pytest.mark.slow
 def test_games_say_which_heads_they_teach():
     go = make("go5")
     assert {target.name for target in go.aux_targets()} == {"ownership", "score"}
