@@ -7,13 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gomoku_states import drawn
 from reference.gomoku import DIRECTIONS, put
 from reference.gomoku import Gomoku as Reference
 from support import mostly_slow, perft_json
 
+from jaxgo.core import lookahead
 from jaxgo.core.game import Game
 from jaxgo.games import make
-from jaxgo.games.gomoku import point_scores, renju
+from jaxgo.games.gomoku import point_scores
 from jaxgo.games.gomoku.lines import pack
 from jaxgo.games.gomoku.rules import FAR, NEAR, WINS, Gomoku
 
@@ -26,18 +28,14 @@ def ask(game, question):
     """A question about a batch of boards, each with the seat to move, in one program."""
 
     def answer(cells, seat):
-        stones = jnp.stack([pack(cells == code, game.size) for code in (1, 2)])
-        state = game.init(jax.random.key(0))._replace(stones=stones, to_play=seat)
-        if game.rules == "renju":
-            state = state._replace(forbidden=renju.forbidden_points(stones[0], stones[1]))
-        return getattr(game, question)(state)
+        return getattr(game, question)(drawn(game, cells, seat))
 
     return jax.jit(jax.vmap(answer))
 
 
-def random_boards(count, size, seed, full=0.45):
+def random_boards(count, seed, full=0.45):
     rng = np.random.default_rng(seed)
-    boards = rng.choice(3, size=(count, size * size), p=[1 - full, 0.65 * full, 0.35 * full]).astype(np.int8)
+    boards = rng.choice(3, size=(count, 81), p=[1 - full, 0.65 * full, 0.35 * full]).astype(np.int8)
     boards[count // 2 :] = np.where(boards[count // 2 :] > 0, 3 - boards[count // 2 :], 0)  # crowded with white stones
     return boards
 
@@ -72,7 +70,7 @@ def threats_by_definition(reference, cells, cell, stone):
 @pytest.mark.parametrize("rules", mostly_slow(WINS, ["freestyle", "standard"]))
 def test_threats_mean_what_they_say(rules):
     reference = Reference(9, rules)
-    boards, seats = random_boards(16, 9, seed=7), np.tile(np.array([0, 1], np.int8), 8)
+    boards, seats = random_boards(16, seed=7), np.tile(np.array([0, 1], np.int8), 8)
     threats = ask(Gomoku(9, rules), "threats")(boards, seats)
     found = np.stack([np.asarray(kind) for kind in threats[:4]], axis=-1)  # [boards, sides, cells, kinds]
     assert (found.sum((0, 1, 2)) > 20).all()
@@ -92,6 +90,32 @@ def test_choices_are_no_threats():
         assert kind.shape == (1, 2, 228)
         assert not kind.any()
     assert threats.block.shape == (1, 228)
+
+
+def rows_of_caro():
+    """A four that is closed at one end, which two points stop, and one of which a single stone closes both ends."""
+    boards = np.zeros((2, 9, 9), np.int8)
+    boards[0, 4, :5] = [2, 1, 1, 1, 1]
+    boards[1, 4, 1:7] = [2, 0, 1, 1, 1, 1]
+    return boards.reshape(2, 81)
+
+
+@pytest.mark.parametrize("rules", mostly_slow(WINS, ["caro"]))
+def test_safe_moves_are_those_of_a_look_at_every_reply(rules):
+    game = Gomoku(9, rules)
+
+    def look(cells, seat):
+        state = drawn(game, cells, seat)
+        legal = game.legal(state)
+        return legal, game.safe(state, legal), lookahead.look(game, state, legal).loses
+
+    boards = np.concatenate([rows_of_caro(), random_boards(30, seed=11, full=0.4)])
+    seats = (np.arange(len(boards), dtype=np.int8) + 1) % 2
+    seats[:2] = 1
+    legal, found, loses = jax.device_get(jax.jit(jax.vmap(look))(boards, seats))
+    np.testing.assert_array_equal(found, legal & ~loses)
+    assert (loses.any(axis=1) & found.any(axis=1)).sum() >= 3
+    assert rules != "caro" or [np.flatnonzero(row).tolist() for row in found[:2]] == [[41, 42], [43]]
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
@@ -155,11 +179,12 @@ def test_a_point_can_count_for_the_side_that_gains_more_from_it():
 @pytest.mark.parametrize("exact", [False, True])
 def test_the_table_is_the_naming_of_lines(exact):
     """Every point of random boards, looked up, against the four lines cut out one by one."""
-    boards = random_boards(4, 9, seed=3)
+    boards = random_boards(4, seed=3)
     tables = point_scores.line_scores((exact, exact))
     for board in boards:
         stones = jnp.stack([pack(jnp.asarray(board == code), 9) for code in (1, 2)])
-        scores = np.asarray(point_scores.point_scores(stones, jnp.asarray(tables)))
+        lines = np.asarray(jnp.stack(point_scores.looked_at(stones).lines)) % point_scores.LINES
+        scores = tables[lines].sum(axis=0, dtype=np.float32).T
         for colour, cell in itertools.product((0, 1), range(81)):
             names = [
                 n for d in DIRECTIONS for n in point_scores.classify(cut(text(board), cell, d, "XO"[colour]), exact)
@@ -186,7 +211,7 @@ def cut(cells, cell, direction, stone):
 
 def test_the_heuristic_is_fair():
     """It turns with the colours, with the seat, and not with the board."""
-    boards, seats = random_boards(32, 9, seed=11, full=0.2), np.zeros(32, np.int8)
+    boards, seats = random_boards(32, seed=11, full=0.2), np.zeros(32, np.int8)
     value = ask(SMALL, "heuristic")
     plain = np.asarray(value(boards, seats))
     assert (np.abs(plain) > 0.01).sum() > 16
@@ -239,23 +264,12 @@ def test_the_first_stone_goes_to_the_centre():
     assert (np.delete(weights.reshape(-1), 40) == np.float32(FAR)).all()
 
 
-def test_shapes_are_what_the_scores_are_made_of():
-    boards = random_boards(4, 9, seed=3)
-    seats = np.zeros(4, np.int8)
-    shapes = np.asarray(ask(SMALL, "shapes")(boards, seats))
-    scores = shapes.astype(np.float64) @ np.array(list(point_scores.WEIGHTS.values()))
-    free = boards == 0  # where a stone stands, nothing can be made
-    near = np.asarray(ask(SMALL, "move_weights")(boards, seats)) - scores.sum(axis=1) * free
-    assert shapes.shape == (4, 2, 81, len(point_scores.WEIGHTS))
-    assert (np.abs(near) <= NEAR + 1e-6 * scores.sum(axis=1)).all()
-
-
 @pytest.mark.parametrize(
     "rules", ["freestyle", *(pytest.param(rules, marks=pytest.mark.slow) for rules in ("standard", "caro", "caro5"))]
 )
 def test_moves_are_judged_as_if_they_were_played(rules):
     """Every free point of random boards, one of them all but full: the value and the end, bit for bit."""
-    game, boards = Gomoku(9, rules), random_boards(8, 9, seed=6)
+    game, boards = Gomoku(9, rules), random_boards(8, seed=6)
     boards[0] = np.where(np.arange(81) == 40, 0, 1 + (np.arange(81) // 2 + np.arange(81) // 9) % 2)
     stones = jnp.stack([jnp.stack([pack(jnp.asarray(board == code), 9) for code in (1, 2)]) for board in boards])
     known = jnp.asarray(game.knowledge())
@@ -276,7 +290,7 @@ def test_moves_are_judged_as_if_they_were_played(rules):
 @pytest.mark.slow
 def test_weights_are_data_and_not_constants():
     """One program judges by any weights; those of Zero+ give what the game says itself."""
-    board = random_boards(1, 9, seed=4)[0]
+    board = random_boards(1, seed=4)[0]
     state = SMALL.place(board, 0)
     weights = np.array(list(point_scores.WEIGHTS.values()), np.float32)
     judge = jax.jit(lambda known: SMALL.judge(state, known))

@@ -145,13 +145,6 @@ def fives(rule: Rule) -> np.ndarray:
 
 
 @functools.cache
-def count_tables(exact: tuple[bool, bool]) -> np.ndarray:
-    """`float32[lines, 2 * names]`: how many threats of each name two arms give, for Black, then for White."""
-    counts = [line_counts(colour + 1, exact[colour]).reshape(-1, len(WEIGHTS)) for colour in (0, 1)]
-    return np.concatenate(counts, axis=1).astype(np.float32)
-
-
-@functools.cache
 def _bases(n: int) -> np.ndarray:
     """`uint32[4, cells]`: the number of two arms of empty cells."""
     row, column = np.divmod(np.arange(n * n), n)
@@ -227,12 +220,6 @@ def looked_at(stones: UInt32[Array, "2 n"]) -> Board:
 def _look_up(table: Array, at: Int32[Array, "*s"]) -> Array:
     """All lines have a place in their table, so nobody need ask."""
     return table.at[at].get(mode="promise_in_bounds", wrap_negative_indices=False)
-
-
-def point_scores(stones: UInt32[Array, "2 n"], tables: Float32[Array, "lines k"]) -> Float32[Array, "k cells"]:
-    """The score of every point by some tables of lines, which lie side by side, so that one look finds them all."""
-    lines = looked_at(stones).lines % LINES
-    return functools.reduce(operator.add, [_look_up(tables, line) for line in lines]).T
 
 
 class Judged(NamedTuple):

@@ -10,6 +10,7 @@ A full board is a draw, and so is renju when Black has no allowed point left.
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -280,8 +281,12 @@ class Gomoku(Game[GomokuState]):
         return Threats(of[:, 0], of[:, 1], of[:, 2], of[:, 3], cells[8])
 
     def safe(self, state: GomokuState, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
-        """By threats, and not by trying every reply; a stone that stops one of two fours is not safe."""
+        """By threats, and not by trying every reply; a stone that stops one of two fours is not safe, but in caro it
+        may stop both at their ends, so there each move is tried."""
         threats = self.threats(state)
+        if self.rules in ("caro", "caro5"):
+            after = jax.vmap(functools.partial(self.step, state))(jnp.arange(self.num_actions))
+            return legal & (threats.win[0] | ~jax.vmap(self.threats)(after).win[:, 0].any(axis=-1))
         wins, stops = threats.win[0] & legal, threats.block & legal
         alone = threats.win[1].sum(dtype=jnp.int32) <= 1
         quiet = jnp.where(threats.win[1].any(), stops & alone, legal)
@@ -354,11 +359,6 @@ class Gomoku(Game[GomokuState]):
     def _exact(self) -> tuple[bool, bool]:
         black, white = (rule in lines.EXACT for rule in WINS[self.rules])
         return black, white
-
-    def shapes(self, state: GomokuState) -> Int8[Array, "2 cells names"]:
-        """How many threats of each name in `WEIGHTS` a stone of Black, of White would have on every cell."""
-        found = point_scores.point_scores(state.stones, jnp.asarray(point_scores.count_tables(self._exact)))
-        return jnp.moveaxis(found.reshape(2, -1, self.points), 1, 2).astype(jnp.int8)
 
     def knowledge(self) -> Any:
         """What lines are worth through an empty point, a black stone and a white one."""
