@@ -186,8 +186,10 @@ def to_record(board: Board, name: str, players: tuple[str, ...] = ()) -> GameRec
 
 def start_text(game: Game[Any], view: View) -> str:
     """Where a game began, as text; nothing where that is the game's usual start."""
-    drawn = position_text.drawn(game, view.cells.tolist(), view.seat)
-    return "" if drawn == position_text.example(game) else drawn
+    drawn, usual = position_text.drawn(game, view.cells.tolist(), view.seat), play.begin(game).state
+    # a drawn board may look like the usual start and be another one: where openings are chosen, nothing is chosen there
+    same = drawn == position_text.drawing(game, usual) and play.alike(game, view.position.state, usual)
+    return "" if same else drawn
 
 
 def like(board: Board, game: Game[Any]) -> Board:

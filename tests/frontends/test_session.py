@@ -371,3 +371,14 @@ def test_a_player_who_has_left_meanwhile_is_not_compiled(monkeypatch):
     finally:
         go_on.set()
         opened.close()
+
+
+def test_a_board_that_is_drawn_like_the_start_is_kept_as_another_one():
+    """Where openings are chosen, a game from a drawn board has nothing to choose."""
+    game = make("swap2-15")
+    board = boards.from_text(game, f"{'/'.join(['.' * 15] * 15)} 0")
+    for action in (10, 20, 30, 40):
+        board = board.play(action)
+    again = boards.of_record(boards.to_record(board, "swap2-15"))
+    assert play.alike(game, again.now.position.state, board.now.position.state)
+    assert boards.to_record(boards.begin(game), "swap2-15").start == ""
