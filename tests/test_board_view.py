@@ -11,7 +11,7 @@ import pytest
 import jaxgo
 from jaxgo.cli import show
 from jaxgo.cli.main import main
-from jaxgo.core import play
+from jaxgo.core import play, position_text
 from jaxgo.games import GAMES
 from jaxgo.games.sliding import SlidingBlocks
 from jaxgo.ui import board_shape, board_view
@@ -130,6 +130,14 @@ def test_text_and_picture_call_a_block_the_same():
     game, state = GAMES["slide15"], start("slide15")
     drawn = {text.text for text in ElementTree.fromstring(board_view.svg(game, state)).iter(f"{SVG}text")}
     assert set(board_view.text(game, state).split()) == drawn | {"."}
+
+
+def test_rings_of_kamisado_are_told_as_in_the_text_of_a_position():
+    game = GAMES["kamisado-match"]
+    cells = np.array(play.cells(game, start("kamisado-match")))
+    cells[0] += 16 * 2  # two rings
+    assert board_view.text(game, game.place(cells, 0)).split()[1] == position_text.symbols(game)[cells[0]]
+    assert len(position_text.symbols(game)[cells[0]]) == 3
 
 
 def test_squares_of_kamisado_have_their_colours():

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgo.core import play
+from jaxgo.core import play, position_text
 from jaxgo.core.game import Game
 from jaxgo.core.names import package
 from jaxgo.ui import board_shape
@@ -21,7 +21,11 @@ __all__ = ["layers", "names", "png", "size", "svg", "text"]
 def text(game: Game[Any], state: Any) -> str:
     """The board in glyphs, with the labels of its columns and rows where it has them."""
     height, width = game.picture
-    said = [piece.label or piece.glyph if game.grid == "blocks" else piece.glyph for piece in game.pieces]
+    if game.grid == "blocks":
+        said = [piece.label or piece.glyph for piece in game.pieces]
+    else:  # pieces of one glyph are told apart as in the text of a position
+        signs = zip(game.pieces, position_text.symbols(game), strict=True)
+        said = [symbol if piece.glyph.strip() else piece.glyph for piece, symbol in signs]
     grid = np.array(said)[play.cells(game, state)].reshape(height, width).tolist()
     columns, rows = edges(game)
     wide = max(map(len, [*said, *columns]))
