@@ -26,6 +26,7 @@ STACKS = Stacks(len(FOOTPRINT), LEVELS)
 DIRECTIONS = tuple(step for step in itertools.product((-1, 0, 1), repeat=3) if any(step))  # opposites mirror each other
 OFF = -1  # no such cell
 VOID_CODE = 3
+MOST_PRIOR = 1e6  # far beyond any use, and sums of weights stay exact enough
 DRAW_MARGIN = 1e-3  # unfloored scores are rounded sums; a smaller difference is none
 
 
@@ -93,8 +94,8 @@ class Connect3D(Game[Connect3DState]):
     levels = LEVELS
 
     def __post_init__(self) -> None:
-        if not 0 <= self.prior < float("inf"):
-            raise UsageError(f"prior={self.prior} is not a weight; give a number of at least 0")
+        if not 0 <= self.prior <= MOST_PRIOR:
+            raise UsageError(f"prior={self.prior} is not a weight; give a number from 0 to {MOST_PRIOR:,.0f}")
         if not 0 <= self.by_lead <= 1:
             raise UsageError(f"by_lead={self.by_lead} is no share; give a number from 0 to 1")
 

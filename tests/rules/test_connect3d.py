@@ -172,7 +172,7 @@ def test_a_lead_may_be_part_of_the_result():
         np.testing.assert_allclose(GAME.returns(ended), [np.sign(expected), -np.sign(expected)])
 
 
-@pytest.mark.parametrize("options", [{"prior": -1.0}, {"by_lead": 1.5}])
+@pytest.mark.parametrize("options", [{"prior": -1.0}, {"prior": 2e6}, {"by_lead": 1.5}])
 def test_wrong_options_are_told(options, monkeypatch):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(UsageError, match=str(next(iter(options.values())))):

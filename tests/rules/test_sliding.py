@@ -256,6 +256,7 @@ def test_planes_show_block_by_block():
         ({"goal": ".../..."}, "same size"),
         ({"goal": ".../.../.../.AA"}, "another shape"),
         ({"scramble": True}, "scrambled"),
+        ({"rows": "12/3.", "goal": "12/.."}, "the goal already"),
         ({"rows": "1/2/3/.", "goal": "1/2/3/.", "scramble": True}, "scrambled"),
         ({"max_plies": 0}, "max_plies=0"),
         ({"rows": "AB/CD", "goal": "BA/.."}, "can move"),
