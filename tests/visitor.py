@@ -6,6 +6,11 @@ import queue
 import threading
 import time
 
+from jaxgo.frontends.web import protocol
+from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.shared import Shared
+from jaxgo.frontends.web.table import Table
+
 HOME = "http://localhost"
 WAIT = 60.0
 QUICK = "uct:8,solver=no,evaluator=uniform"
@@ -60,6 +65,37 @@ class Page:
         position = self.last["position"]
         choice = next(c for c in position["choices"] if c["name"] == name)
         return self.answer("play", action=choice["action"], number=position["number"])
+
+
+class Guest:
+    """A table without a socket: what its page would be told, the last of each kind in `last`."""
+
+    def __init__(self, name="tictactoe", shared=None):
+        self.last, self.heard = {}, []
+        self.table = Table(shared or Shared(Offers({}, ("random",))), self._hear, name)
+
+    def _hear(self, message):
+        message = json.loads(json.dumps(message, allow_nan=False))
+        self.last[message["tell"]] = message
+        self.heard.append(message)
+
+    def ask(self, do, **fields):
+        """Does what a page asks for, and gives the position that it saw last."""
+        self.table.handle(protocol.read(json.dumps({"do": do, **fields})))
+        return self.last.get("position")
+
+    def play(self, *actions):
+        for action in actions:
+            self.ask("play", action=action, number=self.table.session.number)
+
+
+@contextlib.contextmanager
+def guest(name="tictactoe", shared=None):
+    sat = Guest(name, shared)
+    try:
+        yield sat
+    finally:
+        sat.table.close()
 
 
 @contextlib.contextmanager

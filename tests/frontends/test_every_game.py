@@ -1,45 +1,32 @@
 """Every registered game can be played: by a session and by the messages of the page, saved, and held in a link."""
 
-import json
-
 import numpy as np
 import pytest
 
 pytest.importorskip("starlette")
-from jaxgo.frontends.web import protocol
-from jaxgo.frontends.web.offers import Offers
-from jaxgo.frontends.web.shared import Shared
-from jaxgo.frontends.web.table import Table
+from support import mostly_slow
+from visitor import Guest
+
 from jaxgo.games import GAMES
 
 QUICK = ("tictactoe",)
 MACHINES = ("tictactoe", "slide8", "go5", "kamisado", "maharajah")  # where a player moves, too; it compiles
-NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in sorted(GAMES)]
+NAMES = mostly_slow(sorted(GAMES), QUICK)
 PLIES = 24
 WAIT = 60.0
 
 
-class Visitor:
-    """A page without a browser: what it was told last of each kind."""
-
-    def __init__(self, name):
-        self.told = {}
-        self.table = Table(Shared(Offers({}, ("random",))), self.hear, name)
-        self.table.open()
-        self.ask("seats", players=[""] * GAMES[name].players)
-
-    def hear(self, message):
-        self.told[message["tell"]] = json.loads(json.dumps(message, allow_nan=False))
-
-    def ask(self, do, **fields):
-        self.table.handle(protocol.read(json.dumps({"do": do, **fields})))
-        return self.told["position"]
+def visitor(name):
+    page = Guest(name)
+    page.table.open()
+    page.ask("seats", players=[""] * GAMES[name].players)
+    return page
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_game_by_the_messages_of_the_page(name):
-    page, rng = Visitor(name), np.random.default_rng(3)
-    other = Visitor(name)
+    page, rng = visitor(name), np.random.default_rng(3)
+    other = visitor(name)
     try:
         told = page.ask("new")  # puzzles are drawn anew
         shown = [told["codes"]]

@@ -195,13 +195,15 @@ def test_nothing_but_stop_makes_a_machine_move_before_it_has_thought():
     try:
         for asks, players in (
             ([{"do": "go"}, {"do": "go"}], [long, ""]),  # a button that is clicked twice
-            ([{"do": "analyse", "on": True}], [long, ""]),
             ([{"do": "seats", "players": [long, "random"]}], [long, "random"]),
             ([{"do": "swap"}], ["", long]),
             ([{"do": "seats", "players": ["", ""]}], ["", ""]),
         ):
             ask("seats", players=[long, ""])
             thinking = at_work()
+            for on in (True, False):
+                ask("analyse", on=on)
+            assert not thinking.stopped.is_set(), "to look on does not let it begin its move again"
             for fields in asks:
                 ask(**fields)
             thinking.future.result(WAIT)

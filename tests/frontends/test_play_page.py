@@ -1,7 +1,6 @@
 """The page's messages: games played by them, links, files, and what a page is told."""
 
 import asyncio
-import json
 import socket
 import types
 from pathlib import Path
@@ -11,10 +10,10 @@ import pytest
 
 pytest.importorskip("starlette")
 from starlette.websockets import WebSocket
-from visitor import QUICK, state, visit
+from visitor import QUICK, guest, state, visit
 
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends.web import protocol, server, table
+from jaxgo.frontends.web import server, table
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 
@@ -79,31 +78,6 @@ def test_games_follow_each_other_with_sides_changed(client):
         page.ask("loop", on=False, delay=0)
         assert [game["players"] for game in told["kept"][:2]] == [[QUICK, "random"], ["random", QUICK]]
         assert sum(sum(row[1:]) for row in told["score"]) == 2 * len(told["kept"])
-
-
-def test_a_game_that_is_taken_back_in_the_pause_is_not_replaced_by_the_next():
-    sat = table.Table(Shared(Offers({}, ("random",))), lambda told: None, "tictactoe")
-
-    def ask(do, **fields):
-        sat.handle(protocol.read(json.dumps({"do": do, **fields})))
-
-    try:
-        ask("loop", on=True, delay=60)
-        for action in (4, 0, 3, 1, 5):
-            ask("play", action=action, number=sat.session.number)
-        pause = sat._pause
-        assert not pause.finished.is_set()
-        ask("undo")
-        assert pause.finished.is_set()
-        ask("play", action=5, number=sat.session.number)
-        assert not sat._pause.finished.is_set(), "the next game comes behind this one"
-        assert sat._score == {"you": [1, 0, 1]}, "which counts once"
-        for count in (5, 5):
-            ask("undo", count=count)
-            ask("redo", count=count)
-        assert not sat._pause.finished.is_set(), "who has looked through it sees the next game, too"
-    finally:
-        sat.close()
 
 
 def test_back_and_on_through_a_game(client):
@@ -284,27 +258,20 @@ def test_a_game_is_saved_and_loaded_again(client):
 
 @jax.numpy_rank_promotion("allow")  # as people write their games
 def test_a_game_of_ones_own_is_saved_loaded_and_come_back_to():
-    told, own = [], "examples.own_game:Nim"
-    sat = table.Table(Shared(Offers({}, ("random",))), told.append, own)
-
-    def ask(do, **fields):
-        sat.handle(protocol.read(json.dumps({"do": do, **fields})))
-
-    try:
-        move = sat.session.play(0)
-        ask("save", kind="json")
-        text = told[-1]["text"]
+    own = "examples.own_game:Nim"
+    with guest(own) as sat:
+        move = sat.table.session.play(0)
+        sat.ask("save", kind="json")
+        text = sat.last["file"]["text"]
         for _ in range(2):
-            ask("load", text=text)
-            assert (sat.name, list(sat.session.board.actions)) == (own, [move])
-            ask("new", game="tictactoe")
-        ask("new", game=own)
-        assert sat.name == own
+            sat.ask("load", text=text)
+            assert (sat.table.name, list(sat.table.session.board.actions)) == (own, [move])
+            sat.ask("new", game="tictactoe")
+        sat.ask("new", game=own)
+        assert sat.table.name == own
         for other in ("examples.own_game:Piles", "examples.own_loop:GAME"):
             with pytest.raises(UsageError, match="unknown game"):
-                ask("load", text=text.replace(own, other))
-    finally:
-        sat.close()
+                sat.ask("load", text=text.replace(own, other))
 
 
 @pytest.mark.slow

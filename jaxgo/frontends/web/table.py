@@ -150,9 +150,14 @@ class Table:
 
     def _offer(self) -> None:
         """Somebody to play against; beside a run nobody computes before it is asked."""
-        if self.session.game.players == 2 and self.shared.run is None:
-            game = self.session.game
-            self._sit([None, self._load(self.shared.players(self.name, game)[0], game)], warm=False)
+        game = self.session.game
+        if game.players != 2 or self.shared.run is not None:
+            return
+        for spec in self.shared.players(self.name, game):
+            try:
+                return self._sit([None, self._load(spec, game)], warm=False)
+            except UsageError:  # its folder has been removed since the server began: the next one
+                LOG.warning("%s cannot sit down", spec)
 
     def _fresh(self, paused: bool = False) -> None:
         """A game has begun, or was put up."""
@@ -284,8 +289,9 @@ class Table:
 
     def _machine(self) -> str | None:
         """The player to move, if it is one."""
-        shown = self.session.board
-        player = None if shown.over else self.session.seats[shown.now.seat]
+        shown, seats = self.session.board, dict(enumerate(self.session.seats))
+        # without a lock: while another game is put up, the seats may be its own already, and fewer
+        player = None if shown.over else seats.get(shown.now.seat)
         return player.name if player else None
 
     # -- thinking ----------------------------------------------------------------------------------------------
@@ -302,7 +308,10 @@ class Table:
 
     def _do_analyse(self, request: protocol.Analyse) -> None:
         self._analysing = request.on
-        self._changed()
+        if self._plays():  # its move goes on, and an analysis begins behind it
+            self._tell_position()
+        else:
+            self._changed()
 
     def _do_stop(self, request: protocol.Stop) -> None:
         if self.session.state == "idle" or self.shared.searches.waits(self):  # nothing runs that could answer
@@ -364,6 +373,7 @@ class Table:
             self._tell({"tell": "error", "text": words})
             with self._lock:
                 self._paused = True
+                self._tell_position()
             return
         thought = thinking.result()
         self._tell_thought(thought, hint)
@@ -389,13 +399,14 @@ class Table:
         """No next game begins by itself, unless this one ends again."""
         if self._pause:
             self._pause.cancel()
+            self._pause = None
 
     def _ended(self) -> None:
         if self._ending() not in self._counted:
             self._count()
         if self._loop and not self._paused:
             self._wait_no_more()
-            self._pause = threading.Timer(self._delay, self._again)
+            self._pause = threading.Timer(self._delay, self._go_on)
             self._pause.daemon = True
             self._pause.start()
 
@@ -416,14 +427,17 @@ class Table:
         game = {"players": players, "result": result.text, "moves": len(self.session.board.actions)}
         self._kept = [*self._kept, {**game, "record": self.session.record()}][-KEPT:]
 
+    def _go_on(self) -> None:
+        """The pause is over, unless a request that this had to wait for has ended it."""
+        with self._lock:
+            if self._loop and threading.current_thread() is self._pause:
+                self._again()
+
     def _again(self) -> None:
         """The next game of a loop, with the sides changed."""
-        with self._lock:
-            if self._closed or not self._loop:
-                return
-            self._sit(self.session.seats[::-1])
-            self.session.new_game()
-            self._fresh()
+        self._sit(self.session.seats[::-1])
+        self.session.new_game()
+        self._fresh()
 
     # -- records -----------------------------------------------------------------------------------------------
     def _do_save(self, request: protocol.Save) -> None:
@@ -475,21 +489,5 @@ class Table:
 
 
 HANDLERS: dict[type[Any], Callable[[Table, Any], None]] = {
-    protocol.New: Table._do_new,
-    protocol.Play: Table._do_play,
-    protocol.Undo: Table._do_undo,
-    protocol.Redo: Table._do_redo,
-    protocol.Resign: Table._do_resign,
-    protocol.Setup: Table._do_setup,
-    protocol.Seats: Table._do_seats,
-    protocol.Swap: Table._do_swap,
-    protocol.Draw: Table._do_draw,
-    protocol.Budget: Table._do_budget,
-    protocol.Go: Table._do_go,
-    protocol.Hint: Table._do_hint,
-    protocol.Analyse: Table._do_analyse,
-    protocol.Stop: Table._do_stop,
-    protocol.Loop: Table._do_loop,
-    protocol.Save: Table._do_save,
-    protocol.Load: Table._do_load,
+    kind: getattr(Table, f"_do_{word}") for word, kind in protocol.KINDS.items()
 }

@@ -1,0 +1,98 @@
+"""A table by itself: what goes on behind a request, and what is told where something fails."""
+
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("starlette")
+from visitor import WAIT, guest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends import board as boards
+from jaxgo.frontends.session import Session
+from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.web.shared import Shared
+from jaxgo.frontends.web.table import LOG
+
+WON = (4, 0, 3, 1, 5)
+
+
+def test_a_game_that_is_taken_back_in_the_pause_is_not_replaced_by_the_next():
+    with guest() as sat:
+        sat.ask("loop", on=True, delay=60)
+        sat.play(*WON)
+        pause = sat.table._pause
+        assert not pause.finished.is_set()
+        sat.ask("undo")
+        assert pause.finished.is_set()
+        sat.play(5)
+        assert not sat.table._pause.finished.is_set(), "the next game comes behind this one"
+        assert sat.last["position"]["score"] == [["you", 1, 0, 1]], "which counts once"
+        for count in (5, 5):
+            sat.ask("undo", count=count)
+            sat.ask("redo", count=count)
+        assert not sat.table._pause.finished.is_set(), "who has looked through it sees the next game, too"
+
+
+def test_a_game_that_is_taken_back_as_the_pause_ends_is_not_replaced_either():
+    with guest() as sat:
+        sat.ask("loop", on=True, delay=0.1)
+        sat.play(*WON[:-1])
+        with sat.table._lock:  # a request that takes its time: the next game waits for it
+            sat.play(WON[-1])
+            pause = sat.table._pause
+            time.sleep(0.3)
+            sat.ask("undo")
+        pause.join(WAIT)
+        assert len(sat.table.session.board.actions) == len(WON) - 1
+
+
+def test_who_looks_while_another_game_is_put_up_sees_one_of_both(monkeypatch):
+    """The server's loop looks at any time: also when the seats are those of a puzzle, and the board is not yet."""
+    begin, looked = boards.begin, []
+
+    def looks(*what, **more):
+        looked.append(sat.table.tick())
+        return begin(*what, **more)
+
+    with guest() as sat:
+        sat.play(4)
+        monkeypatch.setattr(boards, "begin", looks)
+        sat.ask("new", game="slide8")
+        assert len(looked) >= 2
+
+
+def test_somebody_else_sits_down_where_a_folder_is_gone(monkeypatch):
+    shared = Shared(Offers({"tictactoe-cpu": "tictactoe"}, ("random",)))
+    load = shared.player
+
+    def loads(spec, game):
+        if "@" in spec:
+            raise UsageError("there is no such run")
+        return load(spec, game)
+
+    monkeypatch.setattr(shared, "player", loads)
+    monkeypatch.setattr(LOG, "warning", lambda *words: None)
+    with guest(shared=shared) as sat:
+        sat.table.open()
+        assert sat.last["position"]["players"] == ["", "random"]
+
+
+def test_a_page_hears_that_a_search_which_failed_pauses_the_game(monkeypatch):
+    failed = threading.Event()
+
+    def think(*what):
+        failed.set()
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(Session, "_heat", think)
+    monkeypatch.setattr(LOG, "error", lambda *words, **more: None)
+    with guest() as sat:
+        sat.ask("seats", players=["random", ""])
+        assert failed.wait(WAIT)
+        until = time.monotonic() + WAIT
+        while not (sat.last["position"]["paused"] and "error" in sat.last):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert "failed" in sat.last["error"]["text"]
