@@ -195,7 +195,7 @@ class Gomocup(Opener):
             self.say(f"MESSAGE rules {self.game.rules} could not be prepared: {' '.join(str(error).split())[:200]}")
             return False
         if board is not None:
-            fresh.restore(board, fresh.name)
+            fresh.restore(board)
         self.table.close(timeout=0.0)
         self.session = fresh
         return True
@@ -275,7 +275,7 @@ class Gomocup(Opener):
     def restore(self, board: Board) -> None:
         """Puts a board on the table, by the rules that are played there now."""
         table = self.table
-        table.restore(board if board.game == table.game else boards.like(board, table.game), table.name)
+        table.restore(board if board.game == table.game else boards.like(board, table.game))
 
     # -- moves -------------------------------------------------------------------------------------------------
     def think(self, share: float = 1.0, detail: bool = False) -> Thought:

@@ -57,15 +57,15 @@ def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | Non
     try:
         thought = session.think(engine.limit(seat), seat, show, detail=show is not None).result()
     except BaseException:
-        session.restore(before, session.name)  # the turn that was taken, too
+        session.restore(before)  # the turn that was taken, too
         raise
     if not plays:
-        session.restore(before, session.name)
+        session.restore(before)
         return move_name(engine.game, thought.action)
     engine.clocks[seat].spend(time.monotonic() - began)
     engine.own = seat
     if engine.resign and thought.value < -engine.resign and engine.game.players == 2:
-        session.restore(before.undo(0), session.name)  # a turn that was taken is given back, an earlier `resign` is not
+        session.restore(before.undo(0))  # a turn that was taken is given back, an earlier `resign` is not
         session.resign(seat)
         return "resign"
     session.play(thought.action)
@@ -164,7 +164,7 @@ def _analyze(style: Callable[..., str]) -> Callable[[GtpEngine, Line], str | Non
                 engine.write(_told(engine, thinking.result(), wish, style) + "\n")
             engine.write("\n")
             if session.board is not before:
-                session.restore(before, session.name)
+                session.restore(before)
         return None
 
     return analyze

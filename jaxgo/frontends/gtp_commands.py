@@ -6,7 +6,7 @@ A command gets the engine and its line, and returns the answer; a UsageError is 
 import dataclasses
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -152,22 +152,24 @@ def showboard(engine: GtpEngine, line: Line) -> str:
 
 # -- moves -----------------------------------------------------------------------------------------------------------
 def play(engine: GtpEngine, line: Line) -> str:
-    colour, move = _words(line, 2)
+    _words(line, 2)
+    return _play_all(engine, line.words)
+
+
+def _play_all(engine: GtpEngine, words: Sequence[str]) -> str:
+    """Colours and moves in turn; all are played, or none is."""
     board = engine.session.board
     try:
-        _put(engine, colour, move)
+        for colour, move in zip(words[::2], words[1::2], strict=True):
+            seat, action = read_seat(colour, engine.game), read_move(engine.game, move)
+            engine.take_turn(seat)
+            if action not in engine.session.board.legal():
+                raise UsageError("illegal move")
+            engine.session.play(action)
     except UsageError:
-        engine.session.restore(board, engine.session.name)
+        engine.session.restore(board)
         raise
     return ""
-
-
-def _put(engine: GtpEngine, colour: str, move: str) -> None:
-    seat, action = read_seat(colour, engine.game), read_move(engine.game, move)
-    engine.take_turn(seat)
-    if action not in engine.session.board.legal():
-        raise UsageError("illegal move")
-    engine.session.play(action)
 
 
 def undo(engine: GtpEngine, line: Line) -> str:
@@ -186,14 +188,7 @@ def undo(engine: GtpEngine, line: Line) -> str:
 def play_sequence(engine: GtpEngine, line: Line) -> str:
     if len(line.words) % 2:
         raise UsageError("syntax error: colors and moves in turn")
-    board = engine.session.board
-    try:
-        for colour, move in zip(line.words[::2], line.words[1::2], strict=True):
-            _put(engine, colour, move)
-    except UsageError:
-        engine.session.restore(board, engine.session.name)
-        raise
-    return ""
+    return _play_all(engine, line.words)
 
 
 def genmove(engine: GtpEngine, line: Line) -> str:
@@ -237,7 +232,7 @@ def _handicap(engine: GtpEngine, game: Go, points: list[int]) -> str:
     cells = np.zeros(game.points, np.int8)
     cells[points] = 1
     board = boards.placed(game, cells, 1)
-    engine.session.restore(board, engine.session.name)
+    engine.session.restore(board)
     return " ".join(move_name(game, point) for point in points)
 
 

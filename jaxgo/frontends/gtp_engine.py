@@ -13,7 +13,6 @@ from jaxgo.frontends.clock import Clock, freeze_garbage
 from jaxgo.frontends.go_rules import long_enough
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking
-from jaxgo.players import load_player
 from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
 
@@ -117,15 +116,15 @@ class GtpEngine:
     def put_board(self, board: Board, source: GameRecord | None = None) -> None:
         """Goes on with another board, and the record that it is from; a UsageError if the player cannot play that."""
         if board.game != self.game:
-            load_player(self.player, board.game)
-        self.session.restore(board, self.session.name, source)
+            self.session.check_players(board.game)
+        self.session.restore(board, source=source)
 
     def take_turn(self, seat: int) -> None:
         """Makes it the turn of a seat. In Go the other one passes, or the board goes on where the game had ended."""
         board = self.session.board
         turned = boards.take_turn(board, seat)
         if turned is not board:
-            self.session.restore(turned, self.session.name)
+            self.session.restore(turned)
 
     def limit(self, seat: int) -> Limit | None:
         """How long to think: by the clock, and never more than the player itself, or its seconds for a move, would."""

@@ -119,13 +119,17 @@ class Session:
             board, self._source = boards.from_text(self.game, text), None
             self._put(board)
 
-    def restore(self, board: Board, name: str, source: GameRecord | None = None) -> None:
-        """Goes on with a whole game; where that is one from a file, `source` is what the file tells of it."""
+    def restore(self, board: Board, name: str | None = None, source: GameRecord | None = None) -> None:
+        """Goes on with a whole game, which another game is called by `name`.
+
+        Where the board is from a file, `source` is what the file tells of it; else the last file keeps its say, on the
+        very moves that it tells of.
+        """
         with self._lock:
-            self._source = source
+            self._source = source or self._source
             if board.game != self.game:
                 self._change_over(board.game)
-                self.name = name
+                self.name = name or self.name
             self._put(board)
 
     def record(self) -> GameRecord:
@@ -161,6 +165,11 @@ class Session:
     def seats(self) -> list[Player | None]:
         """Who plays each seat; None is a human."""
         return list(self._seats)
+
+    def check_players(self, game: Game[Any]) -> None:
+        """A UsageError where somebody who sits here cannot change over to a game."""
+        for player in filter(None, self.seats):
+            load_player(player.name, game)
 
     @property
     def state(self) -> str:

@@ -1,13 +1,15 @@
 """GTP: games go out to files and come in from them."""
 
 import io
+from unittest import mock
 
 import pytest
 from gtp_talk import Talk
 from sgfmill import sgf as sgfmill
 from support import random_games
 
-from jaxgo.frontends import gtp, gtp_commands
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends import gtp, gtp_commands, session
 from jaxgo.frontends.gtp_engine import GtpEngine
 from jaxgo.frontends.lines import read_lines
 from jaxgo.games import make
@@ -97,6 +99,15 @@ def test_a_game_that_is_longer_than_usual_comes_in(go, tmp_path):
     assert go.engine.session.board.actions == moves
 
 
+def test_rules_that_a_player_cannot_change_over_to_are_refused(go, monkeypatch):
+    """Its weights are gone meanwhile, say; nobody else plays in its place."""
+    before, player = go.ask("get_komi"), go.engine.session.player_of(0)
+    with monkeypatch.context() as gone:
+        gone.setattr(session, "load_player", mock.Mock(side_effect=UsageError("there are no weights")))
+        assert go.ask("komi 1.5") == "? there are no weights"
+    assert (go.ask("get_komi"), go.engine.session.player_of(0)) == (before, player)
+
+
 @pytest.mark.slow
 def test_who_played_a_game_and_how_it_ended_goes_out_again(go, tmp_path):
     file = tmp_path / "a.sgf"
@@ -104,5 +115,8 @@ def test_who_played_a_game_and_how_it_ended_goes_out_again(go, tmp_path):
     assert go.ask(f"loadsgf {file}") == "="
     players = ("PB[Ann]", "PW[Bob]", "RE[B+T]")
     assert [word in go.ask("printsgf") for word in players] == [True] * 3
+    assert go.ask("play b z99").startswith("?")
+    assert go.ask("reg_genmove w").startswith("=")
+    assert [word in go.ask("printsgf") for word in players] == [True] * 3, "nothing was played"
     assert go.ask("play b b2") == "="
     assert [word in go.ask("printsgf") for word in players] == [False] * 3, "somebody has played on"
