@@ -77,7 +77,10 @@ class Tournament:
         self.names = [player.name for player in self.players]
         self._say, self._hosts = say, hosts or Hosts()
         self._rules = (contest.name, *records.read_options(contest.terms))
-        self._hashes = [player.fingerprint() if isinstance(player, Player) else player.hash for player in self.players]
+        self._hashes = [
+            player.fingerprint() if isinstance(player, Player) else player.fingerprint(self.limits)
+            for player in self.players
+        ]
         warm = contest.temperature > 0 and contest.hot_plies > 0
         self._lucky = [player.lucky or (warm and isinstance(player, Player)) for player in self.players]
         steady = schedule.kind != "informative" and schedule.until <= 0
@@ -242,8 +245,8 @@ class Tournament:
                 known = self._hashes[number[name]] if name in number and self._is_ours(pair) else code
                 if code and code != known and self._say is None:
                     raise UsageError(
-                        f"{self.path} holds results of another {name}, with other weights or settings; name its step, "
-                        "or write to another file"
+                        f"{self.path} holds results of another {name}, with other weights, settings or seconds; name "
+                        "its step, or write to another file"
                     )
             if {pair.a, pair.b} <= number.keys() and pair.seed == self.contest.seed:
                 match = min(number[pair.a], number[pair.b]), max(number[pair.a], number[pair.b])

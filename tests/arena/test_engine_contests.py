@@ -58,6 +58,25 @@ def test_a_temperature_is_only_for_players_that_can_have_one(tmp_path):
     assert Tournament(cold, Schedule(pairs=3), random_openings(game, plies=1)).notes() == []
 
 
+def test_an_engine_with_other_seconds_is_another_player(openings, tmp_path):
+    path, one = tmp_path / "matches.jsonl", f"gtp:{sys.executable} -c pass"
+    plays = contest(one, "random")
+
+    def tournament(seconds):
+        return Tournament(plays, Schedule(pairs=3), openings, path, limits=Limits(move=seconds))
+
+    told = tournament(2.0)._hashes
+    assert told[0] == "2 s"
+    pair = records.PairResult(
+        "go5", plays.players[0].name, "random", 1.0, 0.0, "1", plays.options, checkpoints=tuple(told)
+    )
+    records.append(path, [pair])
+    tournament(2.0)
+    for other in (None, 10.0):
+        with pytest.raises(UsageError, match="other weights, settings or seconds"):
+            tournament(other)
+
+
 def test_a_match_with_a_handicap_says_whom_it_calls_the_first_mover():
     game = make("go7", handicap=2)
     contest = Contest("go7", game, (seat("random", game), seat("greedy", game)), ("handicap=2",))

@@ -11,7 +11,7 @@ import shutil
 from typing import Any
 
 from jaxgo.arena.engines.clocked import Clocked, is_timed, read_timed
-from jaxgo.arena.engines.protocols import Engine, Gomocup, Gtp, Limits
+from jaxgo.arena.engines.protocols import TURN, Engine, Gomocup, Gtp, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.words import printable
@@ -37,6 +37,11 @@ class External:
     def lucky(self) -> bool:
         """Whether an opening may become another game each time; of programs that is not known."""
         return self.protocol == CLOCK
+
+    def fingerprint(self, limits: Limits) -> str:
+        """Which player this is, beside its name: of a program, how many seconds of a move it is told."""
+        told = limits.move or (TURN if self.protocol == "gomocup" else None)
+        return self.hash or ("untold" if told is None else f"{told:g} s")
 
 
 def is_engine(spec: str) -> bool:
