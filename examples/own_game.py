@@ -1,8 +1,8 @@
 """A game of your own, without a line in the package: Nim, of which who takes the last match wins.
 
-    jaxgo show examples.own_game:Nim
-    jaxgo train examples.own_game:Nim --budget.seconds 60
-    jaxgo eval examples.own_game:Nim --agents gumbel:64@runs/Nim uct:100 random
+    uv run jaxgo show examples.own_game:Nim
+    uv run jaxgo train examples.own_game:Nim --budget.seconds 60
+    uv run jaxgo eval examples.own_game:Nim --agents gumbel:64@runs/Nim uct:100 random
 
 Run as it is, this file trains a little and plays a move.
 """

@@ -1,8 +1,8 @@
 """Nets of your own: any Flax module that maps planes to (logits, value), of linen or of nnx.
 
-    jaxgo train tictactoe-cpu --net examples.own_net:Small --run runs/small
-    jaxgo train tictactoe-cpu --net examples.own_net:build --run runs/build
-    jaxgo eval tictactoe --agents gumbel:64@runs/small gumbel:64@runs/build uct:100
+    uv run jaxgo train tictactoe-cpu --net examples.own_net:Small --run runs/small
+    uv run jaxgo train tictactoe-cpu --net examples.own_net:build --run runs/build
+    uv run jaxgo eval tictactoe --agents gumbel:64@runs/small gumbel:64@runs/build uct:100
 
 A class of linen whose fields have defaults, a function of the game that makes a module (of nnx: with `rngs`), or a
 module itself may be named. Run as it is, this file trains both for a moment.

@@ -1,8 +1,8 @@
 """Makes the weights that come with jaxgo: `uv run tools/zoo.py connect4-cpu go9-cpu`.
 
-Each is trained as its preset says, in `runs/zoo/NAME`, and written to `jaxgo/weights/NAME.npz` in numbers of two bytes,
-with a note of what made it. Killed, the same command goes on; a run that has ended is not trained again. `jaxgo
-weights` reads the notes.
+Each is trained as its preset and `MADE_WITH` say, in `runs/zoo/NAME`, and written to `jaxgo/weights/NAME.npz` in
+numbers of two bytes, with a note of what made it. Killed, the same command goes on; a run that has ended is not trained
+again. `jaxgo weights` reads the notes.
 """
 
 import dataclasses
@@ -17,6 +17,7 @@ import numpy as np
 import tyro
 
 from jaxgo.cli.main import main as jaxgo
+from jaxgo.cli.weights import MADE_WITH
 from jaxgo.core.errors import UsageError
 from jaxgo.system import devices
 from jaxgo.system.files import write_whole
@@ -85,7 +86,7 @@ def main() -> int:
     options = tyro.cli(Zoo)
     for name in options.preset:
         run = options.runs / name
-        status = jaxgo(["train", name, "--plain", "--run", str(run)])
+        status = jaxgo(["train", name, *MADE_WITH.get(name, "").split(), "--plain", "--run", str(run)])
         if status:
             return status
         try:

@@ -2,7 +2,7 @@
 
 pgx plays by the rules and decides who won; this file only turns its state round: seats instead of players (pgx draws
 who begins), a result at the end instead of rewards along the way, planes when they are asked for. pgx itself is an
-extra (`pip install 'jaxgo[benchmark]'`, or `pip install pgx`) and is imported when the first game is made, because it
+extra (`uv sync --extra benchmark`, or `pip install pgx`) and is imported when the first game is made, because it
 makes arrays on import.
 """
 

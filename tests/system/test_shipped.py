@@ -117,6 +117,17 @@ def test_a_run_is_shipped_with_its_note(run, tmp_path, monkeypatch, capsys):
     assert json.loads(capsys.readouterr().out)["made"]["iterations"] == 7
 
 
+def test_weights_are_made_again_by_the_command_that_made_them(tmp_path, monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(zoo, "jaxgo", lambda words: asked.append(words) or 3)
+    monkeypatch.setattr(sys, "argv", ["zoo.py", "kono-cpu", "--runs", str(tmp_path)])
+    assert zoo.main() == 3, "as the training ended"
+    assert main(["weights", "kono-cpu", "--json"]) == 0
+    *_, told = json.loads(capsys.readouterr().out)["made"]["command"].partition("train.py ")
+    assert "--seed" in told
+    assert asked == [["train", *told.split(), "--plain", "--run", str(tmp_path / "kono-cpu")]]
+
+
 def test_a_folder_called_like_shipped_weights_does_not_take_their_place(run, tmp_path, monkeypatch):
     monkeypatch.setattr(weights, "SHIPPED", tmp_path)
     zoo.ship(run, "tictactoe-cpu", tmp_path, "a machine")
