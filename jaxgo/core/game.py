@@ -209,6 +209,10 @@ class Game(abc.ABC, Generic[S]):
         """The symmetries of the rules, as numpy tables over the planes and the actions."""
         return board.identity(self.shape[0] * self.shape[1], self.num_actions)
 
+    def scores(self, state: S) -> Num[Array, "2"] | None:
+        """What each seat has scored so far, in games that count points; None in others."""
+        return None
+
     def aux_targets(self) -> tuple[AuxTarget, ...]:
         """What a network may learn from the ends of games, besides moves and results."""
         return ()

@@ -141,6 +141,17 @@ def _cells(game: Game[Any], state: Any) -> Array:
     return game.cells(state)
 
 
+def scores(game: Game[Any], state: Any) -> list[float] | None:
+    """What each seat has scored so far; None in games that count no points."""
+    found = _scores(game, state)
+    return None if found is None else [float(points) for points in found]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _scores(game: Game[Any], state: Any) -> Array | None:
+    return game.scores(state)
+
+
 def alike(game: Game[Any], one: Any, other: Any) -> bool:
     """Whether two states have the same key."""
     return bool(_alike(game, one, other))

@@ -152,9 +152,15 @@ def some_legal(game: Game[Any], mask: np.ndarray) -> str:
 
 def status(game: Game[Any], position: Position) -> str:
     """Who moves, or how it ended."""
-    ply = int(position.state.ply)
+    ply, counted = int(position.state.ply), score(game, position.state)
+    points = f", score {counted}" if counted else ""
     view = play.look(game, position)
     if view.over:
         result = ", ".join(f"{value + 0.0:+g}" for value in view.returns)
-        return f"over after {ply} plies; result for each seat: {result}"
-    return f"ply {ply}, seat {view.seat} to move, {int(view.legal.sum())} legal actions"
+        return f"over after {ply} plies{points}; result for each seat: {result}"
+    return f"ply {ply}, seat {view.seat} to move, {int(view.legal.sum())} legal actions{points}"
+
+
+def score(game: Game[Any], state: Any) -> str:
+    """The points of both seats; nothing in games that count none."""
+    return " : ".join(f"{points:.4g}" for points in play.scores(game, state) or ())

@@ -15,7 +15,7 @@ from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import NOTHING, Position, View, look
-from jaxgo.core.replay import some_legal
+from jaxgo.core.replay import score, some_legal
 from jaxgo.games.go.rules import Go
 from jaxgo.records.record import GameRecord
 
@@ -135,7 +135,8 @@ class Board:
         return "by the rules"
 
     def _score(self) -> str:
-        return f" ({go_score(self.game, self.now)})" if isinstance(self.game, Go) else ""
+        said = go_score(self.game, self.now) if isinstance(self.game, Go) else score(self.game, self.now.position.state)
+        return f" ({said})" if said else ""
 
 
 def begin(game: Game[Any], position: Position | None = None, seed: int = 0) -> Board:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import NOTHING
-from jaxgo.core.replay import some_legal
+from jaxgo.core.replay import score, some_legal
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thought
@@ -97,6 +97,8 @@ class Terminal:
         if thought is not None and self.analysis:
             board = beside(board, table(thought))
         self.show(board)
+        if points := score(session.game, session.board.now.position.state):
+            self.show(f"score: {points}")
         if last != NOTHING:
             self.show(f"last move: {session.game.action_name(last)}")
 

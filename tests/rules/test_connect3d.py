@@ -3,7 +3,6 @@
 import functools
 
 import jax
-import jaxtyping
 import numpy as np
 import pytest
 from explore import explore
@@ -13,13 +12,23 @@ from reference import connect3d as reference
 from reference.replay import check_agreement
 from support import Host, check_playout, mostly_slow, perft_json, random_games
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core import play, replay
+from jaxgo.frontends import board as boards
 from jaxgo.games import make
 from jaxgo.games.connect3d import FOOTPRINT, Connect3D, windows
 
 GAME = Connect3D()
 REAL = Connect3D(floor=False)
 GOLDEN = perft_json()["nycu_3d_connect_four"]
+
+
+def test_points_are_told_with_a_position():
+    board = boards.begin(GAME)
+    for action in (0, 1, 0, 1, 0, 1, 0, 2):
+        board = board.play(action)
+    assert play.scores(GAME, board.now.position.state) == [100.0, 0.0]
+    assert replay.status(GAME, board.now.position).endswith(", score 100 : 0")
+    assert play.scores(make("connect4"), play.begin(make("connect4")).state) is None
 
 
 def scores(host: Host) -> list[float]:
@@ -38,6 +47,7 @@ def test_geometry():
     assert count == GOLDEN["windows_per_direction_l_x_y"]
 
 
+@pytest.mark.slow
 def test_perft():
     assert [int(layer.paths.sum()) for layer in explore(GAME, 4)[1:]] == GOLDEN["perft_nodes"][:4]
 
@@ -170,13 +180,6 @@ def test_a_lead_may_be_part_of_the_result():
         ended = first._replace(score=np.array(score, np.float32), to_play=np.int8(0))
         np.testing.assert_allclose(Connect3D(by_lead=0.25).returns(ended), [expected, -expected], atol=1e-6)
         np.testing.assert_allclose(GAME.returns(ended), [np.sign(expected), -np.sign(expected)])
-
-
-@pytest.mark.parametrize("options", [{"prior": -1.0}, {"prior": 2e6}, {"by_lead": 1.5}])
-def test_wrong_options_are_told(options, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    with pytest.raises(UsageError, match=str(next(iter(options.values())))):
-        make("connect3d", **options)
 
 
 def dominant(game, state):

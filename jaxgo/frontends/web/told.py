@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jaxgo.core import play
 from jaxgo.core.play import NOTHING
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
@@ -30,6 +31,7 @@ def position(shown: Board, number: int) -> dict[str, Any]:
         "later": [action for action, _ in reversed(shown.undone) if action != NOTHING],
         "resigned": shown.resigns if shown.resigned is None else shown.resigned,  # at the end of all moves
         "captured": drawing.captured(shown),
+        "points": play.scores(shown.game, shown.now.position.state),
         "first": int(shown.game.first_pieces(shown.now.position.state)),  # who has the pieces of the first player
         "result": {"text": result.text, "returns": result.returns} if result else None,
         "start": boards.start_text(shown.game, shown.views[0]),

@@ -127,6 +127,9 @@ class Kamisado(Game[KamisadoState]):
         """The points of both seats: a tower with r rings is worth 2^r - 1."""
         return jnp.sum((jnp.int8(1) << state.rings) - jnp.int8(1), axis=1, dtype=jnp.int8)
 
+    def scores(self, state: KamisadoState) -> Int8[Array, " 2"] | None:
+        return self.score(state) if self.points > 1 else None
+
     def _won(self, state: KamisadoState) -> Bool[Array, ""]:
         """Whether the round that was just won also wins the game, for the seat to move."""
         ended = state.required == FILL

@@ -92,7 +92,7 @@ export class Board {
   redraw() {
     if (!this.position || !this.shape) return;
     if (this.inSpace) {
-      this.space.set({ ...this.position, chosen: this.chosen, cursor: this.cursor, thought: this.thought, show: this.show });
+      this.space.set({ ...this.position, cursor: this.cursor, thought: this.thought, show: this.show });
       return;
     }
     const { codes, last } = this.position;
@@ -195,8 +195,6 @@ export class Board {
     const { choices } = this.position;
     const step = this.chosen.length;
     const marks = this.chosen.map((cell) => this.around(cell, "chosen", 0.45));
-    const several = choices.some((choice) => choice.steps.length > 1);
-    if (step === 0 && several && !this.show.legal) return marks;
     if (step === 0 && !this.show.legal) return marks;
     const cells = new Set(meant(choices, this.chosen).flatMap((choice) => choice.steps[step] ?? []));
     return [...marks, ...[...cells].map((cell) => this.around(cell, "target", 0.14))];
@@ -229,7 +227,7 @@ export class Board {
       return;
     }
     if (this.shape.grid === "blocks" && this.held.cell !== null) {
-      const along = this.slide(dx, dy);
+      const along = this.slide(dx, dy, this.held.cell);
       const go = along ? Math.max(0, Math.min(this.shape.cell, (dx * along.dx + dy * along.dy) / this.scale)) : 0;
       this.held.shift = along ? [go * along.dx, go * along.dy] : [0, 0];
       this.shift();
@@ -261,7 +259,7 @@ export class Board {
   }
 
   // The move of the held block that goes most nearly where the pointer went.
-  slide(dx, dy, from = this.held?.cell) {
+  slide(dx, dy, from) {
     const { at, picture: [, width] } = this.shape;
     let found = null;
     for (const choice of meant(this.position.choices, [from]).filter((one) => one.steps.length > 1)) {

@@ -116,13 +116,14 @@ export class Panel {
     if (names.length !== before) list.scrollTop = list.scrollHeight;
   }
 
-  strips({ players, seat, captured, result, first }) {
+  strips({ players, seat, captured, points, result, first }) {
     for (const one of [0, 1]) {
       const strip = find(`seat${one}`);
       strip.hidden = one >= players.length;
       strip.classList.toggle("to-move", one === seat && !result);
-      const taken = captured[one] ? [make("span", { class: "taken" }, `lost ${captured[one]}`)] : [];
-      put(strip, make("span", { class: `disc ${["zero", "one"][one ^ first]}` }), make("b", {}, players[one] || "you"), " ", ...taken);
+      const facts = [points && `${+points[one].toFixed(1)} points`, captured[one] && `lost ${captured[one]}`].filter(Boolean);
+      put(strip, make("span", { class: `disc ${["zero", "one"][one ^ first]}` }), make("b", {}, players[one] || "you"), " ",
+        ...(facts.length ? [make("span", { class: "facts" }, facts.join(", "))] : []));
     }
   }
 
