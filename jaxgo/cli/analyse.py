@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import GameName, Option, reader
 from jaxgo.core.errors import UsageError, check_seed
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LINE = 8  # moves of a variation that a row of the table shows
 class Analyse:
     """Search a position and print every move's visits, value, prior and best line."""
 
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    name: GameName
     """The game, as `jaxgo games` lists it."""
     moves: str = ""
     """Moves from the start, parted by commas, such as b2,a1; see `jaxgo show GAME --notation`."""
@@ -36,7 +36,7 @@ class Analyse:
     """Search for so long, instead of as many simulations as the agent has."""
     position: Annotated[str, tyro.conf.arg(metavar="TEXT")] = ""
     """Where the moves begin, as `jaxgo show` prints it: the rows from the top and the seat that moves."""
-    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    option: Option = ()
     """An option of the game, such as komi=5.5; may be given several times."""
     line: str = ""
     """Show the node behind these moves of the tree, and not its root: what the search thinks a few plies on."""
@@ -181,16 +181,14 @@ class Analyse:
 
 def live_root(game: "Game[Any]", position: "Position", moves: str) -> "Position":
     """The position as a batch of one; a UsageError where the game is over, behind these moves if there are any."""
-    import jax
-    import jax.numpy as jnp
-
     from jaxgo.core import play
+    from jaxgo.core.lanes import alone
 
     if bool(play.over(game, position)):
         if moves:
             raise UsageError(f"the game is over after --moves {moves}; leave the last move out")
         raise UsageError("the game is over in this position; begin where somebody can still move")
-    return jax.tree.map(lambda x: jnp.asarray(x)[None], position)
+    return alone(position)
 
 
 def begin(agent: "Player", root: "Position", seed: int) -> "Thinker":

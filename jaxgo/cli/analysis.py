@@ -2,11 +2,8 @@
 
 import sys
 from dataclasses import dataclass
-from typing import Annotated
 
-import tyro
-
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import GameName, Option, reader
 from jaxgo.cli.gtp import leave, write
 
 
@@ -14,11 +11,11 @@ from jaxgo.cli.gtp import leave, write
 class Analysis:
     """Be an analysis engine that speaks KataGo's JSON protocol on standard input and output."""
 
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "go19"
+    name: GameName = "go19"
     """The game, as `jaxgo games` lists it; queries say size, komi and rules of Go."""
     agent: str = "uct:1600"
     """Who searches, such as gumbel:64@runs/go9; maxVisits of a query counts instead of its simulations."""
-    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    option: Option = ()
     """An option of the game, such as komi=5.5, which is compiled before the first query; may be given several times."""
 
     def run(self) -> int:

@@ -1,16 +1,21 @@
-"""What a command is, and how its words become one."""
+"""What a command is, how its words become one, and the words that many commands share."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from pathlib import Path
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import tyro
 
 INTERRUPTED = 130  # the exit status of what Ctrl-C ended, as shells have it
+GameName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+Option = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
+File = Annotated[Path | None, tyro.conf.arg(metavar="FILE")]
 
 
 @runtime_checkable
 class Command(Protocol):
-    """A frozen dataclass: its fields are its flags, its docstring is its help. It imports JAX inside `run`."""
+    """A frozen dataclass: its fields are its flags, its docstring is its help. What only some commands need, they
+    import inside `run`."""
 
     def run(self) -> int:
         """Does it, and returns the exit status."""

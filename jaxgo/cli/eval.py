@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from jaxgo.cli.command import INTERRUPTED, Command, bring
+from jaxgo.cli.command import INTERRUPTED, Command, File, GameName, Option, bring
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ FIELD = ("random", "greedy", "uct:50", "uct:200", "gumbel:32")  # who plays wher
 PAIRS, PAIRS_UNTIL, PAIRS_SPRT = 40, 1000, 5000  # of each match, unless told otherwise
 CHUNK_SPRT = 64  # pairs that a sequential test begins together: what is under way when it knows is lost
 GAMES, SAMPLE = "games", 2  # where games for a page are saved, next to the results; of how many pairs of each match
-Option = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
-File = Annotated[Path | None, tyro.conf.arg(metavar="FILE")]
 
 
 @dataclass(frozen=True)
@@ -207,7 +205,7 @@ def home(name: str, terms: Sequence[str]) -> Path:
 class TournamentCommand:
     """Let agents play each other, both seats of every opening, and rate them. A run that was killed goes on."""
 
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    name: GameName
     """The game, as `jaxgo games` lists it."""
     agents: tuple[str, ...] = FIELD
     """Who plays, such as uct:400 gumbel:64@runs/go9 uct:400,rollouts=4,c=1.4 random."""

@@ -2,11 +2,8 @@
 
 import sys
 from dataclasses import dataclass
-from typing import Annotated
 
-import tyro
-
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import Option, reader
 from jaxgo.cli.gtp import leave, write
 
 
@@ -16,7 +13,7 @@ class Gomocup:
 
     agent: str = "puct:5000"
     """Who plays; its simulations are the most for a move, whatever the clock says."""
-    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    option: Option = ()
     """An option of gomoku, such as rules=renju, which START compiles before it is answered; before it nothing is."""
 
     def run(self) -> int:

@@ -3,11 +3,8 @@
 import os
 import sys
 from dataclasses import dataclass
-from typing import Annotated
 
-import tyro
-
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import GameName, Option, reader
 from jaxgo.core.errors import UsageError
 
 
@@ -15,11 +12,11 @@ from jaxgo.core.errors import UsageError
 class Gtp:
     """Be an engine that speaks GTP on standard input and output; for Go, and with their own moves for other games."""
 
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "go9"
+    name: GameName = "go9"
     """The game, as `jaxgo games` lists it."""
     agent: str = "uct:1600"
     """Who plays, such as gumbel:64@runs/go9; its simulations are the most for a move, whatever the clock says."""
-    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    option: Option = ()
     """An option of the game, such as komi=5.5; may be given several times."""
     seconds: float = 0.0
     """Think so long for a move, instead of by simulations; a clock that runs still counts."""

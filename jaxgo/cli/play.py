@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import tyro
+from typing import TYPE_CHECKING
 
 from jaxgo.cli import play_text
-from jaxgo.cli.command import Command, reader
+from jaxgo.cli.command import Command, GameName, Option, reader
 from jaxgo.core.errors import UsageError
 from jaxgo.core.words import split_setting
 
@@ -53,9 +51,9 @@ class Play(Listening):
     With --text the game is in the terminal instead; `jaxgo play --text --help` tells its flags.
     """
 
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "connect4"
+    name: GameName = "connect4"
     """The game to begin with, as `jaxgo games` lists it; others can be chosen on the page."""
-    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    option: Option = ()
     """An option of the game, such as komi=5.5; may be given several times."""
     runs: tuple[Path, ...] = ()
     """Folders of training runs; players of all runs in them are on offer. None: `runs`, where it is there."""

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import GameName, Option, reader
 from jaxgo.core.errors import UsageError
 
 
@@ -13,7 +13,7 @@ from jaxgo.core.errors import UsageError
 class PlayText:
     """Play in the terminal: the board drawn, moves by name, hints, undo, and an analysis beside the board."""
 
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "connect4"
+    name: GameName = "connect4"
     """The game, as `jaxgo games` lists it."""
     text: bool = True
     """In the terminal; without it `jaxgo play` opens a page."""
@@ -21,7 +21,7 @@ class PlayText:
     """Who plays against you, such as gumbel:64@runs/go9; `none`: two people at one board."""
     seat: int = 0
     """Yours: seat 0 moves first."""
-    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    option: Option = ()
     """An option of the game, such as komi=5.5; may be given several times."""
     position: Annotated[str, tyro.conf.arg(metavar="TEXT")] = ""
     """Begin here; `text` in a game prints such a text."""

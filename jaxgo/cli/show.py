@@ -3,12 +3,11 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import File, GameName, Option, reader
 from jaxgo.core.errors import UsageError, check_seed
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 class Show:
     """Draw a position of a game, after some moves, in the terminal and as SVG."""
 
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    name: GameName
     """The game, as `jaxgo games` lists it."""
     moves: str = ""
     """Moves from the start, parted by commas, such as b2,a1; --notation tells how the game writes them."""
@@ -30,11 +29,11 @@ class Show:
     """So many moves more, drawn by chance, as far as the game goes."""
     seed: int = 0
     """Of the drawn moves."""
-    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    option: Option = ()
     """An option of the game, such as komi=5.5; may be given several times."""
-    svg: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    svg: File = None
     """Write the picture to this file, which ends in .svg."""
-    png: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    png: File = None
     """Write the picture to this file, which ends in .png; needs the extra `png`."""
     numbers: bool = False
     """Number the pieces of the picture by the moves that brought them."""

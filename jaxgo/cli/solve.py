@@ -3,12 +3,9 @@
 import shlex
 import time
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import tyro
-
-from jaxgo.cli.command import reader
+from jaxgo.cli.command import File, GameName, Option, reader
 from jaxgo.core.errors import UsageError, check_seed
 
 if TYPE_CHECKING:
@@ -23,17 +20,17 @@ WORDS = {1: "won", 0: "drawn", -1: "lost"}
 class Solve:
     """Find the shortest solution of a puzzle, or work a small game of two out to the end."""
 
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    name: GameName
     """The game, as `jaxgo games` lists it."""
     moves: str = ""
     """Moves from the start, parted by commas, after which to begin."""
-    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    option: Option = ()
     """An option of the game, such as figure=greek_cross; may be given several times."""
     method: Literal["astar", "breadth"] = "astar"
     """Puzzles: by the least number of moves that a position needs, or breadth-first."""
     backward: bool = False
     """Puzzles: search from the end, where the rules say how."""
-    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    out: File = None
     """Games of two: write the table of all positions here, for evaluator=solved,file=FILE."""
     batch: int = 0
     """Positions expanded at once; 0: 2,048 for a puzzle by A*, which goes deeper with fewer, else 16,384."""
@@ -91,9 +88,9 @@ class Solve:
         return 0 if found.moves is not None else 1
 
     def _game(self, game: "Game[Any]", position: "Position", room: "Room") -> int:
-        import jax
         import numpy as np
 
+        from jaxgo.core.lanes import alone
         from jaxgo.evaluators import solved
         from jaxgo.solvers.retrograde import solve_game
         from jaxgo.system.files import check_writable
@@ -102,7 +99,7 @@ class Solve:
         if self.out is not None:
             check_writable(self.out)
         began = time.perf_counter()
-        root = jax.tree.map(lambda x: x[None], position.state)
+        root = alone(position.state)
         table = solve_game(game, root, room)
         seconds = time.perf_counter() - began
         here, below = solved.judge(game, solved.on_device(table), root)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from jaxgo.cli.command import INTERRUPTED, reader
+from jaxgo.cli.command import INTERRUPTED, GameName, Option, reader
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ LADDER = "ladder.jsonl"  # the pairs of games between means
 class Tune:
     """Tune numbers of a player by self-play: options of its search, or the weights that its game guesses by."""
 
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    name: GameName
     """The game, as `jaxgo games` lists it."""
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
     """The player to begin with, such as greedy or uct:64,c=0.5; see docs/search.md."""
@@ -42,7 +42,7 @@ class Tune:
     """Pairs of each match of the ladder at the end; 0: no ladder."""
     plies: int | None = None
     """Random moves of an opening; else as many as it takes to have enough different ones."""
-    option: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction] = ()
+    option: Option = ()
     """An option of the game, such as size=9; may be given several times."""
     seed: int = 0
     """Of openings and of all luck."""
