@@ -28,6 +28,7 @@ import numpy as np
 from jax.experimental import topologies
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+from jaxgo.core.lanes import where_lanes
 from jaxgo.core.names import package
 from jaxgo.evaluators import Heuristic
 from jaxgo.evaluators.network import chunk_of, judge_some
@@ -170,8 +171,7 @@ def shuffled(model: Model, state: Any, plies: int) -> Any:
         action = jax.random.categorical(key, jnp.where(model.legal(position), 0.0, -jnp.inf))
         moved = model.play(position, action.astype(jnp.int32))[0]
         over = model.over(moved)
-        fresh = jax.tree.map(lambda a, b: jnp.where(over.reshape(-1, *[1] * (a.ndim - 1)), a, b), start, moved)
-        return fresh, None
+        return where_lanes(over, start, moved), None
 
     return state._replace(position=jax.lax.scan(move, start, keys)[0])
 
@@ -321,7 +321,7 @@ class Peer:
             chance = jnp.where(state.legal_action_mask, 0.0, -jnp.inf)
             moved = jax.vmap(self.env.step)(state, jax.random.categorical(key, chance))
             over = moved.terminated
-            return jax.tree.map(lambda a, b: jnp.where(over.reshape(-1, *[1] * (a.ndim - 1)), a, b), state, moved), None
+            return where_lanes(over, state, moved), None
 
         @jax.jit
         def begin(key: Any) -> Any:

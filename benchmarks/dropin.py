@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import mctx
 import numpy as np
+from toy import numbers_of
 
 from jaxgo.search import mctx as dropin
 
@@ -38,16 +39,9 @@ class DropIn:
     """How long each repetition lasts at least."""
 
 
-def words(embedding: Any, count: int) -> Any:
-    """Pseudo-random numbers in [0, 1) that belong to the state."""
-    mixed = (embedding[:, None] + jnp.arange(count, dtype=jnp.uint32)[None]) * jnp.uint32(2654435761)
-    mixed = (mixed ^ (mixed >> 15)) * jnp.uint32(2246822519)
-    return ((mixed ^ (mixed >> 13)) >> 8).astype(jnp.float32) / 2**24
-
-
 def root_of(library: Any, games: int, actions: int, seed: int = 0) -> Any:
     embedding = jax.random.bits(jax.random.key(seed), (games,), jnp.uint32)
-    numbers = words(embedding, actions + 1)
+    numbers = numbers_of(embedding, actions + 1)
     return library.RootFnOutput(prior_logits=numbers[:, 1:] * 3, value=numbers[:, 0] * 2 - 1, embedding=embedding)
 
 
@@ -55,7 +49,7 @@ def model_of(library: Any, actions: int, kind: str, params: Any, key: Any, actio
     """A random model: `paid` has rewards and discounts of all kinds, 0 among them; `board` is a game of two."""
     after = (embedding ^ (action.astype(jnp.uint32) + 1) * jnp.uint32(0x9E3779B9)) * jnp.uint32(747796405)
     after = after ^ (after >> 16)
-    numbers = words(after, actions + 3)
+    numbers = numbers_of(after, actions + 3)
     reward, discount = 0 * numbers[:, 1], -jnp.ones_like(numbers[:, 1])
     if kind == "paid":
         kinds = jnp.array([0.0, 0.97, 0.97, 0.97, 1.0, -1.0, -0.9, 0.5])

@@ -32,6 +32,7 @@ import tyro
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import alone, where_lanes
 from jaxgo.core.play import Position
 from jaxgo.evaluators import solved
 from jaxgo.games import make
@@ -88,11 +89,7 @@ def drawn_position(model: Any, params: Any, key: Any, share: Any, ply: Any, plie
         anything = jax.random.categorical(random, jnp.where(legal, 0.0, -1e30))
         action = jnp.where(jax.random.uniform(mix, share.shape) < share, anything, chosen).astype(jnp.int32)
         after, _ = model.play(position, action)
-
-        def pick(new: Any, old: Any) -> Any:
-            return jnp.where((number < ply).reshape(-1, *[1] * (new.ndim - 1)), new, old)
-
-        return jax.tree.map(pick, after, position), None
+        return where_lanes(number < ply, after, position), None
 
     position = model.start(key, share.shape[0])
     steps = jnp.arange(plies), jax.random.split(jax.random.fold_in(key, 1), plies)
@@ -119,7 +116,7 @@ def draw(game: Game[Any], player: Player, options: Oracle) -> Position:
 
 def every(game: Game[Any]) -> Position:
     """Every live position that play can reach, one of each class, each as if it were a start."""
-    walk = Explorer(game, jax.tree.map(lambda x: jnp.asarray(x)[None], game.init(jax.random.key(0))), Room(batch=512))
+    walk = Explorer(game, alone(game.init(jax.random.key(0))), Room(batch=512))
     walk.wait_roots()
     found = [walk.roots.states]
     while walk.next_priority is not None:

@@ -22,6 +22,7 @@ import numpy as np
 import peers_bitbully
 
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import alone
 from jaxgo.games import make
 from jaxgo.games.sliding import SlidingBlocks
 from jaxgo.solvers.connect4 import Solver
@@ -203,7 +204,7 @@ def cases() -> dict[str, Case]:
 def walked(case: Case, root: Any) -> tuple[int, float]:
     """Positions seen in the first layers, and the seconds."""
     began = time.perf_counter()
-    walk = Explorer(case.game, jax.tree.map(lambda x: x[None], root), Room())
+    walk = Explorer(case.game, alone(root), Room())
     walk.wait_roots()
     while walk.next_priority is not None and walk.next_priority < case.layers:
         for made in walk.expand():

@@ -11,6 +11,13 @@ from jaxgo.core.game import EMPTY, Action, Game
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 
 
+def numbers_of(word: UInt32[Array, " B"], count: int) -> Float32[Array, "B {count}"]:
+    """So many pseudo-random numbers in [0, 1) that belong to each word."""
+    mixed = (word[:, None] + jnp.arange(count, dtype=jnp.uint32)[None]) * jnp.uint32(2654435761)
+    mixed = (mixed ^ (mixed >> 15)) * jnp.uint32(2246822519)
+    return ((mixed ^ (mixed >> 13)) >> 8).astype(jnp.float32) / 2**24
+
+
 class ToyState(NamedTuple):
     key: UInt32[Array, "2"]
     to_play: Int8[Array, ""]

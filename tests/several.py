@@ -4,6 +4,8 @@ import os
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import quick
@@ -32,6 +34,15 @@ def start(words: list[str], hosts: int, devices: int) -> list[subprocess.Popen[s
         )
         for host in range(hosts)
     ]
+
+
+def wait(children: list[subprocess.Popen[str]], reached: Callable[[], object]) -> None:
+    """Until something is reached, while all of them are at work."""
+    deadline = time.monotonic() + 300
+    while not reached():
+        assert all(child.poll() is None for child in children), [child.communicate()[0] for child in children]
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def finish(children: list[subprocess.Popen[str]], status: int = 0) -> list[str]:

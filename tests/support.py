@@ -1,4 +1,4 @@
-"""Tools of the rules tests: whole batches of random games as numpy arrays, from one compiled program per game."""
+"""Tools of many tests: whole batches of random games as numpy arrays, from one compiled program per game."""
 
 import dataclasses
 import functools

@@ -162,7 +162,7 @@ def test_names_with_the_rank_as_a_letter_label_the_other_way(monkeypatch):
             cached.cache_clear()
 
 
-def test_moves_are_numbered_where_their_pieces_stand(tmp_path):
+def test_moves_are_numbered_where_their_pieces_stand():
     game = GAMES["go5"]
     position = play.begin(game)
     assert show.numbered(game, position, ["A4", "A5", "B5"]) == {5: 1, 1: 3}, "the second stone is captured"

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from support import mostly_slow
 
 from jaxgo.core import play
 from jaxgo.core.game import EMPTY, Piece
@@ -18,8 +19,8 @@ from jaxgo.ui import clicks
 
 MENU = 3  # moves that may share their cells
 # moves of each kind; the other games have them, too
-QUICK = ["connect3d", "connect4", "dodgem3", "go5", "kamisado", "klotski", "kono", "pegs", "swap2-15", "tictactoe"]
-NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in sorted(GAMES)]
+QUICK = ["connect3d", "dodgem3", "go5", "kono", "tictactoe"]
+NAMES = mostly_slow(sorted(GAMES), QUICK)
 
 
 @functools.cache

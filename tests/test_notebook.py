@@ -25,6 +25,7 @@ def searched():
     return root, jax.jit(lambda key, root: Uct(simulations=32).run(model, (), key, root))(jax.random.key(1), root)
 
 
+@pytest.mark.slow
 def test_a_position_is_a_picture(searched):
     root, _ = searched
     one, other = (notebook.draw(GAME, root, lane=lane) for lane in (0, 1))

@@ -109,6 +109,7 @@ def test_a_search_is_no_name_of_a_player():
         inspect.unwrap(parse)(Uct())
 
 
+@pytest.mark.slow
 def test_a_player_plays():
     agent = load_player("uct:30", GAME)
     root = agent.model.start(jax.random.key(0), 2)

@@ -26,6 +26,7 @@ from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.hosts import Hosts, Plan
 from jaxgo.arena.match import Pool, Score
 from jaxgo.arena.openings import Openings
+from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Match, Schedule, errors, groups
 from jaxgo.arena.tally import five
@@ -174,10 +175,15 @@ class Tournament:
             return []
         return [f"the temperature is none of {', '.join(cold)}: engines and players by the clock play as ever"]
 
+    def _rated(self) -> RatingTable | None:
+        """What is known of all agents, where a precision is asked."""
+        table = self.progress().table() if self.schedule.until > 0 else None
+        return table if table is not None and set(self.names) <= set(table.agents) else None
+
     def _apart(self) -> list[str]:
         """Which agents a precision leaves alone, because nobody is near them."""
-        table = self.progress().table() if self.schedule.until > 0 else None
-        if table is None or not set(self.names) <= set(table.agents):
+        table = self._rated()
+        if table is None:
             return []
         found = groups(table, self.names)
         if len(found) < 2:
@@ -190,8 +196,8 @@ class Tournament:
 
     def _wide(self) -> list[str]:
         """A precision that the most pairs of a match did not reach."""
-        table = self.progress().table() if self.schedule.until > 0 else None
-        if table is None or not set(self.names) <= set(table.agents):
+        table = self._rated()
+        if table is None:
             return []
         widest = float(errors(table, self.names).max())
         if widest <= self.schedule.until:
@@ -249,10 +255,14 @@ class Tournament:
                         "its step, or write to another file"
                     )
             if {pair.a, pair.b} <= number.keys() and pair.seed == self.contest.seed:
-                match = min(number[pair.a], number[pair.b]), max(number[pair.a], number[pair.b])
+                match = self._match_of(pair)
                 if pair.id == self._id(match, pair.number):
                     found.setdefault(match, {})[pair.number] = pair
         return found
+
+    def _match_of(self, pair: PairResult) -> Match:
+        i, j = sorted((self.names.index(pair.a), self.names.index(pair.b)))
+        return i, j
 
     def _done(self, match: Match) -> int:
         numbers = self._numbers.get(match, {})
@@ -401,10 +411,8 @@ class Tournament:
     def _keep(self, pairs: Sequence[PairResult]) -> None:
         if self.path:
             records.append(self.path, pairs)
-        number = {name: i for i, name in enumerate(self.names)}
         for pair in pairs:
-            match = min(number[pair.a], number[pair.b]), max(number[pair.a], number[pair.b])
-            self._numbers.setdefault(match, {})[pair.number] = pair
+            self._numbers.setdefault(self._match_of(pair), {})[pair.number] = pair
             self._ours.append(pair)
         self._games += 2 * len(pairs)
 

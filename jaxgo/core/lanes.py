@@ -22,6 +22,11 @@ def where_lanes(where: Bool[Array, "*lanes"], new: T, old: T) -> T:
     return jax.tree.map(lambda a, b: jnp.where(over_axes(where, a.ndim), a, b), new, old)
 
 
+def alone(one: T) -> T:
+    """One lane as a batch of one."""
+    return jax.tree.map(lambda x: jnp.asarray(x)[None], one)
+
+
 def column_of(first: Shaped[Array, "lanes ..."], places: int) -> Shaped[Array, "lanes places ..."]:
     """So many places for each lane, the first of which holds this and the others 0."""
     return jnp.zeros((first.shape[0], places, *first.shape[1:]), first.dtype).at[:, 0].set(first)

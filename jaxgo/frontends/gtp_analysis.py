@@ -14,7 +14,6 @@ from jaxgo.frontends.outlook import Outlook, foresee
 from jaxgo.frontends.thinking import OnSnapshot, Thought
 from jaxgo.games.go.rules import Go
 from jaxgo.search.analysis import Move
-from jaxgo.search.think import Limit
 
 INTERVAL = 50  # hundredths of a second between lines
 OPTIONS = ("interval", "maxmoves", "ownership")  # of an analysis
@@ -197,9 +196,7 @@ def _generate(style: Callable[..., str], plays: bool) -> Callable[[GtpEngine, Li
 
 # -- for GoGui's menu ------------------------------------------------------------------------------------------------
 def _searched(engine: GtpEngine) -> Thought:
-    session = engine.session
-    seat = session.board.now.seat
-    thought: Thought = session.think(Limit(simulations=max(1, session.player_of(seat).search.budget)), seat).result()
+    thought: Thought = engine.session.think().result()
     return thought
 
 

@@ -10,11 +10,11 @@ import statistics
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import alone
 from jaxgo.evaluators.endings import OWNERSHIP, SCORE, Endings, knows
 from jaxgo.frontends.board import Board
 from jaxgo.games.go.rules import Go
@@ -47,7 +47,7 @@ def foresee(board: Board) -> Outlook:
     game = board.game
     if not knows(game, SCORE):
         return Outlook()
-    found = _endings(game, jax.tree.map(lambda x: jnp.asarray(x)[None], board.now.position.state))
+    found = _endings(game, alone(board.now.position.state))
     height, width = game.shape
     spread = float(found[SCORE][1][0]) * (height * width) ** 0.5  # it is told in units of a side
     owned = tuple(np.asarray(found[OWNERSHIP][0][0]).tolist())

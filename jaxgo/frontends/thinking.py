@@ -13,11 +13,11 @@ from concurrent.futures import Future
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.game import Game, state_bytes
-from jaxgo.core.play import Position, look
+from jaxgo.core.lanes import alone
+from jaxgo.core.play import look
 from jaxgo.frontends.board import Board
 from jaxgo.players import Player
 from jaxgo.search import analysis
@@ -99,7 +99,7 @@ class Mind:
     def warm(self, board: Board) -> None:
         """Compiles all that a game needs, and takes the speed: no clock runs yet."""
         thinker, game, view = self._thinker, board.game, board.now
-        thinker.begin(_batch(view.position))
+        thinker.begin(alone(view.position))
         thinker.warm(None)
         thinker.think(Limit(simulations=2 * max(1, thinker.search.parallel_leaves)))
         look(game, view.position, int(np.flatnonzero(view.legal)[0]))
@@ -134,11 +134,11 @@ class Mind:
         known, thinker = self._board, self._thinker
         self._board = None  # should something go wrong
         if known is None or not keep or not _goes_on(known, board):
-            thinker.begin(_batch(board.now.position))
+            thinker.begin(alone(board.now.position))
         else:
             for ply in range(len(known.actions), len(board.actions)):
                 action = np.array([board.actions[ply]], np.int32)
-                thinker.follow(action, _batch(board.views[ply + 1].position))
+                thinker.follow(action, alone(board.views[ply + 1].position))
         self._board = board
 
     def _thought(self, job: Thinking, board: Board, snapshot: Snapshot, detail: bool, final: bool) -> Thought:
@@ -178,7 +178,3 @@ def _goes_on(known: Board, board: Board) -> bool:
     plies = len(known.actions)
     same = len(board.actions) >= plies and board.views[plies] is known.now
     return same and all(action >= 0 for action in board.actions[plies:])
-
-
-def _batch(position: Position) -> Position:
-    return jax.tree.map(lambda x: jnp.asarray(x)[None], position)

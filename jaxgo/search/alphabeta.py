@@ -24,10 +24,9 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing, lastply, stack, table, turns
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, decide, per_game
-from jaxgo.search.model import CANDIDATE, ILLEGAL, Model
+from jaxgo.search.model import CANDIDATE, ILLEGAL, Model, mover_sign
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.stack import BEYOND, Ahead, Frames, Known
-from jaxgo.search.tree import mover_sign
 
 GUESS = 1.0 - 2.0**-20  # the most that an evaluator's word counts
 NULL = 2.0**-20  # the width of a null window

@@ -14,9 +14,8 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing, threats
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, decide, per_game
-from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.model import ILLEGAL, Model, mover_sign
 from jaxgo.search.threats import Prover
-from jaxgo.search.tree import mover_sign
 
 
 class AttackState(NamedTuple):

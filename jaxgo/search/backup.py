@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
-from jaxgo.search.model import ILLEGAL
-from jaxgo.search.tree import BLOCK, ROOT, Descent, Tree, games_of, mover_sign, read_now, reader_at
+from jaxgo.search.model import ILLEGAL, mover_sign
+from jaxgo.search.tree import BLOCK, ROOT, Descent, Tree, games_of, read_now, reader_at
 
 ALMOST = 0.999  # a loss, but not one that can be proven
 

@@ -29,7 +29,7 @@ from jaxgo.search.base import (
     room,
 )
 from jaxgo.search.edges import Edges, root_edges
-from jaxgo.search.model import Model
+from jaxgo.search.model import Model, mover_sign
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
 
@@ -157,7 +157,7 @@ class Bandit(Search[BanditState], Narrowing):
                     model, params, step, state.tree, choose, flat, self.virtual_loss, self.solver
                 )
             visited = active.sum(axis=1, dtype=jnp.int32)
-            mine = results.reshape(active.shape) * trees.mover_sign(tree.seat[:, ROOT])[:, None]
+            mine = results.reshape(active.shape) * mover_sign(tree.seat[:, ROOT])[:, None]
             kinds = jnp.stack([mine <= -1.0, jnp.abs(mine) < 1.0, mine >= 1.0], axis=-1) & active[:, :, None]
             state = state._replace(
                 tree=tree,

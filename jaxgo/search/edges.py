@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int, Int32
 
 from jaxgo.core.choice import below, first_max, number_of
-from jaxgo.search.model import CANDIDATE, ILLEGAL
-from jaxgo.search.tree import ROOT, Spot, Tree, games_of, mover_sign
+from jaxgo.search.model import CANDIDATE, ILLEGAL, mover_sign
+from jaxgo.search.tree import ROOT, Spot, Tree, games_of
 
 CROWD = 4  # times as many nodes as actions: from there on numbers are looked up
 LAST = -1e30  # the score of a move to try only when nothing else is left

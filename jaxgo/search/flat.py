@@ -19,9 +19,8 @@ from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
-from jaxgo.search import tree as trees
 from jaxgo.search.base import Budget, Search, SearchResult, Temperature, decide, per_game
-from jaxgo.search.model import Model, masked
+from jaxgo.search.model import Model, masked, mover_sign
 
 
 class FlatState(NamedTuple):
@@ -89,7 +88,7 @@ class Flat(Search[FlatState]):
         width = min(self.parallel_leaves, actions)
         rank = jnp.arange(width, dtype=jnp.int32)[None]
         states = jax.tree.map(lambda x: jnp.repeat(x, width, axis=0), root.state)
-        turn = jnp.repeat(trees.mover_sign(root.state.to_play), width)
+        turn = jnp.repeat(mover_sign(root.state.to_play), width)
         open_ = state.legal & ~state.ends
         left = jnp.where(_won(state) | ~open_.any(axis=-1), 0, per_game(budget, games, jnp.int32))
 

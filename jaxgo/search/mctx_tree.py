@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Float32, Int32, Num
 from jaxgo.core.errors import UsageError
 from jaxgo.search import tree as trees
 from jaxgo.search.edges import Children, read_edges
-from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.model import ILLEGAL, Model, mover_sign
 from jaxgo.search.tree import ROOT, Spot
 
 Params = Any  # of the model: any arrays
@@ -183,7 +183,7 @@ def to_mctx(model: Model, tree: trees.Tree) -> Tree:
         return Tree(tree, invalid, None)
     rank = jnp.arange(tree.visits.shape[1])[None]
     over = jax.vmap(jax.vmap(model.game.over))(tree.states) & (rank < tree.used[:, None])
-    sign = trees.mover_sign(tree.seat)
+    sign = mover_sign(tree.seat)
     game, parent = jnp.arange(tree.visits.shape[0])[:, None], jnp.maximum(tree.parent, ROOT).astype(jnp.int32)
     below = (tree.parent >= 0) & (rank < tree.used[:, None])
     turn = jnp.where(tree.seat == tree.seat[game, parent], 1.0, -1.0)

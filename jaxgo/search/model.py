@@ -195,7 +195,7 @@ class Model:
         won, move = self.narrowing.wins(self.game, self.platform, position.state, leaves.logits > ILLEGAL, ~over)
         only = jnp.arange(leaves.logits.shape[1])[None] == move[:, None]
         logits = jnp.where(won[:, None], jnp.where(only, 0.0, ILLEGAL), leaves.logits)
-        return leaves._replace(logits=logits, value=jnp.where(won, _for_first(leaves.seat), leaves.value))
+        return leaves._replace(logits=logits, value=jnp.where(won, mover_sign(leaves.seat), leaves.value))
 
     def _check_states(self, states: States) -> None:
         trial.check_state(self.game, tuple((x.shape[1:], x.dtype) for x in jax.tree.leaves(states)))
@@ -216,7 +216,7 @@ class Model:
         if self.narrowing.proves:
             won, _ = self.narrowing.wins(self.game, self.platform, moved, legal, live)
             over, live = over | won, live & ~won
-            result = jnp.where(won, _for_first(moved.to_play), result)
+            result = jnp.where(won, mover_sign(moved.to_play), result)
         return self._leaves(params, key, moved, legal, over, result, live)
 
     def judge_moves(
@@ -294,6 +294,6 @@ def _finite(numbers: Float32[Array, " B"]) -> Float32[Array, " B"]:
     return jnp.where(jnp.isfinite(numbers), numbers, 0.0)
 
 
-def _for_first(seat: Int8[Array, " B"]) -> Float32[Array, " B"]:
-    """The value for seat 0 of positions that the mover wins."""
+def mover_sign(seat: Int8[Array, "*b"]) -> Float32[Array, "*b"]:
+    """What turns a value for seat 0 into a value for this seat, and back."""
     return jnp.where(seat == 0, 1.0, -1.0)

@@ -10,7 +10,7 @@ from jaxgo.evaluators.base import Evaluation, Params
 from jaxgo.evaluators.cache import EvalCache, remember
 from jaxgo.search import tree as trees
 from jaxgo.search.edges import root_edges
-from jaxgo.search.model import ILLEGAL, Model, check_moves, masked
+from jaxgo.search.model import ILLEGAL, Model, check_moves, masked, mover_sign
 from jaxgo.search.tree import NOWHERE, ROOT, Tree
 
 
@@ -18,7 +18,7 @@ def judged(model: Model, tree: Tree) -> EvalCache:
     """What the judge said of the nodes below the roots, which another search may meet again."""
     node = jnp.arange(tree.visits.shape[1], dtype=jnp.int32)[None]
     known = (node < tree.used[:, None]) & (node > ROOT) & tree.healthy[:, None]
-    return remember(model.game, tree.states, Evaluation(tree.logits, tree.raw * trees.mover_sign(tree.seat)), known)
+    return remember(model.game, tree.states, Evaluation(tree.logits, tree.raw * mover_sign(tree.seat)), known)
 
 
 def follow(
@@ -58,7 +58,7 @@ def _restrict(tree: Tree, exact: Bool[Array, "B A"]) -> Tree:
     legal = edges.legal & exact
     changed = (edges.legal & ~exact).any(axis=-1)
     visits = jnp.where(exact, edges.visits, 0)
-    sign = trees.mover_sign(tree.seat[:, ROOT])
+    sign = mover_sign(tree.seat[:, ROOT])
     own = edges.node_visits - edges.visits.sum(axis=-1, dtype=jnp.int32)
     count = own + visits.sum(axis=-1, dtype=jnp.int32)
     mean = (own * edges.raw + (visits * edges.q).sum(axis=-1)) / count

@@ -139,11 +139,6 @@ def games_of(tree: Tree, lanes: int) -> Int32[Array, " L"]:
     return jnp.repeat(jnp.arange(games, dtype=jnp.int32), lanes // games)
 
 
-def mover_sign(seat: Int8[Array, "*b"]) -> Float32[Array, "*b"]:
-    """What turns a value for seat 0 into a value for this seat, and back."""
-    return jnp.where(seat == 0, 1.0, -1.0)
-
-
 def descend(
     tree: Tree,
     choose: Choose,

@@ -7,11 +7,11 @@ knows nothing. Both end only when nothing that waits could lead to a shorter sol
 from typing import Any, Literal, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import SOLVED, Game, without_ply_limit
+from jaxgo.core.lanes import alone
 from jaxgo.solvers.explore import Explorer, Made, Room
 
 Method = Literal["astar", "breadth"]
@@ -75,7 +75,7 @@ def solve_puzzle(
     game = without_ply_limit(game)
     root = game.init(jax.random.key(0)) if state is None else state
     trail, guided = _Trail(), method == "astar"
-    walk = Explorer(game, jax.tree.map(lambda x: jnp.asarray(x)[None], root), room or Room(), guided)
+    walk = Explorer(game, alone(root), room or Room(), guided)
     best, goal = None, -1
     if bool(walk.roots.over[0]):
         return Solution([] if walk.roots.value[0] >= SOLVED else None, 0, 1, 0)

@@ -10,12 +10,12 @@ import functools
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game, has_ply_limit, without_ply_limit
+from jaxgo.core.lanes import alone
 from jaxgo.evaluators.solved import Table
 from jaxgo.solvers.explore import Explorer, Made, Room, padded
 
@@ -33,7 +33,7 @@ def solve_game(game: Game[Any], roots: Any = None, room: Room | None = None) -> 
         )
     game = without_ply_limit(game)
     if roots is None:
-        roots = jax.tree.map(lambda x: jnp.asarray(x)[None], game.init(jax.random.key(0)))
+        roots = alone(game.init(jax.random.key(0)))
     walk = Explorer(game, roots, room or Room())
     value = _Ends()
     value.read(walk.roots)

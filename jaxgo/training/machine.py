@@ -171,13 +171,13 @@ def _compare(parts: dict[str, int], what: str, wanted: int, there: int, movable:
     )
 
 
-def measure_evaluations(config: TrainConfig, games: int = 0, seconds: float = 0.5) -> float:
+def measure_evaluations(config: TrainConfig, seconds: float = 0.5) -> float:
     """Evaluations a second of the config's network alone, at the batch of self-play and on the devices of a run."""
     game = config.make_game()
     module: Any = config.network.module(game)
     model = Model(game, Network(module))
     mesh, hosts = devices.of_this_host(devices.make_mesh()), jax.process_count()
-    batch = (games or config.selfplay.games) // hosts
+    batch = config.selfplay.games // hosts
     states = jax.jit(functools.partial(model.start, games=batch))(jax.random.key(0)).state
     states = devices.place(states, devices.split(mesh))
     params = devices.place(jax.jit(model.init)(jax.random.key(1)), devices.copied(mesh))

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import play as rules
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import alone
 from jaxgo.core.play import Position
 from jaxgo.core.replay import follow
 from jaxgo.evaluators.base import Params
@@ -135,7 +136,7 @@ def _play(model: Model, params: Params, plies: int) -> _Played:
 
 
 def _look(model: Model, params: Params, state: Any) -> tuple[Float32[Array, " A"], Float32[Array, ""]]:
-    one = jax.tree.map(lambda x: x[None], state)
+    one = alone(state)
     legal = jax.vmap(model.game.legal)(one)
     said = model.evaluate(params, jax.random.key(0), one, legal)
     return jnp.where(legal[0], jax.nn.softmax(said.logits[0]), 0.0), said.value[0]

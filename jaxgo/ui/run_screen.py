@@ -24,6 +24,7 @@ PHASES = {"start": "compiling", "play": "playing and learning", "gate": "testing
 PHASES |= {"judge": "judging", "save": "saving", "end": "done", "stopped": "stopped"}
 OVER = ("end", "stopped")
 BLOCKS = "▁▂▃▄▅▆▇█"
+RATED, BAR = 8, 32  # players of a table, and characters of an error bar
 LINE_EVERY = 15.0  # seconds between two plain lines
 GAMES_OVER = 30.0  # seconds that games are counted over
 
@@ -248,7 +249,7 @@ class Screen:
 
     def _ladder(self) -> RenderableType:
         """The newest ratings with their error bars, and how the run's own rose with time."""
-        table = rating_table(self._elo, most=8)
+        table = rating_table(self._elo)
         rise = _rise([rated.elo for rated in self._rated])
         return Group(table, Text(f"over time  {rise}", style="dim")) if len(self._rated) > 1 else table
 
@@ -259,15 +260,15 @@ def short_name(agent: str) -> str:
     return f"{search.split(',')[0]} @ {place.rsplit('/', 1)[-1]}" if at else agent
 
 
-def rating_table(ratings: dict[str, tuple[float, float]], most: int | None = None) -> Table:
-    """Players and their ratings with error bars, the best first."""
+def rating_table(ratings: dict[str, tuple[float, float]]) -> Table:
+    """The best players and their ratings with error bars, the best first."""
     table = Table(box=None, padding=(0, 2), header_style="dim")
     for title, justify in (("player", "left"), ("Elo, 95 %", "right"), ("", "left")):
         table.add_column(title, justify=justify)  # type: ignore[arg-type]
     best = sorted(ratings.items(), key=lambda item: -item[1][0])
     low = min((value - error for value, error in ratings.values()), default=0.0)
     high = max((value + error for value, error in ratings.values()), default=0.0)
-    for agent, (value, error) in best[:most]:
+    for agent, (value, error) in best[:RATED]:
         table.add_row(escape(short_name(agent)), f"{value:+.0f} ± {error:.0f}", _bar(value, error, low, high))
     return table
 
@@ -281,11 +282,11 @@ def _pairs(title: str, rows: list[tuple[str, str]]) -> RenderableType:
     return Group(Text(title, style="bold"), grid) if rows else Text("")
 
 
-def _bar(value: float, error: float, low: float, high: float, width: int = 32) -> str:
+def _bar(value: float, error: float, low: float, high: float) -> str:
     """An error bar in characters."""
-    scale = (width - 1) / max(high - low, 1e-9)
+    scale = (BAR - 1) / max(high - low, 1e-9)
     left, middle, right = (round((x - low) * scale) for x in (value - error, value, value + error))
-    return "".join("●" if i == middle else "─" if left <= i <= right else " " for i in range(width)).rstrip()
+    return "".join("●" if i == middle else "─" if left <= i <= right else " " for i in range(BAR)).rstrip()
 
 
 def _rise(values: list[float]) -> str:

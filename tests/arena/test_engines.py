@@ -155,6 +155,7 @@ def test_an_answer_that_came_in_time_counts_though_it_is_looked_at_late():
         child.close()
 
 
+@pytest.mark.slow
 @needs_proc
 def test_no_process_stays(openings, monkeypatch):
     """Neither after a good game nor after a hang, nor where a match is given up; children of engines included."""

@@ -12,6 +12,7 @@ from support import Host
 from jaxgo.arena import program
 from jaxgo.arena.match import Pool, Score, play_match
 from jaxgo.core.errors import UsageError
+from jaxgo.core.lanes import alone
 from jaxgo.evaluators.base import Evaluation, Evaluator
 from jaxgo.games import make
 from jaxgo.players import Player, load_player
@@ -192,7 +193,7 @@ def test_mistakes_are_named(crowd):
         Pool(four, 0)
     over = replay(TICTACTOE, [0, 3, 1, 4, 2]).position
     with pytest.raises(UsageError, match="over before the first move"):
-        play_match(*agents("random", "random"), jax.random.key(0), jax.tree.map(lambda x: x[None], over))
+        play_match(*agents("random", "random"), jax.random.key(0), alone(over))
 
 
 def test_what_is_no_match_is_refused():

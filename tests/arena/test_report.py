@@ -150,7 +150,7 @@ def test_ladder_is_an_svg_that_shows_all(table, tmp_path):
         assert (low == high) == (circle is circles[-1]), "only the anchor has no bar"
 
 
-def test_pools_are_apart(tmp_path):
+def test_pools_are_apart():
     table = rate(pool(("a", "b", 1, 1, 1), ("c", "d", 2, 1, 0)))
     assert [row.rank for row in report.rows(table)] == [1, 2, 1, 2]
     assert report.rows(table)[1].above_next is None

@@ -188,11 +188,7 @@ def bare(path: Path) -> dict[str, records.PairResult]:
 
 
 def wait_for_pairs(out: Path, children: list[subprocess.Popen[str]]) -> None:
-    deadline = time.monotonic() + 300
-    while not (out.exists() and out.stat().st_size):
-        assert all(child.poll() is None for child in children), [child.communicate()[0] for child in children]
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    several.wait(children, lambda: out.exists() and out.stat().st_size)
 
 
 @pytest.mark.slow

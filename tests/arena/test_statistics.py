@@ -50,7 +50,7 @@ def test_ten_games_by_hand(folder, capsys):
     assert "the same as a game before: 2" in said
 
 
-def test_the_first_mover_is_who_begins(tmp_path, capsys):
+def test_the_first_mover_is_who_begins(tmp_path):
     """White, where Black has a handicap or a start says so."""
     (tmp_path / "a.sgf").write_text("(;GM[1]SZ[9]HA[2]AB[cg][gc]KM[0.5]RE[B+R];W[ee];B[dd])")
     (tmp_path / "b.sgf").write_text("(;GM[1]SZ[9]PL[W]KM[0.5]AB[aa]RE[W+R];W[ee];B[dd])")

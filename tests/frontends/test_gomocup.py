@@ -57,6 +57,7 @@ def test_nothing_is_played_before_the_start():
     assert fresh.ask("DANCE") == "UNKNOWN command 'DANCE'"
 
 
+@pytest.mark.slow
 def test_rules_of_an_option_are_those_that_start_compiles():
     fresh = Talk(rules="standard")
     assert fresh.brain.session is None, "before START nobody knows for which size"
@@ -121,6 +122,7 @@ def test_boards_are_set_in_the_order_of_the_moves(talk):
     assert stones(talk) == (8, 40)
 
 
+@pytest.mark.slow
 def test_stones_may_be_listed_in_another_order_than_that_of_the_game():
     """Six in a row are nothing by the rules of Gomocup's standard, and listed from the left they were five before."""
     talk = Talk(rules="standard")

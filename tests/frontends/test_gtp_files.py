@@ -42,6 +42,7 @@ def test_names_of_files_and_ids_may_have_any_letters(go, tmp_path):
     assert old == "é"
 
 
+@pytest.mark.slow
 def test_files_go_out_and_come_in(go, tmp_path):
     file = tmp_path / "a.sgf"
     assert {go.ask(line) for line in ("play b c3", "play w d3", "play b pass", f"printsgf {file}")} == {"="}

@@ -165,6 +165,7 @@ def test_a_page_that_is_behind_cannot_move(client):
         assert "changed" in page.answer("play", action=0, number=number)["text"]
 
 
+@pytest.mark.slow
 def test_nobody_moves_for_the_machine(client):
     with visit(client, ("uct:150000,evaluator=uniform,solver=no", "")) as page:
         told = page.answer("play", action=0, number=page.last["position"]["number"])

@@ -52,6 +52,7 @@ def test_seats_that_are_chosen_one_by_one_without_waiting(client):
         assert page.answer("seats", players=[None, "random"])["players"] == ["", "random"]
 
 
+@pytest.mark.slow
 def test_a_hint_is_for_who_is_to_move(client):
     with visit(client) as page:
         page.answer("seats", players=["uct:150000", None])

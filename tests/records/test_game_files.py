@@ -167,7 +167,7 @@ def test_a_text_is_a_drawing_where_that_tells_all():
     assert text == boards.position_text.drawing(game, board.now.position.state)
 
 
-def test_a_resignation_comes_back(played):
+def test_a_resignation_comes_back():
     board = random_board(GO, 7).resign(0)
     text = sgf.write(boards.to_record(board, "go9"))
     assert "RE[W+R]" in text

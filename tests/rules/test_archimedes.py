@@ -13,8 +13,6 @@ from support import Host, check_playout, codes, perft_json, random_games, sample
 from support import weights as weights_of
 
 from jaxgo.core import play
-from jaxgo.core.errors import UsageError
-from jaxgo.games import make
 from jaxgo.games.archimedes import Archimedes
 
 GAMES = {"original": Archimedes(), "dagaz": Archimedes(rules="dagaz")}
@@ -203,9 +201,3 @@ def test_observation():
     assert planes[:, 8].all()
     assert not planes[:, 9].any()
     assert planes[:, 10].all()
-
-
-@pytest.mark.parametrize("options", [{"rules": "greek"}, {"max_plies": 0}])
-def test_wrong_options(options):
-    with pytest.raises(UsageError, match=str(next(iter(options.values())))):
-        make("archimedes", **options)

@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 from explore import explore, values
@@ -11,10 +10,9 @@ from hypothesis import strategies as st
 from reference.connect4 import ConnectFour as Reference
 from reference.connect4 import value
 from reference.replay import check_agreement
-from support import Host, check_playout, legal, perft_json, random_games, step
+from support import Host, check_playout, legal, mostly_slow, perft_json, random_games, step
 
 from jaxgo.core.errors import UsageError
-from jaxgo.games import make
 from jaxgo.games.connect4 import ConnectFour, lines
 
 GAME = ConnectFour()
@@ -108,7 +106,7 @@ def test_wins_in_every_direction(columns, rows):
 
 @pytest.mark.parametrize(
     "game",
-    [GAME, ConnectFour(5, 4, 3), ConnectFour(9, 9, 5), ConnectFour(4, 13, 4)],
+    mostly_slow([GAME, ConnectFour(5, 4, 3), ConnectFour(9, 9, 5), ConnectFour(4, 13, 4)], [GAME]),
     ids=lambda g: f"{g.width}x{g.height}",
 )
 def test_reference_agrees_at_every_ply(game):
@@ -210,13 +208,6 @@ def test_the_key_knows_the_mover():
     mirrored = state._replace(stones=state.stones[::-1], to_play=1 - state.to_play)
     np.testing.assert_array_equal(GAME.cells(mirrored), GAME.cells(state))
     assert (np.asarray(GAME.hash(mirrored)) != np.asarray(GAME.hash(state))).any()
-
-
-@pytest.mark.parametrize("options", [{"width": 0}, {"height": 27}, {"k": 8}])
-def test_wrong_options_are_told(options, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    with pytest.raises(UsageError, match=str(next(iter(options.values())))):
-        make("connect4", **options)
 
 
 @pytest.mark.parametrize("game", [GAME, ConnectFour(4, 4, 3), ConnectFour(9, 4, 5)], ids=["7x6", "4x4", "9x4"])

@@ -5,7 +5,6 @@ import re
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 from reference.dodgem import Dodgem as Reference
@@ -13,7 +12,6 @@ from reference.replay import check_agreement, text
 from reference.solve import solve
 from support import Host, check_playout, codes, mostly_slow, perft, perft_json, random_games
 
-from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES, make
 from jaxgo.games.dodgem import Dodgem
 
@@ -164,7 +162,7 @@ def test_repetition(rule, plies, result):
     assert host.result == result
 
 
-@pytest.mark.parametrize("size", mostly_slow(SIZES, (3, 5, 8)))
+@pytest.mark.parametrize("size", mostly_slow(SIZES, (3, 5)))
 def test_reference_agrees_at_every_ply(size):
     game = GAMES[f"dodgem{size}"]
     assert check_agreement(game, Reference(size, max_plies=40 * size), random_games(game, LANES)) > 10 * LANES
@@ -241,10 +239,3 @@ def test_weights_and_heuristic():
     assert host.heuristic == 0
     assert Host.at(game, "B../R../...", 0).heuristic == pytest.approx(2 / 6)
     assert Host.at(game, "B../R../...", 1).heuristic == pytest.approx(-2 / 6)
-
-
-@pytest.mark.parametrize("options", [{"size": 9}, {"repetition": "forbidden"}, {"max_plies": -1}])
-def test_wrong_options_are_told(options, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as outside of tests, where nobody checks types
-    with pytest.raises(UsageError, match=str(next(iter(options.values())))):
-        make("dodgem5", **options)

@@ -24,7 +24,7 @@ def reference(game):
 # -- counts and values ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "depth"),
-    [("2x2_ssk_nosuicide", 6), ("5x5_psk_nosuicide", 3)],  # all of them below
+    mostly_slow([("2x2_ssk_nosuicide", 6), ("5x5_psk_nosuicide", 3)], [("2x2_ssk_nosuicide", 6)]),  # all of them below
 )
 def test_perft(name, depth):
     assert perft(variant(name), depth) == golden("perft")[name]["nodes"][:depth]

@@ -24,6 +24,7 @@ TRIPLE_KO = (
 CYCLES = [SENDING_TWO, ETERNAL_LIFE, ROTATING, TRIPLE_KO]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cycle", CYCLES, ids=["sending two", "eternal life", "rotating", "triple ko"])
 @pytest.mark.parametrize("ko", KO.values())
 def test_superko_forbids_what_closes_a_cycle(cycle, ko):

@@ -9,7 +9,7 @@ import pytest
 from reference.kamisado import COLOUR
 from reference.kamisado import Kamisado as Reference
 from reference.replay import check_agreement
-from support import Host, check_playout, codes, perft, perft_json, random_games
+from support import Host, check_playout, codes, mostly_slow, perft, perft_json, random_games
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
@@ -185,7 +185,7 @@ def test_reference_agrees_in_rounds(seed):
     assert check_agreement(GAME, Reference(), random_games(GAME, LANES, seed)) > 10 * LANES
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", mostly_slow(range(2), (0,)))
 def test_reference_agrees_in_matches(seed):
     assert check_agreement(MATCH, Reference(3, 1000), random_games(MATCH, LANES, seed)) > 20 * LANES
 
@@ -325,12 +325,6 @@ def test_a_tower_has_no_more_rings_than_there_are_pieces_for():
     rows = "obuiyrgw/O......./......../......../......../......../......../WGRYIUB."
     state = at(GAME, rows, 0, ORANGE, rings={"O": 4}).state
     assert end_round(state._replace(towers=state.towers.at[0, ORANGE].set(0)), jnp.int8(0)).rings.max() == 4
-
-
-@pytest.mark.parametrize("options", [{"points": 5}, {"max_plies": -1}])
-def test_wrong_options_are_told(options):
-    with pytest.raises(UsageError, match=str(next(iter(options.values())))):
-        make("kamisado", **options)
 
 
 def test_names():

@@ -10,7 +10,6 @@ from sparse import perft
 from support import Host, check_playout, perft_json, random_games, sample_lanes
 
 from jaxgo.core.errors import UsageError
-from jaxgo.games import make
 from jaxgo.games.maharajah.rules import Maharajah
 
 GOLDEN = perft_json()["maharajah"]
@@ -230,12 +229,6 @@ def test_left_and_right_are_the_same_without_castling():
     mask = np.isin(np.arange(4096), host.legal())
     assert np.flatnonzero(mask[actions[1]]).tolist() == mirror.legal()
     assert len(Maharajah().symmetries().cells) == 1
-
-
-@pytest.mark.parametrize("options", [{"layout": "three"}, {"goal": "checkmate"}, {"max_plies": 0}])
-def test_wrong_options(options):
-    with pytest.raises(UsageError, match=str(next(iter(options.values())))):
-        make("maharajah", **options)
 
 
 def test_a_drawn_position_needs_royal_pieces():

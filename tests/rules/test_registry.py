@@ -1,5 +1,6 @@
 """`make`: options change a registered game, and what the user gets wrong is one sentence."""
 
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -50,3 +51,35 @@ def test_mistakes_are_one_sentence(name, options, words):
 @pytest.mark.parametrize("name", jaxgo.GAMES)
 def test_every_game_is_made_by_its_name(name):
     assert jaxgo.make(name) == jaxgo.GAMES[name]
+
+
+WRONG = [
+    ("archimedes", {"rules": "greek"}),
+    ("archimedes", {"max_plies": 0}),
+    ("connect3d", {"prior": -1.0}),
+    ("connect3d", {"prior": 2000000.0}),
+    ("connect3d", {"by_lead": 1.5}),
+    ("connect4", {"width": 0}),
+    ("connect4", {"height": 27}),
+    ("connect4", {"k": 8}),
+    ("dodgem5", {"size": 9}),
+    ("dodgem5", {"repetition": "forbidden"}),
+    ("dodgem5", {"max_plies": -1}),
+    ("kamisado", {"points": 5}),
+    ("kamisado", {"max_plies": -1}),
+    ("kono", {"alive_min": 3}),
+    ("kono", {"repetition": "forbidden"}),
+    ("kono", {"max_plies": 0}),
+    ("maharajah", {"layout": "three"}),
+    ("maharajah", {"goal": "checkmate"}),
+    ("maharajah", {"max_plies": 0}),
+    ("pegs", {"board": "german"}),
+    ("pegs", {"figure": "roman_cross"}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), WRONG, ids=[f"{name}-{next(iter(options))}" for name, options in WRONG])
+def test_an_option_out_of_its_range_is_told(name, options, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as outside of tests, where nobody checks types
+    with pytest.raises(UsageError, match=str(next(iter(options.values())))):
+        jaxgo.make(name, **options)

@@ -66,6 +66,7 @@ def points_of(vector):
     return {tuple(map(int, point.split(","))): reason for point, reason in vector["forbidden"].items()}
 
 
+@pytest.mark.slow
 def test_all_vectors():
     """Every forbidden point of every position, and no other."""
     assert len(vectors()) == 750

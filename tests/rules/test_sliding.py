@@ -139,7 +139,7 @@ def test_a_puzzle_may_be_lost_by_repetition():
     assert (float(moved.reward), float(moved.discount)) == (-1.0, 0.0)
 
 
-@pytest.mark.parametrize("name", mostly_slow(["hughe", "klotski", "slide8", "slide15"], ["hughe", "slide8"]))
+@pytest.mark.parametrize("name", mostly_slow(["hughe", "klotski", "slide8", "slide15"], ["hughe"]))
 def test_reference_agrees_at_every_ply(name):
     game = GAMES[name]
     games = random_games(game, 64)
@@ -256,7 +256,6 @@ def test_planes_show_block_by_block():
         ({"goal": ".../..."}, "same size"),
         ({"goal": ".../.../.../.AA"}, "another shape"),
         ({"scramble": True}, "scrambled"),
-        ({"rows": "12/3.", "goal": "12/.."}, "the goal already"),
         ({"rows": "1/2/3/.", "goal": "1/2/3/.", "scramble": True}, "scrambled"),
         ({"max_plies": 0}, "max_plies=0"),
         ({"rows": "AB/CD", "goal": "BA/.."}, "can move"),

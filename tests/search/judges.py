@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import play, zobrist
 from jaxgo.core.game import EMPTY, Action, Game
+from jaxgo.core.lanes import where_lanes
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
 from jaxgo.search.base import Search
 from jaxgo.search.edges import Edges
@@ -154,7 +155,7 @@ def positions(game: Game[Any], lanes: int, plies: int, seed: int = 0) -> Any:
         weights = jnp.where(model.legal(root), 0.0, -jnp.inf)
         after, _ = model.play(root, jax.random.categorical(key, weights).astype(jnp.int32))
         stay = (root.state.ply >= goal) | model.over(after)
-        return jax.tree.map(lambda a, b: jnp.where(stay.reshape(-1, *[1] * (a.ndim - 1)), a, b), root, after)
+        return where_lanes(stay, root, after)
 
     root = jax.jit(lambda key: model.start(key, lanes))(jax.random.key(seed))
     for step in range(plies):

@@ -18,6 +18,7 @@ from support import mostly_slow
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
+from jaxgo.core.lanes import alone
 from jaxgo.evaluators import Heuristic, Uniform
 from jaxgo.games import make
 from jaxgo.search import AlphaBeta, Model, table, turns
@@ -136,11 +137,7 @@ class Foreseeing(Hashed):
     def judge_moves(self, game: Any, params: Any, states: Any, actions: Any) -> Any:
         def after(state: Any, action: Any) -> Any:
             moved = game.step(state, action)
-            value = (
-                -super(Foreseeing, self)
-                .__call__(game, params, jax.random.key(0), jax.tree.map(lambda x: x[None], moved))
-                .value[0]
-            )
+            value = -super(Foreseeing, self).__call__(game, params, jax.random.key(0), alone(moved)).value[0]
             return jnp.where(game.over(moved), game.returns(moved)[state.to_play], value), game.over(moved)
 
         return jax.vmap(jax.vmap(after, in_axes=(None, 0)))(states, actions)

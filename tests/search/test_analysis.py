@@ -33,6 +33,7 @@ def thought():
     return snapshot.result, thinker.state.tree, np.asarray(thinker.state.outcomes)
 
 
+@pytest.mark.slow
 def test_the_table_is_the_search(thought):
     result, tree, _ = thought
     moves = analysis.table(result, TICTACTOE.action_name, tree, game=1)

@@ -136,6 +136,7 @@ def chi_square(drawn: np.ndarray, shares: np.ndarray) -> float:
     return float(((counts[shares > 0] - expected) ** 2 / expected).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("actions", [2, 9, 362])
 def test_moves_are_drawn_in_proportion_to_their_weights(actions):
     rng = np.random.default_rng(actions)
@@ -367,6 +368,7 @@ def test_a_network_of_other_shapes_is_refused(shapes, said, games):
         jax.eval_shape(lambda key: model.root((), key, model.start(key, games)), jax.random.key(0))
 
 
+@pytest.mark.slow
 def test_parameters_of_another_net_are_refused():
     model, other = (Model(make(name), Network(Mlp(4, 1).module(make(name)))) for name in ("tictactoe", "connect4"))
     for params in ((), {}, other.init(jax.random.key(0))):

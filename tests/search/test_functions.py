@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from support import untyped
+from toy import numbers_of
 
 from jaxgo.core.errors import UsageError
 from jaxgo.search import AlphaBeta, Flat, Gumbel, Model, Puct, Uct
@@ -162,21 +163,15 @@ def test_a_known_best_value_closes_nodes_at_once():
     assert solved == [[False, False], [True, True]]
 
 
-def words_of(state, count):
-    mixed = (state[:, None] + jnp.arange(count, dtype=jnp.uint32)[None]) * jnp.uint32(2654435761)
-    mixed = (mixed ^ (mixed >> 15)) * jnp.uint32(2246822519)
-    return ((mixed ^ (mixed >> 13)) >> 8).astype(jnp.float32) / 2**24
-
-
 def wander(state, action):
     after = (state ^ (action.astype(jnp.uint32) + 1) * jnp.uint32(0x9E3779B9)) * jnp.uint32(747796405)
     after = after ^ (after >> 16)
-    numbers = words_of(after[None], 2)[0]
+    numbers = numbers_of(after[None], 2)[0]
     return after, numbers[0] * 2 - 1, jnp.where(numbers[1] < 0.5, 0.97, -0.9)
 
 
 def judge(params, key, states):
-    numbers = words_of(states, 8)
+    numbers = numbers_of(states, 8)
     return numbers[:, 3:] * 3, numbers[:, 2] * 2 - 1
 
 

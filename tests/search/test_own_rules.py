@@ -48,6 +48,7 @@ class Stuck(Sound):
 SEARCHES = [Greedy(), Random(), Flat(2), Uct(4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
 def test_a_live_position_without_a_move_is_no_healthy_one(search):
     game = Stuck()
@@ -78,7 +79,7 @@ class Lasting(Sound):
     max_plies = property(lambda self: 1)
 
 
-def test_a_game_that_outlasts_its_plies_is_refused_before_a_run_and_a_match(tmp_path):
+def test_a_game_that_outlasts_its_plies_is_refused_before_a_run_and_a_match():
     game = Lasting()
     players = [load_player(name, game) for name in ("random", "greedy")]
     config = TrainConfig(game, net=Mlp(4, 1))
@@ -253,6 +254,7 @@ def test_rules_that_searches_can_do_without_may_be_missing():
     trial.check_shapes(Sound())
 
 
+@pytest.mark.slow
 def test_commands_look_at_rules_without_asking_for_a_device():
     code = """
 from jaxgo.core import trial

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.lanes import alone
 from jaxgo.evaluators import Dirichlet, Evaluation, Evaluator, Heuristic, Likely, Uniform
 from jaxgo.games import make
 from jaxgo.search import Gumbel, Model, Puct
@@ -38,7 +39,7 @@ def test_chances_are_visits_to_the_power_of_the_inverse_temperature():
 def test_a_policy_of_the_likeliest_moves():
     """By hand: of the legal moves 0..5, 7, 8 (6 is taken) the three best are 0, 1, 2, at half of their sharpness."""
     position = GAME.place(np.array([0, 0, 0, 0, 0, 0, 1, 0, 0], np.int8), 1)
-    states = jax.tree.map(lambda x: jnp.asarray(x)[None], position)
+    states = alone(position)
     policy = Likely(Told(), top=3, bias=0.5, scale=0.2)
     logits, value = jax.jit(lambda states: policy(GAME, (), jax.random.key(0), states))(states)
     shares = np.asarray(jax.nn.softmax(logits[0]))
@@ -115,7 +116,7 @@ def test_a_position_is_worth_what_its_best_move_is():
     model = Model(game, Uniform())
     rows = ["." * 7] * 4 + ["OO.....", "XXX...O"]
     state = game.place(np.array([".XO".index(cell) for row in rows for cell in row], np.int8), 1)
-    position = model.positions(jax.tree.map(lambda x: jnp.asarray(x)[None], state))
+    position = model.positions(alone(state))
     gumbel = Gumbel(simulations=256, solver=False, gumbel_scale=0.0)
     found = jax.jit(lambda position: gumbel.run(model, (), jax.random.key(0), position))(position)
     assert int(found.action[0]) == 3, "the only move that does not lose at once"

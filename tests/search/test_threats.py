@@ -16,6 +16,7 @@ from support import mostly_slow
 
 from jaxgo.core import play
 from jaxgo.core.game import Threats
+from jaxgo.core.lanes import alone
 from jaxgo.evaluators import Heuristic
 from jaxgo.games import make
 from jaxgo.search import AlphaBeta, Attack, Gumbel, Model, Puct, Uct, forcing, threats
@@ -280,7 +281,7 @@ def won_by(search: Any) -> Any:
     """What a search makes of it, and whether the move it plays keeps the win by fours."""
     game, position = crossing()
     model = Model(game, Heuristic())
-    root = jax.tree.map(lambda x: jnp.asarray(x)[None], position)
+    root = alone(position)
     result = jax.device_get(jax.jit(lambda key: search.run(model, (), key, root))(jax.random.key(0)))
     cells = put("".join(FORCED_WIN.split()), int(result.action[0]), "X")
     line = fours.answered(Reference(SIZE), cells, "X", "O", fours.fives(Reference(SIZE), cells, "X"), 9, [1000])

@@ -14,6 +14,7 @@ from reference.gomoku import Gomoku as Reference
 from reference.gomoku import put
 
 from jaxgo.core import play
+from jaxgo.core.lanes import alone
 from jaxgo.evaluators import Heuristic, Uniform
 from jaxgo.games import make
 from jaxgo.search import Attack, Model, Puct, threats
@@ -107,7 +108,7 @@ def test_threats_with_threes_win_where_fours_do_not():
     game = make("gomoku", size=9)
     text = "".join(DOUBLE_THREE.split())
     position = play.resume(game, game.place(np.array([".XO".index(c) for c in text], np.int8), 0))
-    root, model = jax.tree.map(lambda x: jnp.asarray(x)[None], position), Model(game, Heuristic())
+    root, model = alone(position), Model(game, Heuristic())
     assert fours.wins(Reference(9), text, "X", 9, [10**6]) is None
     search = Attack(simulations=3000, vct=True)
 
@@ -127,7 +128,7 @@ def test_proofs_by_threes_serve_at_leaves():
     game = make("gomoku", size=9)
     text = "".join(DOUBLE_THREE.split())
     position = play.resume(game, game.place(np.array([".XO".index(c) for c in text], np.int8), 0))
-    root = jax.tree.map(lambda x: jnp.asarray(x)[None], position)
+    root = alone(position)
     search, model = Puct(2, vct=3000), Model(game, Uniform())
     result = jax.jit(lambda key: search.run(model, (), key, root))(jax.random.key(0))
     assert result.policy.max() > 0.99

@@ -7,6 +7,7 @@ import pytest
 from seed_items import check
 
 from jaxgo.core import play
+from jaxgo.core.lanes import alone
 from jaxgo.evaluators import Heuristic
 from jaxgo.games import make
 from jaxgo.players import load_player
@@ -118,7 +119,7 @@ CLOSED_FOUR = ".........|.........|..OXXXX..|...O.....|....O....|.........|.....
 
 def root(rows: str, seat: int):
     cells = np.array([".XO".index(stone) for stone in rows.replace("|", "")], np.int8)
-    return jax.tree.map(lambda x: jnp.asarray(x)[None], play.resume(GAME, GAME.place(cells, seat)))
+    return alone(play.resume(GAME, GAME.place(cells, seat)))
 
 
 def move(spec: str, rows: str, seat: int) -> int:

@@ -17,6 +17,7 @@ from support import Host, codes
 from jaxgo import players
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import without_ply_limit
+from jaxgo.core.lanes import alone
 from jaxgo.evaluators import solved
 from jaxgo.games import make
 from jaxgo.games.dodgem import Dodgem
@@ -98,7 +99,7 @@ def test_a_table_is_saved_loaded_and_plays_perfectly(dodgem3, tmp_path):
     assert all((a == b).all() for a, b in zip(table, again, strict=True))
     player = players.load_player(f"greedy,evaluator=solved,file={path}", game)
     host = Host(game)
-    root = jax.tree.map(lambda x: x[None], host.position)
+    root = alone(host.position)
     run = jax.jit(lambda params, root: player.search.run(player.model, params, jax.random.key(0), root))
     chosen = run(player.params, root)
     assert int(chosen.action[0]) == 24
@@ -285,7 +286,7 @@ def test_endings_of_the_three_musketeers(rows, winning):
     game = make("musketeers")
     seat = 0 if winning == {92} else 1
     state = game.place(codes(game, rows), seat)
-    table = solve_game(game, jax.tree.map(lambda x: jnp.asarray(x)[None], state))
+    table = solve_game(game, alone(state))
     _, below = answers(game, table, state)
     legal = np.flatnonzero(np.asarray(game.legal(state)))
     assert {a for a in legal.tolist() if below.value[0, a] > 0} == winning

@@ -336,6 +336,7 @@ def test_another_net_is_refused_by_name(saved):
         run.restore(other)
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_leaves_a_sound_checkpoint(tmp_path):
     """A child saves without a pause; it is killed; what is there is complete and resumes."""
     code = (

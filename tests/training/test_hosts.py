@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 import several
-from several import finish, own_words
+from several import finish, own_words, wait
 
 from jaxgo.system.devices import LOST
 from jaxgo.system.metrics import read_rows
@@ -71,11 +71,7 @@ def test_a_signal_on_one_host_saves_on_all_and_they_go_on(runs, tmp_path):
     run = tmp_path / "run"
     children = start(run, 2, 2, "--budget.iterations", "100000", "--init-from", str(runs[0] / "one"))
     try:
-        deadline = time.monotonic() + 300
-        while len(read_rows(run)) < 3:
-            assert all(child.poll() is None for child in children), [child.communicate()[0] for child in children]
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait(children, lambda: len(read_rows(run)) >= 3)
         os.kill(children[1].pid, signal.SIGTERM)
         ended = [child.wait(timeout=120) for child in children]
     finally:
@@ -97,11 +93,7 @@ def test_a_signal_on_another_host_ends_a_judgement(tmp_path):
     )
     children = start(run, 2, 2, *words.split())
     try:
-        deadline = time.monotonic() + 300
-        while not (run / "matches.jsonl").exists():
-            assert all(child.poll() is None for child in children), [child.communicate()[0] for child in children]
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait(children, (run / "matches.jsonl").exists)
         began = time.monotonic()
         os.kill(children[1].pid, signal.SIGTERM)
         said = [child.communicate(timeout=60)[0] for child in children]
@@ -118,11 +110,7 @@ def learnt_rows(run: Path) -> list[dict]:
 
 
 def wait_for_a_checkpoint(run: Path, children: list[subprocess.Popen[str]]) -> None:
-    deadline = time.monotonic() + 300
-    while not list(run.glob("checkpoints/*/MANIFEST.json")):
-        assert all(child.poll() is None for child in children), [child.communicate()[0] for child in children]
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait(children, lambda: list(run.glob("checkpoints/*/MANIFEST.json")))
 
 
 def last_step(run: Path) -> int:

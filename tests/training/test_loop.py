@@ -335,7 +335,7 @@ def test_a_run_can_be_stopped_and_saves(path):
         assert 2 <= int(state.iteration) == folder.steps()[-1] < CONFIG.budget.iterations  # it hears of it late
 
 
-def test_a_run_begins_with_the_weights_of_another(trainer, run, path, tmp_path, monkeypatch):
+def test_a_run_begins_with_the_weights_of_another(trainer, run, path, monkeypatch):
     """All of them, heads too, in both places of the learner; a run that is killed at once begins so again."""
     weights = run[1].learner.average
     with RunDir(path.with_name("heir"), to_json(CONFIG)) as folder:

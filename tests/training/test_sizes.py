@@ -126,7 +126,7 @@ def test_a_run_begins_with_sizes_for_its_devices_but_those_that_were_typed(tmp_p
     assert fitted(parse(["go9-cpu"])).config == preset("go9-cpu").config
 
 
-def test_a_run_goes_on_with_its_sizes_on_any_number_of_devices(tmp_path, monkeypatch, request):
+def test_a_run_goes_on_with_its_sizes_on_any_number_of_devices(tmp_path, request):
     """It was begun on eight devices, and goes on on the two of this machine, and on eight again."""
     run = tmp_path / "run"
     begun = sizes.fitted(preset("go9").config, 8, MEMORIES[-1])

@@ -121,6 +121,7 @@ def test_a_killed_run_goes_on_to_the_same_numbers(whole, killed):
     assert "going on in" in killed[1]
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_a_table_a_report_and_what_to_do(whole):
     run, said = whole
     assert re.search(r"random +\+0 ± 0 \(anchor\) +4 ", said), said
@@ -139,6 +140,7 @@ def test_a_run_ends_with_a_table_a_report_and_what_to_do(whole):
     assert read_config(run)["search"]["simulations"] == 4
 
 
+@pytest.mark.slow
 def test_a_report_is_made_from_the_files_alone(whole, monkeypatch):
     run, _ = whole
     (run / "report.html").unlink()
@@ -311,6 +313,7 @@ def test_an_impossible_run_is_refused_before_it_leaves_a_trace(words, sentence, 
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_wrong_value_is_told_before_the_folder_that_has_another(whole, capsys):
     assert main(["train", *TINY, "--run", str(whole[0]), "--learner.rate", "inf"]) == 2
     assert "learner.rate=inf is not a finite number" in capsys.readouterr().err
@@ -342,6 +345,7 @@ def test_a_run_without_an_end_says_so():
     assert "without an end until Ctrl-C" in out.getvalue()
 
 
+@pytest.mark.slow
 def test_a_run_is_not_resumed_with_other_settings(whole, capsys):
     run, _ = whole
     assert main(["train", *TINY, "--run", str(run), "--net.width", "16"]) == 2
@@ -355,6 +359,7 @@ def test_the_presets_are_listed(words, capsys):
     assert [line.split()[0] for line in lines[1:]] == presets.names()
 
 
+@pytest.mark.slow
 def test_metrics_are_json_lines(whole):
     for line in (whole[0] / "metrics.jsonl").read_text().splitlines():
         assert json.loads(line)["phase"] in ("play", "judge")

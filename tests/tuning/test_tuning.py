@@ -14,6 +14,7 @@ from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
+from jaxgo.core.lanes import alone
 from jaxgo.games import make
 from jaxgo.players import Player, load_player
 from jaxgo.search import Uct
@@ -186,7 +187,7 @@ def test_weights_are_written_and_load_as_the_same_player(tmp_path):
 def test_a_traced_option_is_the_option():
     game = make("tictactoe")
     player = load_player("uct:60,evaluator=uniform,solver=no", game)
-    root = jax.tree.map(lambda x: x[None], Host(game).play(0, 1, 3).position)  # cell 6 must be taken
+    root = alone(Host(game).play(0, 1, 3).position)  # cell 6 must be taken
 
     def visits(search, params):
         return np.asarray(search.run(player.model, params, jax.random.key(1), root).visits)

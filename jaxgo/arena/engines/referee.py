@@ -24,6 +24,7 @@ from jaxgo.arena.engines.protocols import RESIGN, Engine, Limits
 from jaxgo.arena.engines.specs import External, open_engine
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import alone
 from jaxgo.core.play import Position, View, look
 from jaxgo.players import Player
 from jaxgo.search import health, outside
@@ -94,7 +95,7 @@ def _think(
 ) -> tuple[Int32[Array, ""], Bool[Array, ""]]:
     """A move of an agent, with the key that it would have in a match of agents."""
     own = jax.random.fold_in(key, step)[None]
-    games = jax.tree.map(lambda x: x[None], position)  # a batch of one
+    games = alone(position)
     found = search.run(model, params, own, games, temperature=temperature[None])
     return found.action[0], (found.healthy & outside.legal_moves(search, model, games, found.action))[0]
 
