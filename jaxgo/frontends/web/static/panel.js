@@ -121,9 +121,11 @@ export class Panel {
       const strip = find(`seat${one}`);
       strip.hidden = one >= players.length;
       strip.classList.toggle("to-move", one === seat && !result);
-      const facts = [points && `${+points[one].toFixed(1)} points`, captured[one] && `lost ${captured[one]}`].filter(Boolean);
+      const facts = [];
+      if (points) facts.push(`${+points[one].toFixed(1)} points`);
+      if (captured[one]) facts.push(`lost ${captured[one]}`);
       put(strip, make("span", { class: `disc ${["zero", "one"][one ^ first]}` }), make("b", {}, players[one] || "you"), " ",
-        ...(facts.length ? [make("span", { class: "facts" }, facts.join(", "))] : []));
+        make("span", { class: "facts" }, facts.join(", ")));
     }
   }
 
