@@ -25,6 +25,8 @@ def _split(options: Sequence[str]) -> dict[str, str]:
         setting = split_setting(words)
         if setting is None:
             raise UsageError(f"option {words!r} is not of the form name=value, such as max_plies=100")
+        if setting[0] in texts:
+            raise UsageError(f"option {setting[0]} is given twice, as {texts[setting[0]]} and {setting[1]}; name one")
         texts[setting[0]] = setting[1]
     return texts
 

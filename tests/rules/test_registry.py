@@ -6,7 +6,7 @@ import pytest
 
 import jaxgo
 from jaxgo.core.errors import UsageError
-from jaxgo.games.names import in_order
+from jaxgo.games.names import in_order, read_game
 
 
 def test_options_change_a_registered_game():
@@ -20,6 +20,11 @@ def test_options_change_a_registered_game():
 def test_options_are_the_same_however_they_are_typed():
     assert in_order("go9", ["komi = 7", "max_plies=80"]) == in_order("go9", ["max_plies=080", "komi=7.0"])
     assert in_order("go9", ["komi=7"]) == ("komi=7.0",)
+
+
+def test_an_option_that_is_given_twice_is_refused():
+    with pytest.raises(UsageError, match=r"komi is given twice, as 5\.5 and 7"):
+        read_game("go5", ["komi=5.5", "komi=7"])
 
 
 def test_a_cap_that_follows_from_the_size_follows_the_new_size():
