@@ -1,5 +1,6 @@
 """Games of Gomoku as Piskvork writes them: `Piskvorky 15x15, 11:11, 0`, then `x,y,ms` a move, the players, a code."""
 
+import itertools
 import re
 from typing import Any
 
@@ -67,5 +68,8 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     if (upto is None or len(moves) < upto) and rest and re.fullmatch(r"-?\d+\s*,.*", rest[0][1]):
         number, row = rest[0]
         raise UsageError(f"line {number}: {row[:20]!r} is no move; moves are written as x,y,milliseconds")
-    players = tuple(row for _, row in rest[:2]) if len(rest) >= 2 else ()
+    names = [
+        row for _, row in itertools.dropwhile(lambda one: MOVE.fullmatch(one[1]) is not None, rest)
+    ]  # behind all the moves
+    players = tuple(names[:2]) if len(names) >= 2 else ()
     return GameRecord(game, name_of(game)[0], tuple(moves), players=players, lines=tuple(lines))

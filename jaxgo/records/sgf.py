@@ -125,10 +125,11 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
                     moves.append(played)
                     lines.append(node.line)
             told += 1
-        if node.values.keys() & {"AB", "AW", "AE"}:
-            if told:
-                raise UsageError(f"line {node.line}: stones are put on the board in the midst of the game")
-            setup += [node] if node is not root else []
+        stones = node.values.keys() & {"AB", "AW", "AE"}
+        if stones and told:
+            raise UsageError(f"line {node.line}: stones are put on the board in the midst of the game")
+        if node is not root and not told and (stones or "PL" in node.values):
+            setup.append(node)
         if node.first("C") and (upto is None or told <= upto):
             comments[len(moves)] = "\n".join(filter(None, (comments.get(len(moves)), node.first("C"))))
         # behind the last one that is asked for anything may stand

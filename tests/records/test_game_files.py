@@ -225,6 +225,19 @@ def test_variations_are_passed_over_and_the_first_line_is_read():
     assert [GO.action_name(a) for a in sgf.read(text).moves] == ["A9", "B8", "pass", "C7"]
 
 
+def test_who_is_to_move_may_be_told_behind_the_stones():
+    told = sgf.read("(;FF[4]GM[1]SZ[3];AB[aa]AW[cc];PL[W])")
+    assert told.start == sgf.read("(;FF[4]GM[1]SZ[3]AB[aa]AW[cc]PL[W])").start
+    assert told.start.endswith(" 1")
+    with pytest.raises(UsageError, match="another player begins"):
+        sgf.read("(;FF[4]GM[1]SZ[3];AB[aa];PL[W];B[bb])")
+
+
+def test_players_of_a_psq_stand_behind_all_moves():
+    text = "Piskvorky 15x15, 11:11, 0\n8,8,0\n9,8,0\n9,9,0\n10,9,0\nalice\nbob\n-1"
+    assert {psq.read(text, upto=count).players for count in (None, 0, 2, 4)} == {("alice", "bob")}
+
+
 def test_rectangles_and_compressed_lists():
     record = sgf.read("(;GM[1]SZ[3]AB[aa:cb]AE[bb]PL[W])")
     assert record.start == "XXX/X.X/... 1"

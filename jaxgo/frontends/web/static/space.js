@@ -59,7 +59,8 @@ export class Space {
       for (const move of thought.moves) {
         const choice = choices.find((one) => one.action === move.action);
         const number = move[show.overlay];
-        if (choice && number !== null) heat.set(choice.at, show.overlay === "value" ? (number + 1) / 2 : number);
+        const known = number !== null && (show.overlay === "prior" || move.visits);
+        if (choice && known) heat.set(choice.at, show.overlay === "value" ? (number + 1) / 2 : number);
       }
     }
     const ghosts = new Map(thought && show.line ? thought.line.map((one) => [one.cell, one]) : []);
