@@ -31,6 +31,7 @@ from jaxgo.evaluators.network import Network
 from jaxgo.games import GAMES
 from jaxgo.nets import Net, ResNet
 from jaxgo.nets import to_json as net_to_json
+from jaxgo.nets.base import on_platform
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
 from jaxgo.selfplay import Selfplay, SelfplayConfig
@@ -72,8 +73,8 @@ def net_of(game: str) -> Net:
 
 
 def apply_of(game: str, planes: Any) -> tuple[Any, Any]:
-    """The network of the benchmark as a function of planes, and its weights."""
-    module = net_of(game).module(GAMES[game])
+    """The network of the benchmark as a function of planes, by the products that ours has here, and its weights."""
+    module: Any = on_platform(net_of(game).module(GAMES[game]), jax.default_backend())
     return module.apply, module.init(jax.random.key(0), planes)
 
 

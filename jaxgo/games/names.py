@@ -20,7 +20,7 @@ def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
 
 
 def _split(options: Sequence[str]) -> dict[str, str]:
-    texts = {}
+    texts: dict[str, str] = {}
     for words in options:
         setting = split_setting(words)
         if setting is None:
