@@ -312,9 +312,10 @@ def outlook(result: SearchResult, policy: Float32[Array, "B A"]) -> Float32[Arra
 
 
 def surprise(policy: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Float32[Array, " B"]:
-    """How many nats a policy is away from the prior logits."""
-    log_prior = jax.nn.log_softmax(prior, axis=-1)
-    log_policy = jnp.log(jnp.maximum(policy, jnp.finfo(jnp.float32).tiny))
+    """How many nats a policy is away from the prior logits, of which those of moves that are no candidates are none."""
+    least = jnp.finfo(jnp.float32).tiny
+    log_prior = jnp.maximum(jax.nn.log_softmax(prior, axis=-1), jnp.log(least))
+    log_policy = jnp.log(jnp.maximum(policy, least))
     return jnp.where(policy > 0, policy * (log_policy - log_prior), 0.0).sum(axis=-1)
 
 

@@ -35,7 +35,7 @@ from jaxgo.search.base import (
     room,
 )
 from jaxgo.search.edges import Edges, proven_below_root, read_edges, root_edges
-from jaxgo.search.model import Model
+from jaxgo.search.model import UNLIKELY, Model
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
 
@@ -120,7 +120,7 @@ class Gumbel(Search[GumbelState], Narrowing):
         return state
 
     def result(self, key: Array, state: GumbelState, temperature: Temperature = 0.0) -> SearchResult:
-        edges = root_edges(state.tree)
+        edges = self._hopeful(root_edges(state.tree))
         among = playable(state.tree, edges) if self.solver else edges.legal
         spent = edges.visits - state.before
         most = jnp.where(among, spent, -1).max(axis=-1, keepdims=True)
@@ -231,7 +231,7 @@ class Gumbel(Search[GumbelState], Narrowing):
         considered = jnp.where(ended, fewer, state.considered)
 
         def rank(_: None) -> Int32[Array, "B M"]:
-            edges = root_edges(state.tree)
+            edges = self._hopeful(root_edges(state.tree))
             alive = jnp.arange(state.order.shape[1])[None] < state.considered[:, None]
             survivors = (
                 jnp.zeros(state.noise.shape, bool).at[jnp.arange(state.done.shape[0])[:, None], state.order].max(alive)
@@ -251,6 +251,15 @@ class Gumbel(Search[GumbelState], Narrowing):
             cursor=jnp.where(full, 0, state.cursor),
             rounds=jnp.where(ended, self._rounds(state.plan, state.breadth, considered), rounds),
         )
+
+    def _hopeful(self, edges: Edges) -> Edges:
+        """Where all candidates of a root are lost, the other moves stand in for them; no prior of theirs is known."""
+        if not (self.solver and self.narrows):
+            return edges
+        others = edges.legal & ~edges.lost
+        needed = others.any(axis=-1) & ~(others & edges.candidate).any(axis=-1)
+        logits = jnp.where(others, 0.0, jnp.minimum(edges.logits, UNLIKELY))
+        return edges._replace(logits=jnp.where(needed[:, None], logits, edges.logits))
 
     # -- scores --------------------------------------------------------------------------------------
     def _completed_q(self, edges: Edges) -> Float32[Array, "L A"]:

@@ -124,5 +124,9 @@ def test_a_position_is_worth_what_its_best_move_is():
     assert abs(float(found.worth[0])) < 0.2
     solved = found._replace(value=jnp.ones(1), solved=jnp.ones(1, bool))
     assert float(solved.worth[0]) == 1.0
+    lost = found._replace(
+        policy=found.policy.at[0, 5].set(0.9), proven=found.proven.at[0, 5].set(True), q=found.q.at[0, 5].set(-1.0)
+    )
+    assert float(lost.worth[0]) == float(found.q[0, 3]), "most visits may go to a move before it is proven lost"
     untried = found._replace(visits=found.visits.at[0, 3].set(0))
     assert float(untried.worth[0]) == float(found.value[0])

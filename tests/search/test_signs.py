@@ -15,10 +15,11 @@ from jaxgo.games.go.rules import Go
 from jaxgo.games.mnk import Mnk
 from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.gumbel import Gumbel
-from jaxgo.search.model import ILLEGAL, Model, masked
+from jaxgo.search.model import ILLEGAL, UNLIKELY, Model, masked
 from jaxgo.search.puct import Puct
 from jaxgo.search.tree import ROOT
 from jaxgo.search.uct import Uct
+from jaxgo.selfplay import outlook, sharpen, surprise
 
 THREE = Mnk(3, 3, 3)
 SEARCHES = {
@@ -91,6 +92,19 @@ def test_the_move_that_looks_best_is_refuted(name: str):
     result, _ = searched(dataclasses.replace(search, solver="plain" not in name), model, root)
     assert result.action.tolist() == [2, 2]
     assert (result.q[:, 8] < result.q[:, 2]).all()
+
+
+@pytest.mark.slow
+def test_where_all_candidates_are_lost_the_other_moves_are_played_learnt_and_judged():
+    model, root = traps()
+    result, _ = searched(Gumbel(200, 9, breadth=1), model, root)
+    assert result.proven[:, 8].all(), "the only candidate is lost"
+    assert result.action.tolist() == [2, 2]
+    policy = sharpen(result)
+    assert policy.argmax(axis=-1).tolist() == [2, 2]
+    np.testing.assert_allclose(policy.sum(axis=-1), 1.0, rtol=1e-5)
+    assert (outlook(result, policy) > -1.0).all()
+    assert (surprise(policy, jnp.full(policy.shape, UNLIKELY).at[:, 8].set(0.0)) < 100).all()
 
 
 def test_the_trap_is_one():
