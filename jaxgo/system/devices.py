@@ -1,5 +1,6 @@
 """The devices of a run: one mesh with the axis `data`, how arrays lie on it, and the start of several hosts."""
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxgo.core.errors import UsageError
 
 AXIS = "data"
+# where Linux tells the memory that a container may use: since 2016, and before
+CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 LOST = 60  # seconds without a sign of a host after which JAX ends the others; `pulse` does sooner, with a sentence
 
 
@@ -238,8 +241,13 @@ def memory(mesh: Mesh) -> int:
 
 
 def host_memory() -> int:
-    """Bytes of this host's memory; 0 where nobody tells."""
+    """Bytes of memory that this host has, or its container; 0 where nobody tells."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return 0
+    limits = [whole]
+    for file in CONTAINER:
+        with contextlib.suppress(OSError, ValueError):  # no container, or one without a limit, which says "max"
+            limits.append(int(file.read_text()))
+    return min(limits)

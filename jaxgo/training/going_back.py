@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import jax
+from jaxtyping import Array
 
 from jaxgo.system import devices
 from jaxgo.system.files import read_json, write_whole
@@ -40,6 +41,8 @@ def known(run: RunDir) -> tuple[int, str]:
 
 def renewed(state: TrainState) -> TrainState:
     """The state with other random numbers: the same ones would end the same way."""
-    again = jax.jit(lambda *keys: [jax.random.fold_in(key, AGAIN) for key in keys])
-    fresh = jax.device_put(again(state.key, state.replay.key), [state.key.sharding, state.replay.key.sharding])
-    return state._replace(key=fresh[0], replay=state.replay._replace(key=fresh[1]))
+
+    def again(key: Array) -> Array:  # one by one: samples may lie on the host, and no program has both
+        return jax.device_put(jax.jit(jax.random.fold_in)(key, AGAIN), key.sharding)
+
+    return state._replace(key=again(state.key), replay=state.replay._replace(key=again(state.replay.key)))

@@ -253,11 +253,11 @@ class Loop:
                 f"{seen}{before}; train with a lower learner.rate in another folder, from weights of this run if they "
                 f"play well: --init-from {self.run.path}/STEP"
             ) from None
-        self._fell = seen
+        state, self._fell = going_back.renewed(found[1]), seen  # before anything is removed
         self.run.say(f"{seen}; going back to checkpoint {found[0]}, once, with other random numbers")
         self.run.forget(found[0])
         going_back.note(self.run, found[0], seen)
-        self._take_up(going_back.renewed(found[1]))
+        self._take_up(state)
         self._watch(Report("start", self.iteration, self.seconds, {}))
 
     def _advance(self) -> None:

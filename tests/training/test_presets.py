@@ -40,6 +40,7 @@ def test_a_preset_could_run(name):
     config = preset(name).config
     assert config.budget.seconds == 60 * preset(name).minutes > 0
     assert from_json(to_json(config)) == config
+    assert hash(from_json(to_json(config))) == hash(config)
     hash(config)
     samples = config.selfplay.games * config.selfplay.steps
     assert config.replay.start <= config.replay.capacity
