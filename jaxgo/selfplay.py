@@ -290,7 +290,7 @@ class Selfplay:
 def sharpen(result: SearchResult) -> Float32[Array, "B A"]:
     """The policy to learn: no weight on moves that are proven lost unless all are, nor beside a proven best one."""
     legal = result.policy > 0
-    sound = legal & ~(result.proven & (result.q <= -1.0))
+    sound = legal & ~result.lost
     exact = legal & result.proven & (result.q >= result.value[:, None]) & result.solved[:, None]
     among = jnp.where(exact.any(axis=-1, keepdims=True), exact, sound)
     among = jnp.where(among.any(axis=-1, keepdims=True), among, legal)

@@ -143,13 +143,8 @@ def _cells(game: Game[Any], state: Any) -> Array:
 
 def scores(game: Game[Any], state: Any) -> list[float] | None:
     """What each seat has scored so far; None in games that count no points."""
-    found = _scores(game, state)
+    found = game.scores(state)  # not compiled: most games have nothing to say
     return None if found is None else [float(points) for points in found]
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _scores(game: Game[Any], state: Any) -> Array | None:
-    return game.scores(state)
 
 
 def alike(game: Game[Any], one: Any, other: Any) -> bool:

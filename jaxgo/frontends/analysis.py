@@ -201,8 +201,7 @@ class AnalysisEngine:
         if board.over:
             self.say(answer.ended())
             return
-        if board.game != self.session.game:
-            self.session.check_players(board.game)
+        self.session.check_players(board.game)
         self.session.restore(board)
         self.session.warm_up().result()  # no clock counts what is compiled
         answer.foresee()

@@ -152,8 +152,7 @@ def showboard(engine: GtpEngine, line: Line) -> str:
 
 # -- moves -----------------------------------------------------------------------------------------------------------
 def play(engine: GtpEngine, line: Line) -> str:
-    _words(line, 2)
-    return _play_all(engine, line.words)
+    return _play_all(engine, _words(line, 2))
 
 
 def _play_all(engine: GtpEngine, words: Sequence[str]) -> str:

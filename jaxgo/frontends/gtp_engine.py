@@ -115,8 +115,7 @@ class GtpEngine:
 
     def put_board(self, board: Board, source: GameRecord | None = None) -> None:
         """Goes on with another board, and the record that it is from; a UsageError if the player cannot play that."""
-        if board.game != self.game:
-            self.session.check_players(board.game)
+        self.session.check_players(board.game)
         self.session.restore(board, source=source)
 
     def take_turn(self, seat: int) -> None:

@@ -168,8 +168,9 @@ class Session:
 
     def check_players(self, game: Game[Any]) -> None:
         """A UsageError where somebody who sits here cannot change over to a game."""
-        for player in filter(None, self.seats):
-            load_player(player.name, game)
+        if game != self.game:
+            for player in filter(None, self.seats):
+                load_player(player.name, game)
 
     @property
     def state(self) -> str:

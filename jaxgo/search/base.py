@@ -84,6 +84,11 @@ class SearchResult(NamedTuple):
     by: Int32[Array, " B"] | None = None  # who decided, of searches that are made of several (see `chain`)
 
     @property
+    def lost(self) -> Any:
+        """The moves that are proven lost: `Bool[B, A]`."""
+        return self.proven & (self.q <= -1.0)
+
+    @property
     def worth(self) -> Any:
         """What the positions are worth by the move that the policy puts first, none that is proven lost if another is
         there, where it was tried: `Float32[B]`.
@@ -91,8 +96,7 @@ class SearchResult(NamedTuple):
         The mean at the root tells less, above all of a search that looks at many moves side by side: where one move of
         seven holds a draw, it tells of six losses.
         """
-        lost = self.proven & (self.q <= -1.0)
-        best, value = (self.policy - 2.0 * lost).argmax(axis=-1), cast("Any", self.value)
+        best, value = (self.policy - 2.0 * self.lost).argmax(axis=-1), cast("Any", self.value)
         games = np.arange(len(best))
         tried, q = self.visits[games, best] > 0, self.q[games, best]
         where: Any = np.where if isinstance(value, np.ndarray) else jnp.where  # who has it on the host waits for no XLA

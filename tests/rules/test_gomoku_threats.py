@@ -175,6 +175,13 @@ def test_a_point_can_count_for_the_side_that_gains_more_from_it():
     np.testing.assert_array_equal(np.asarray(ours[0]), np.asarray(theirs[0]))
 
 
+def looked_up(board, tables):
+    """The score of every point for Black and for White."""
+    stones = jnp.stack([pack(jnp.asarray(board == code), 9) for code in (1, 2)])
+    lines = np.asarray(jnp.stack(point_scores.looked_at(stones).lines)) % point_scores.LINES
+    return tables[lines].sum(axis=0, dtype=np.float32).T
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("exact", [False, True])
 def test_the_table_is_the_naming_of_lines(exact):
@@ -182,9 +189,7 @@ def test_the_table_is_the_naming_of_lines(exact):
     boards = random_boards(4, seed=3)
     tables = point_scores.line_scores((exact, exact))
     for board in boards:
-        stones = jnp.stack([pack(jnp.asarray(board == code), 9) for code in (1, 2)])
-        lines = np.asarray(jnp.stack(point_scores.looked_at(stones).lines)) % point_scores.LINES
-        scores = tables[lines].sum(axis=0, dtype=np.float32).T
+        scores = looked_up(board, tables)
         for colour, cell in itertools.product((0, 1), range(81)):
             names = [
                 n for d in DIRECTIONS for n in point_scores.classify(cut(text(board), cell, d, "XO"[colour]), exact)
@@ -262,6 +267,14 @@ def test_the_first_stone_goes_to_the_centre():
     weights = weights_of(*EMPTY)
     assert weights[4, 4] == NEAR
     assert (np.delete(weights.reshape(-1), 40) == np.float32(FAR)).all()
+
+
+def test_weights_are_the_scores_of_both_colours_and_what_is_near():
+    boards = random_boards(4, seed=3)
+    scores = np.stack([looked_up(board, point_scores.line_scores((False, False))) for board in boards]).sum(axis=1)
+    free = boards == 0  # where a stone stands, nothing can be made
+    near = np.asarray(ask(SMALL, "move_weights")(boards, np.zeros(4, np.int8))) - scores * free
+    assert (np.abs(near) <= NEAR + 1e-6 * scores).all()
 
 
 @pytest.mark.parametrize(
