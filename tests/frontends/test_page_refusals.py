@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("starlette")
 from starlette.testclient import TestClient
-from visitor import HOME, QUICK, WAIT, Page, state, visit
+from visitor import HOME, QUICK, WAIT, Page, guest, state, visit
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
@@ -178,10 +178,6 @@ def test_nobody_moves_for_the_machine(client):
 def test_nothing_but_stop_makes_a_machine_move_before_it_has_thought():
     """What it has found so far is not played: its seat may be a human's by now."""
     long, shared = "uct:150000,solver=no,evaluator=uniform", Shared(Offers({}, ("random",)))
-    sat = table.Table(shared, lambda told: None, "tictactoe")
-
-    def ask(do, **fields):
-        sat.handle(protocol.read(json.dumps({"do": do, **fields})))
 
     def at_work():
         """The search that goes on, once it does."""
@@ -193,25 +189,23 @@ def test_nothing_but_stop_makes_a_machine_move_before_it_has_thought():
             assert time.monotonic() < last
             time.sleep(0.01)
 
-    try:
+    with guest(shared=shared) as sat:
         for asks, players in (
             ([{"do": "go"}, {"do": "go"}], [long, ""]),  # a button that is clicked twice
             ([{"do": "seats", "players": [long, "random"]}], [long, "random"]),
             ([{"do": "swap"}], ["", long]),
             ([{"do": "seats", "players": ["", ""]}], ["", ""]),
         ):
-            ask("seats", players=[long, ""])
+            sat.ask("seats", players=[long, ""])
             thinking = at_work()
             for on in (True, False):
-                ask("analyse", on=on)
+                sat.ask("analyse", on=on)
             assert not thinking.stopped.is_set(), "to look on does not let it begin its move again"
             for fields in asks:
-                ask(**fields)
+                sat.ask(**fields)
             thinking.future.result(WAIT)
-            assert sat.session.board.moves == [], asks
-            assert sat._players() == players
-    finally:
-        sat.close()
+            assert sat.table.session.board.moves == [], asks
+            assert sat.table._players() == players
 
 
 def test_an_answer_that_is_there_at_once_is_heard_in_the_thread_of_its_own_session(monkeypatch):
