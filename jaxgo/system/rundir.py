@@ -172,7 +172,7 @@ class RunDir:
         try:
             if devices.is_first_host():
                 self._keep_place()
-                shutil.rmtree(place, ignore_errors=True)  # what a killed run left of this very step
+                self._clear({*self.steps()} - {step})  # what killed runs left; two of it would look like a loss
         except OSError as gone:  # the others wait for this host all the same
             fault = gone
         try:
@@ -265,10 +265,7 @@ class RunDir:
         """Removes the checkpoints and the players of later steps, which the run has gone back behind."""
         self.wait()
         if devices.is_first_host():
-            later = [step for step in self.steps() if step > after]
-            for place in (self.path / STEPS / f"{step:08d}" for step in later):
-                (place / MANIFEST).unlink(missing_ok=True)
-                shutil.rmtree(place, ignore_errors=True)
+            self._clear({step for step in self.steps() if step <= after})
             for step in (step for step in weights.weight_steps(self.path) if step > after):
                 (self.path / weights.FOLDER / f"{step:08d}.npz").unlink(missing_ok=True)
         self.meet(f"forget {after}")
@@ -330,8 +327,11 @@ class RunDir:
         """Keeps the newest sound checkpoints and each `every` steps; removes the other steps, and those that have no
         manifest. What somebody else has laid there stays."""
         steps = [step for step in self.steps() if step not in self._damaged]
-        kept = {*steps[-self._last :], *(step for step in steps if self._every and step % self._every == 0)}
-        for path in (self.path / STEPS).iterdir():
+        self._clear({*steps[-self._last :], *(step for step in steps if self._every and step % self._every == 0)})
+
+    def _clear(self, kept: set[int]) -> None:
+        """Removes what there is of all other steps."""
+        for path in (self.path / STEPS).glob("*"):
             if path.name.isdecimal() and int(path.name) not in kept and path.is_dir():
                 # without its manifest first: half of a checkpoint must not look like one
                 (path / MANIFEST).unlink(missing_ok=True)

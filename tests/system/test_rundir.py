@@ -280,6 +280,21 @@ def test_what_a_kill_left_is_not_believed_and_is_cleared(saved, tmp_path):
         equal(run.restore(state())[1], state(4))
 
 
+def test_kills_in_first_saves_leave_one_of_them_at_the_most(tmp_path, monkeypatch):
+    """Two looked as if somebody had taken the manifests away, and the run was refused for good."""
+    for step in (3, 4, 5):
+        with RunDir(tmp_path, {}) as run, monkeypatch.context() as patch:
+            assert run.restore(state()) is None
+            patch.setattr(RunDir, "_finish", lambda run, *_: run._checkpointer().wait_until_finished())
+            run.save(step, state(step))
+            run.wait()
+        assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == [f"{step:08d}"]
+    with RunDir(tmp_path, {}) as run:
+        run.save(6, state(6))
+        run.wait()
+        assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000006"]
+
+
 def test_a_full_disk_is_one_sentence_and_keeps_the_old(saved, tmp_path, monkeypatch):
     path = tmp_path / "run"
     shutil.copytree(saved, path)
