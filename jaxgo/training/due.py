@@ -29,7 +29,8 @@ class Due:
         self.together = devices.several_hosts()  # each iteration carries a word from host to host
         self._heard = Word(seconds=earlier)
         self._began: float | None = None
-        self._saved = self._judged = earlier
+        self._saved, every = earlier, config.judge.every
+        self._judged = earlier - (earlier % every if every else 0.0)  # or short sittings would never come to judge
         self._judgements = self._saves = 0
 
     @property

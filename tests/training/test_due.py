@@ -51,6 +51,15 @@ def test_one_host_goes_by_its_own_clock(clock):
     assert told(some)[2:] == (True, True, True)
 
 
+def test_sittings_that_are_shorter_than_the_interval_judge_all_the_same(clock):
+    some = Due(CONFIG, lambda: False, 58.0)
+    some.start(clock[0])
+    clock[0] += 1
+    assert not some.judgement
+    clock[0] += 1
+    assert some.judgement
+
+
 def test_nothing_is_due_that_nobody_wants(clock):
     never = TrainConfig(game="tictactoe", budget=Budget(seconds=0.0), judge=JudgeConfig(every=0.0), save_every=0.0)
     some = Due(never, lambda: False, 0.0)
