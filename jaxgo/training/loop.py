@@ -136,16 +136,16 @@ class Loop:
         watch(Report("start", 0, 0.0, {}))
         run.meet("start")
         devices.connect(trainer.mesh)
-        state = trainer.begin()
-        # what a checkpoint is like; the arrays themselves are given away
-        self._like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), state)
+        # what a checkpoint is like; no arrays stay, as two rings of samples may be more than the memory has
+        self._like = jax.tree.map(
+            lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), trainer.begin()
+        )
         found = self._restore()
         went, self._fell = going_back.known(run)
         if found is None:
-            state = inherit.begin(trainer, state, run)
+            self._take_up(inherit.begin(trainer, trainer.begin(), run))
         else:
-            state = going_back.renewed(found[1]) if found[0] == went else found[1]
-        self._take_up(state)
+            self._take_up(going_back.renewed(found[1]) if found[0] == went else found[1])
         self._due = Due(self.config, stop, float(self.state.seconds))
         self._collapse = Collapse(self.config.watch)
         self.collapsed: CollapsedError | None = None  # what ends the run, if the config says so
@@ -244,9 +244,11 @@ class Loop:
         """Other random numbers from there on: the same ones would end the same way."""
         seen = f"iteration {self.iteration}: {fault}{self._sound}"
         self._underway.clear()
+        del self.state  # before another one is read into the same memory
         found = None if self._fell else self._restore()
         while found is not None and not _is_good(found[1].learner):
-            found = self._restore(before=found[0])
+            step, found = found[0], None
+            found = self._restore(before=step)
         if found is None:
             before = f"; it had gone back once already, after {self._fell}" if self._fell else ""
             raise DivergedError(
@@ -315,6 +317,8 @@ class Loop:
         found = self._alone(lambda: self._judgement(final))
         self._meet(f"judgement {self.iteration}")
         self._due.judged()
+        if any(devices.from_first_host([self._asked()])):  # the last judgement has no iteration that would say so
+            self._due.end()
         if found:
             self._watch(Report("judge", self.iteration, self.seconds, found))
 
