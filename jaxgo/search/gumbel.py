@@ -222,7 +222,8 @@ class Gumbel(Search[GumbelState], Narrowing):
     def _halve(self, state: GumbelState) -> GumbelState:
         """Ends rounds that have visited all survivors, and phases that have no rounds left.
 
-        Where all survivors of a round are proven lost, the best of the other moves take their places.
+        A survivor that is proven lost stays no longer than its phase, however likely it was; where all of a round are,
+        the best of the other moves take their places.
         """
         full = state.cursor >= state.considered
         rounds = state.rounds - full
@@ -240,7 +241,8 @@ class Gumbel(Search[GumbelState], Narrowing):
             hopeless = full & self.solver & ~(survivors & others).any(axis=-1) & others.any(axis=-1)
             score = self._score(edges, state.noise, jnp.where(hopeless[:, None], edges.legal, survivors))
             # where there are fewer others than places, lost moves fill up
-            score = jnp.where(hopeless[:, None] & edges.legal & edges.lost, jnp.finfo(jnp.float32).min, score)
+            lost = self.solver & edges.lost & jnp.isfinite(score)
+            score = jnp.where(lost, jnp.finfo(jnp.float32).min, score)
             return jnp.where((ended | hopeless)[:, None], _best(score, state.order.shape[1]), state.order)
 
         # without a proven root move none is lost

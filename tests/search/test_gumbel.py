@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from judges import Hashed, Road, edges, paths, peer, positions, searched, whole, without_index
+from judges import Hashed, Opinion, Road, edges, paths, peer, positions, searched, whole, without_index
 from mctx._src import seq_halving
 
 from jaxgo.core.errors import UsageError
@@ -201,6 +201,15 @@ def test_moves_that_are_no_candidates_cost_no_simulations():
     legal = np.asarray(jax.vmap(FIVE.game.legal)(root.state)).sum(axis=-1)
     assert (result.visits.sum(axis=-1) == 16).all()
     assert ((result.visits > 0).sum(axis=-1) == np.minimum(legal, 3)).all()
+
+
+def test_a_likely_move_that_is_proven_lost_is_halved_away():
+    """Its prior outweighs what is known of it, and it kept half of the simulations of every later phase."""
+    model = Model(MineRace(".I" + 40 * "." + "I"), Opinion((9.0, 0.0, 0.0, 0.0)))
+    result, _ = searched(Gumbel(32, 4, gumbel_scale=0.0), model, positions(model.game, 1, 0))
+    assert result.lost[0].tolist() == [True, False, False, False]
+    assert sorted(result.visits[0].tolist()) == [4, 4, 12, 12]
+    assert int(result.visits[0, 0]) == 4
 
 
 @pytest.mark.slow  # compiles for seconds
