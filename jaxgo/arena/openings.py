@@ -9,6 +9,7 @@ openings of a length are drawn, longer ones follow; where there are none left, `
 
 import functools
 import itertools
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -47,12 +48,12 @@ Worth = Callable[[Array, Position], Float32[Array, " B"]]  # what positions are 
 class Openings:
     """Distinct openings of a game, as the actions that lead there, drawn when they are needed.
 
-    A stream of candidates is left for the next one when nothing new comes out of it. When there are no more, the first
-    openings come again: look at `distinct`, or take `numbers`.
+    A stream of candidates is left for the next one after `patience` of them without anything new. When there are no
+    more streams, the first openings come again: look at `distinct`, or take `numbers`.
     """
 
-    def __init__(self, game: Game[Any], streams: Iterable[Iterable[Candidate]]) -> None:
-        self.game = game
+    def __init__(self, game: Game[Any], streams: Iterable[Iterable[Candidate]], patience: float = PATIENCE) -> None:
+        self.game, self._patience = game, patience
         self._fresh = self._draw(iter(streams))
         self._lines: list[Line] = []
         self._spent = False
@@ -68,7 +69,7 @@ class Openings:
                     stale = 0
                     yield candidate[0]
                 stale += 1
-                if stale > PATIENCE:
+                if stale > self._patience:
                     break
 
     def actions(self, number: int) -> Line:
@@ -148,7 +149,7 @@ def book(game: Game[Any], path: str | os.PathLike[str]) -> Openings:
     lines = read_lines(game, path)
     if not lines:
         raise UsageError(f"there are no openings in {path}; write one a line, such as d4 e5")
-    return Openings(game, [_checked(game, lines)])
+    return Openings(game, [_checked(game, lines)], math.inf)  # a file has an end
 
 
 def start_only(game: Game[Any]) -> Openings:

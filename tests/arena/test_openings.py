@@ -119,6 +119,13 @@ def test_a_book(tmp_path):
     assert np.asarray(found.positions([0, 1, 2, 3]).state.ply).tolist() == [2, 0, 3, 2]
 
 
+def test_a_book_is_read_to_its_end(tmp_path):
+    """However many lines in a row are known: the rest of a sorted book was left out without a word."""
+    path = tmp_path / "book.txt"
+    path.write_text("a1 b2\n" + "c3 b2\n" * 1000 + "b2 a2 c3\n")
+    assert book(TICTACTOE, path).distinct(9) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
