@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ from jaxgo.arena.engines.process import Fault, Process
 from jaxgo.arena.engines.protocols import Limits
 from jaxgo.arena.engines.specs import open_engine, read_engine
 from jaxgo.arena.openings import book
+from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.players import load_player
 from jaxgo.records.record import winner
@@ -128,21 +130,19 @@ def test_a_fault_loses_one_game(openings, hurry, fault, reason):
     assert second.games[0].moves  # the match went on
 
 
-def test_a_start_that_takes_too_long(openings):
-    (pair,) = play(openings, gtp("slow"), limits=Limits(move=0.3, start=0.3, grace=0.1))
-    assert [game.forfeit for game in pair.games] == [(0, "no answer to list_commands in time")] * 2
-    assert [game.result for game in pair.games] == [0.0, 1.0]
-    assert [game.moves for game in pair.games] == [(), ()]
-
-
-def test_a_size_that_is_refused(openings):
-    (pair,) = play(openings, gtp("size"))
-    assert pair.games[0].forfeit == (0, "it refuses boardsize 5: unacceptable size")
-
-
-def test_an_engine_of_another_game(openings):
-    (pair,) = play(openings, gtp("gomoku"))
-    assert pair.games[0].forfeit == (0, "it plays Gomoku, not Go")
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("slow", "no answer to list_commands in time"),
+        ("size", "it refuses boardsize 5: unacceptable size"),
+        ("gomoku", "it plays Gomoku, not Go"),
+    ],
+)
+def test_an_engine_that_has_never_been_ready_ends_the_match(openings, fault, reason):
+    """Its games would be rated as losses for ever, though none was played."""
+    patience = 0.3 if fault == "slow" else 60.0
+    with pytest.raises(UsageError, match=re.escape(f"does not start ({reason}); try its command alone, or")):
+        play(openings, gtp(fault), limits=Limits(move=0.3, start=patience, grace=0.1))
 
 
 def test_an_answer_that_came_in_time_counts_though_it_is_looked_at_late():
@@ -297,7 +297,6 @@ def test_what_a_brain_suggests_is_played(gomoku_openings, tmp_path):
         ("outside", "illegal move 0,99"),
         ("illegal", "illegal move a7"),
         ("nonsense", "garbage instead of an answer to "),
-        ("size", "it refuses START 7: ERROR unsupported size"),
     ],
 )
 def test_faults_of_gomocup(gomoku_openings, hurry, fault, reason):
@@ -307,6 +306,11 @@ def test_faults_of_gomocup(gomoku_openings, hurry, fault, reason):
     assert pair.games[0].forfeit
     assert pair.games[0].forfeit[1].startswith(reason)
     assert pair.games[0].result == 0.0
+
+
+def test_a_brain_that_refuses_the_board_ends_the_match(gomoku_openings):
+    with pytest.raises(UsageError, match=r"does not start \(it refuses START 7: ERROR unsupported size\); try"):
+        play(gomoku_openings, gomocup("size"))
 
 
 # -- a real engine --------------------------------------------------------------------------------------------------

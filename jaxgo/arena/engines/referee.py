@@ -123,6 +123,7 @@ class _Event:
     limits: Limits
     temperature: float
     hot_plies: int
+    started: set[int] = dataclasses.field(default_factory=set)  # engines that have been ready once
 
     def start(self, index: int) -> View:
         return look(self.game, jax.tree.map(lambda x: np.asarray(x)[index], self.positions))
@@ -219,7 +220,16 @@ class _Table:
                         self._engines[number] = open_engine(player, self._event.game, self._event.limits)
                 key = jax.random.fold_in(self._event.keys[index], 2 * number + side)
                 self._ask(number, lambda engine, k=key: engine.draw_by(k))
-                self._ask(number, lambda engine, s=number ^ side: engine.begin(s, moves))
+                try:
+                    self._ask(number, lambda engine, s=number ^ side: engine.begin(s, moves))
+                except _Forfeit as forfeit:
+                    if number in self._event.started:
+                        raise
+                    raise UsageError(  # no game of it says anything
+                        f"{player.name} does not start ({forfeit.reason}); try its command alone, or give it more time "
+                        "with --engine-start"
+                    ) from None
+                self._event.started.add(number)
 
     def _choose(self, number: int, index: int, side: int, length: int, view: View) -> int:
         """A legal move, or RESIGN."""
