@@ -29,6 +29,7 @@ import peers_bitbully
 import published
 import tyro
 
+from jaxgo.arena.statistics import wilson
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -240,12 +241,14 @@ def keeps(values: Values, action: np.ndarray) -> np.ndarray:
 def report(question: str, result: SearchResult, values: Values, ply: np.ndarray, seconds: float) -> None:
     best = values.max(axis=1)
     kept = keeps(values, result.action)
+    share, low, high = wilson(float(kept.sum()), len(best))
     bands = np.array_split(np.argsort(ply, kind="stable"), BANDS)
     harness.report(
         f"oracle/{question}",
         positions=len(best),
-        kept=float(kept.mean()),
-        error_95=float(1.96 * np.sqrt(kept.mean() * (1 - kept.mean()) / len(best))),
+        kept=share,
+        low_95=low,
+        high_95=high,
         chance=float(((values == best[:, None]).sum(axis=1) / (values > ILLEGAL).sum(axis=1)).mean()),
         **{f"plies_{ply[band].min()}_to_{ply[band].max()}": float(kept[band].mean()) for band in bands},
         proven=float(result.solved.mean()),

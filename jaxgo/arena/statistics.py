@@ -155,11 +155,11 @@ def _openings(ended: Sequence[GameRecord], plies: int) -> list[Opening]:
         for length in range(1, len(names) + 1):
             if not record.start:  # from a position of its own a game has another opening
                 scores.setdefault(tuple(names[:length]), []).append(_share(record))
-    found = [Opening(line, len(some), *_wilson(sum(some), len(some))) for line, some in scores.items()]
+    found = [Opening(line, len(some), *wilson(sum(some), len(some))) for line, some in scores.items()]
     return sorted(found, key=lambda opening: (len(opening.moves), -opening.games, opening.moves))
 
 
-def _wilson(points: float, games: int) -> tuple[float, float, float]:
+def wilson(points: float, games: int) -> tuple[float, float, float]:
     """A share with its 95 % interval, which never leaves [0, 1]."""
     share, weight = points / games, NINETY_FIVE**2 / games
     middle = (share + weight / 2) / (1 + weight)

@@ -83,7 +83,7 @@ def test_openings_by_hand(folder):
     both = found[(centre, GAME.action_name(41))]
     assert (both.games, both.score) == (4, pytest.approx(3.5 / 4))
     # Wilson's interval of 3 points of 6: (0.5 + 0.32) / 1.64 = 0.5 in its middle, and 0.188 to 0.812
-    share, low, high = statistics._wilson(3.0, 6)
+    share, low, high = statistics.wilson(3.0, 6)
     assert (share, round(low, 3), round(high, 3)) == (0.5, 0.188, 0.812)
     assert all(0.0 <= opening.low <= opening.score <= opening.high <= 1.0 for opening in found.values())
 
