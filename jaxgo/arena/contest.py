@@ -79,6 +79,7 @@ class Progress:
     seconds: float  # of playing in this run, compilation apart
     results: tuple[PairResult, ...]  # all that are known of this game
     doing: str = ""
+    anchor: str = ""  # whose rating is held; else the mean of a pool is
 
     @property
     def speed(self) -> float:
@@ -86,4 +87,5 @@ class Progress:
         return self.games / self.seconds if self.seconds else 0.0
 
     def table(self) -> RatingTable | None:
-        return elo.rate(self.results) if self.results else None
+        known = any(self.anchor in (pair.a, pair.b) for pair in self.results)
+        return elo.rate(self.results, self.anchor if known else None) if self.results else None

@@ -127,8 +127,9 @@ def groups(table: RatingTable, agents: Sequence[str]) -> list[list[int]]:
 
 
 def errors(table: RatingTable, agents: Sequence[str]) -> Float64[np.ndarray, " n"]:
-    """Half of the 95 % interval of each rating, against the mean of its group."""
-    turn, covariance = _turned(table, agents)
+    """Half of the 95 % interval of each rating, against the anchor of the table or, where none is in its group, against
+    the mean of the group."""
+    turn, covariance, _ = _turned(table, agents)
     return NINETY_FIVE * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", turn, covariance, turn), 0.0))
 
 
@@ -140,10 +141,9 @@ def gains(
     One game tells p * (1 - p) about a difference of strengths (Fisher information of a logistic model); a result with
     that weight changes the covariance by the formula of Sherman and Morrison. Variances are those of `errors`.
     """
-    turn, covariance = _turned(table, agents)
+    turn, covariance, together = _turned(table, agents)
     counted = turn if wide is None else turn[wide]
     elo = table.elo[[table.index(agent) for agent in agents]]
-    together = turn != 0
     out = {}
     for a, b in itertools.combinations(range(len(agents)), 2):
         told = 2 * pairs * _uncertain(elo[a] - elo[b]) / ELO**2 * bool(together[a, b])
@@ -159,10 +159,17 @@ def _uncertain(elo: float) -> float:
     return chance * (1 - chance)
 
 
-def _turned(table: RatingTable, agents: Sequence[str]) -> tuple[Float64[np.ndarray, "n n"], Float64[np.ndarray, "n n"]]:
-    """What takes from each rating the mean of its group, and the covariance of the ratings."""
-    order = [table.index(agent) for agent in agents]
-    turn = np.eye(len(agents))
-    for group in groups(table, agents):
-        turn[np.ix_(group, group)] -= 1 / len(group)
-    return turn, table.covariance[np.ix_(order, order)]
+def _turned(
+    table: RatingTable, agents: Sequence[str]
+) -> tuple[Float64[np.ndarray, "n w"], Float64[np.ndarray, "w w"], Bool[np.ndarray, "n w"]]:
+    """What takes from each rating the zero of its group, the covariance of the ratings, and who are of one group. The
+    anchor comes last where it is none of the agents."""
+    who = [*agents, *(name for name in [table.anchor] if name and name not in agents)]
+    order = [table.index(name) for name in who]
+    turn, together = np.eye(len(who)), np.zeros((len(who), len(who)), bool)
+    for group in groups(table, who):
+        zero = [i for i in group if who[i] == table.anchor] or group
+        turn[np.ix_(group, zero)] -= 1 / len(zero)
+        together[np.ix_(group, group)] = True
+    size = len(agents)
+    return turn[:size], table.covariance[np.ix_(order, order)], together[:size]

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float64, Int64
 
 from jaxgo.arena.records import PairResult, once
 from jaxgo.core.errors import UsageError
+from jaxgo.players import is_external
 
 LOSS, DRAW, WIN = range(3)
 
@@ -122,8 +123,11 @@ def by_one_name(results: Sequence[PairResult]) -> list[PairResult]:
 
 
 def _wherever(name: str, code: str) -> tuple[str, str]:
-    """A player wherever its weights lie: what stands before them, its budget among it, and its hash."""
-    return name.partition("@")[0], code
+    """A player wherever its weights lie: what stands before them, its budget among it, and its hash.
+
+    Of programs nobody knows a hash, and the whole command says which one it is.
+    """
+    return name if is_external(name) else name.partition("@")[0], code
 
 
 def _check_points(pair: PairResult) -> None:

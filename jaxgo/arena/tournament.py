@@ -95,7 +95,7 @@ class Tournament:
         self._pool: Pool | None = None
         if len(agents) > 1:
             self._pool = Pool(agents, self._room, slots, mesh, contest.temperature, contest.hot_plies)
-        self._games, self._seconds, self._compiled = 0, 0.0, False
+        self._games, self._seconds, self._compiled, self._anchor = 0, 0.0, False, ""
         known = {pair.id: pair for pair in (records.read_begun(path) if path else [])}
         self._ours = [pair for pair in known.values() if self._is_ours(pair)]
         self._numbers = self._find_numbers(known.values())
@@ -104,8 +104,12 @@ class Tournament:
             {match: self._missing(match, sample) for match in schedule.matches(len(self.players))} if sample else {}
         )
 
-    def run(self) -> Iterator[Progress]:
-        """Plays until the schedule has enough, and tells every now and then how it stands."""
+    def run(self, anchor: str = "") -> Iterator[Progress]:
+        """Plays until the schedule has enough, and tells every now and then how it stands.
+
+        Error bars are those of ratings with this `anchor`; without one, of ratings against their mean.
+        """
+        self._anchor = anchor
         matches = self.schedule.matches(len(self.players))
         while True:
             played = {match: self._done(match) for match in matches}
@@ -132,7 +136,7 @@ class Tournament:
         if self.openings.most is not None:
             some = [self.schedule.pairs if self._is_lucky(match) else self.openings.most for match in matches]
             most = min(most, sum(some))
-        return Progress(pairs, most, self._games, self._seconds, tuple(self._ours), doing)
+        return Progress(pairs, most, self._games, self._seconds, tuple(self._ours), doing, self._anchor)
 
     @property
     def slots(self) -> int:
@@ -191,7 +195,8 @@ class Tournament:
         listed = "; ".join(", ".join(self.names[i] for i in group) for group in found)
         return [
             f"between these groups nearly all games are won by the same side, so few were played: {listed}. "
-            f"±{self.schedule.until:g} is asked within a group, against its mean; bars of the whole table are wider"
+            f"±{self.schedule.until:g} is asked within a group, against its mean or the anchor; "
+            "bars of the whole table are wider"
         ]
 
     def _wide(self) -> list[str]:

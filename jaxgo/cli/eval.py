@@ -48,9 +48,9 @@ class Table:
     json: bool = False
     """Print the ratings as JSON and nothing else."""
 
-    def check(self, names: Iterable[str], files: Iterable[Path]) -> None:
-        """Refuses what `show` could not do after all games are played; `names` are the agents that will have played,
-        `files` those of their results."""
+    def check(self, names: Iterable[str], files: Iterable[Path]) -> str:
+        """Refuses what `show` could not do after all games are played, and tells whose rating is held, if anybody's is;
+        `names` are the agents that will have played, `files` those of their results."""
         from jaxgo.system.files import check_apart, check_writable
         from jaxgo.ui import tables as report
 
@@ -68,6 +68,7 @@ class Table:
         for path in (self.plot, self.html):
             if path:
                 check_writable(path)
+        return wanted[0] if wanted else ""
 
     def _anchor(self, names: Collection[str]) -> tuple[str, float] | None:
         """Who is held fixed, and where."""
@@ -140,11 +141,13 @@ class Setting:
     """Games with gtp: and gomocup: engines that are played side by side."""
     engine_seconds: float | None = None
     """What engines are told to take for a move, and lose for exceeding; else gtp: engines go by their own settings."""
+    engine_start: float = 60.0
+    """Seconds that an engine may take to start, and for a command that asks for no move."""
 
     def limits(self) -> "Limits":
         from jaxgo.arena.engines.protocols import Limits
 
-        return Limits(move=self.engine_seconds, at_once=self.engines)
+        return Limits(move=self.engine_seconds, start=self.engine_start, at_once=self.engines)
 
     def tournament(
         self,
@@ -195,10 +198,10 @@ class Setting:
         )
 
 
-def home(name: str, terms: Sequence[str]) -> Path:
+def home(name: str, terms: Sequence[str], file: str = "matches.jsonl") -> Path:
     """Where results go unless told otherwise."""
     folder = re.sub(r"[^\w.=+-]", "-", "_".join([name, *terms]))  # boards as options have slashes in them
-    return Path("runs", "eval", folder, "matches.jsonl")
+    return Path("runs", "eval", folder, file)
 
 
 @dataclass(frozen=True)
@@ -245,8 +248,8 @@ class TournamentCommand:
         if folder:
             check_writable(folder / "games")
         names = [*play.names, *(name for pair in play.progress().results for name in (pair.a, pair.b))]
-        self.table.check(names, [out])
-        last = match_screen.follow(play.run(), quiet=self.table.json)
+        held = self.table.check(names, [out])
+        last = match_screen.follow(play.run(held), quiet=self.table.json)
         self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"], [saved])
         return 0
 
@@ -272,7 +275,7 @@ class SprtCommand:
     pairs: int = PAIRS_SPRT
     """The most pairs to play."""
     out: File = None
-    """Results, one line a pair; else runs/eval/GAME/matches.jsonl."""
+    """Results, one line a pair; else runs/eval/GAME/sprt.jsonl: games that suggested a test must not decide it."""
     json: bool = False
     """Print the verdict as JSON and nothing else."""
     setting: tyro.conf.OmitArgPrefixes[Setting] = Setting()
@@ -283,10 +286,11 @@ class SprtCommand:
         from jaxgo.arena.sprt import Sprt
         from jaxgo.system.files import check_writable
         from jaxgo.ui import match_screen
+        from jaxgo.ui import tables as report
 
         test = Sprt(self.elo0, self.elo1, self.alpha, self.beta)
         contest = self.setting.contest(self.game, (self.a, self.b))
-        out = self.out or home(self.game, contest.terms)
+        out = self.out or home(self.game, contest.terms, "sprt.jsonl")
         openings, most = self.setting.openings(contest), Schedule(pairs=self.pairs)
         begin = self.setting.tournament(contest, most, openings, hosts, chunk=CHUNK_SPRT)
         if not hosts.first:
@@ -294,12 +298,15 @@ class SprtCommand:
         play = begin(out)
         check_writable(out)
         verdict = match_screen.decide(play, test, quiet=self.json)
+        remarks = [*play.notes(), *report.incidents(play.line())]
         if self.json:
             known = {"elo": verdict.elo.value, "error95": verdict.elo.error}
             elo = {name: value if math.isfinite(value) else None for name, value in known.items()}  # no JSON has inf
             record = {"a": self.a, "b": self.b, "accepted": verdict.accepted, "llr": verdict.llr, **elo}
-            more = {"bounds": [verdict.lower, verdict.upper], "pairs": verdict.pairs, "remarks": play.notes()}
+            more = {"bounds": [verdict.lower, verdict.upper], "pairs": verdict.pairs, "remarks": remarks}
             print(json.dumps(record | more))
+        else:
+            print(*[verdict.ended(), *remarks], sep="\n")
         return 0
 
 

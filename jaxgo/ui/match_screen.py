@@ -90,8 +90,4 @@ def decide(play: "Tournament", test: "Sprt", quiet: bool = False) -> "Verdict":
                 shown = time.monotonic()
             if verdict.accepted:
                 break
-    if not quiet:
-        print(verdict.ended())
-        for note in play.notes():
-            print(note)
     return verdict

@@ -106,7 +106,7 @@ def remarks(table: RatingTable) -> list[str]:
     total = lost + drawn + won
     out = [
         f"Elo where {zero}; LOS: likelihood of being better than the next one.",
-        f"Moving first is worth {table.advantage} Elo; "
+        f"Moving first is worth {table.advantage} Elo in these openings; "
         f"{table.draws.value:.0f} ± {table.draws.error:.0f} % of games between equals are drawn.",
     ]
     if total:

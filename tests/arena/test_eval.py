@@ -103,6 +103,9 @@ def test_games_until_the_error_bars_are_small(tmp_path, capsys):
     assert max(agent["error95"] for agent in answer["agents"]) <= 300
     assert 0 < len(records.read(out)) <= 64
     assert "not reached" not in str(answer["remarks"])
+    assert run(*TWO[:-1], 64, "--until", "±300", "--anchor", "random", "--out", out, "--json") == 0
+    held = json.loads(capsys.readouterr().out)
+    assert max(agent["error95"] for agent in held["agents"]) <= 300
     assert run(*TWO[:-1], 2, "--until", "±20", "--out", tmp_path / "few.jsonl", "--json") == 0
     assert "±20 was not reached: a bar of ±" in str(json.loads(capsys.readouterr().out)["remarks"])
 

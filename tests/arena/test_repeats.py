@@ -170,6 +170,9 @@ def test_a_player_whose_run_was_moved_is_rated_once():
     assert len(records.once(found[:2])) == 1, "the very same games"
     against = dataclasses.replace(moved, b=here, checkpoints=("x", "x"))
     assert by_one_name([pair, against]) == [pair, against], "who lets the two names meet wants both"
+    engines = "gtp:ssh me@one gnugo", "gtp:ssh me@two katago gtp"  # nobody knows their hashes
+    some = [dataclasses.replace(pair, a=name, checkpoints=("untold", "u"), time=name) for name in engines]
+    assert by_one_name(some) == some
 
 
 class Simulated(Tournament):
@@ -220,12 +223,11 @@ def test_false_decisions_are_rare():
     assert false_decisions(150) <= 0.05
 
 
-def test_an_undecided_test_says_so(capsys):
+def test_an_undecided_test_says_so():
     play = Simulated(Openings(CONNECT4, [[((column,), bytes([column])) for column in range(7)]]))
     play.draw(0)
     verdict = match_screen.decide(play, Sprt(0.0, 10.0))
     assert verdict.accepted is None
-    said = capsys.readouterr().out
-    assert "after 7 pairs" in said
-    assert "not decided" in said
-    assert "there are only 7 different openings, and without luck" in said
+    assert "after 7 pairs" in verdict.ended()
+    assert "not decided" in verdict.ended()
+    assert "there are only 7 different openings, and without luck" in str(play.notes())

@@ -145,6 +145,21 @@ def test_a_pool_of_others_in_the_same_file_keeps_nobody_playing():
     assert not Schedule(until=20.0).enough(table, ("r", "s"))
 
 
+@pytest.mark.parametrize("names", [NAMES[:3], NAMES[1:3]])
+def test_a_bar_against_the_anchor_is_that_of_the_table(names):
+    """It was measured against the mean, which is nearer: a match ended at half the precision that was asked."""
+    results = [*pairs("p", "q", *[1.0, 1.5, 0.5] * 9), *pairs("q", "r", *[1.0, 1.5, 0.5] * 3)]
+    table = elo.rate(results, "p")
+    assert len(groups(table, NAMES[:3])) == 1
+    np.testing.assert_allclose(errors(table, names), [table.rating(name).error for name in names], atol=1e-9)
+    worst = float(errors(table, names).max())
+    assert Schedule(until=worst).enough(table, names)
+    assert not Schedule(until=0.99 * worst).enough(table, names)
+    assert max(errors(elo.rate(results), names)) < 0.9 * worst
+    found = gains(table, names, 8)
+    assert names.index("r") in max(found, key=found.__getitem__)
+
+
 def test_who_is_known_well_enough_gets_no_more_games():
     """p is known a little better than was asked, r a little worse, though games of p and q would tell more in all."""
     names = NAMES[:3]
