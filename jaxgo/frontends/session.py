@@ -138,13 +138,18 @@ class Session:
         record, source = boards.to_record(self.board, self.name, names), self._source
         if source is None or (source.game, source.start, source.moves) != (record.game, record.start, record.moves):
             return record
-        if record.returns not in (None, source.returns):  # somebody gave it up here
+        if self.board.resigned is not None and record.returns != source.returns:  # somebody gave it up here
             return record
-        # nobody has played on: who played it, and how it ended if not on the board, is what the file tells
-        ended = (
-            {} if record.returns else {"returns": source.returns, "verdict": source.verdict, "reason": source.reason}
+        # nobody has played on: the file tells who played it, and how it ended where it tells that
+        told = source if source.returns or not record.returns else record
+        return dataclasses.replace(
+            record,
+            players=source.players or names,
+            returns=told.returns,
+            verdict=told.verdict,
+            reason=told.reason,
+            comments=source.comments,
         )
-        return dataclasses.replace(record, players=source.players or names, **ended)  # type: ignore[arg-type]
 
     def save(self, form: str) -> str:
         """The game so far as the text of a file: `sgf`, `psq`, `gzero` or `json`."""

@@ -208,6 +208,37 @@ def test_a_file_that_is_saved_again_keeps_who_played_it_and_how_it_ended(client)
         assert not any(part in saved for part in ("Honinbo", "RE["))
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "kept"),
+    [
+        # two passes with dead stones: area alone gives the other colour the game
+        (
+            "sgf",
+            "(;GM[1]SZ[5]KM[0]PB[Honinbo]PW[Inseki]RE[B+2];B[cc]C[the middle];W[bb];B[dd];W[aa];B[];W[])",
+            ["PB[Honinbo]", "PW[Inseki]", "RE[B+2]", "C[the middle]"],
+        ),
+        (
+            "psq",
+            "\n".join(
+                [
+                    "Piskvorky 15x15, 11:11, 0",
+                    *["1,1,0", "1,2,0", "2,1,0", "2,2,0", "3,1,0", "3,2,0", "4,1,0", "4,2,0", "5,1,0"],
+                    "Meijin\nRapfi\n-1\n",
+                ]
+            ),
+            ["Meijin", "Rapfi"],
+        ),
+    ],
+)
+def test_a_game_that_is_over_on_the_board_is_saved_as_it_was(client, kind, text, kept):
+    with visit(client) as page:
+        page.answer("load", text=text)
+        page.ask("save", kind=kind)
+        saved = page.hear("file")["text"]
+        assert [part for part in kept if part not in saved] == []
+        page.answer("new", game="tictactoe")
+
+
 def test_players_who_changed_colours_have_the_others_pieces(client):
     with visit(client) as page:
         page.answer("new", game="swap2-15")
