@@ -94,6 +94,8 @@ class Terminal:
         board = board_view.text(session.game, session.board.now.position.state)
         last = session.board.actions[-1] if session.board.actions else NOTHING
         self.show("")
+        if thought is None and self.analysis and not (session.board.over or any(session.seats)):
+            thought = session.think(self.limit).result()  # no player's move comes with one
         if thought is not None and self.analysis:
             board = beside(board, table(thought))
         self.show(board)

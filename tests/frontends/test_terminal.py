@@ -87,6 +87,16 @@ def test_an_analysis_is_shown_beside_no_other_position(session, line, tmp_path):
     assert shown.count("visits") == shown.count("plays") >= 1, "one for each move that the player has thought about"
 
 
+def test_an_analysis_for_two_people_is_beside_every_position(session):
+    session.set_adviser("uct:30,evaluator=uniform")
+    session.set_player(1, None)
+    try:
+        shown = talk(session, "b2", "a1", "undo", analysis=True)
+    finally:
+        session.set_player(1, "uct:30,evaluator=uniform")
+    assert shown.count("visits") == 4
+
+
 def test_nothing_to_take_back_is_said(session):
     assert "there is no move of yours to take back" in talk(session, "undo")
     assert "0 moves can be" in talk(session, "redo")
