@@ -308,7 +308,10 @@ export class Board {
     if (choices.length === 1) {
       this.chosen = [];
       this.play(choices[0].action);
-    } else this.ask(choices);
+    } else {
+      this.ask(choices);
+      this.say(`${choices.length} moves to choose from, below the board`);
+    }
     this.redraw();
   }
 

@@ -1,7 +1,7 @@
 // The page: a socket to the server, and what the buttons and keys do. The server decides; this only shows and asks.
 
 import { Board } from "./board.js";
-import { find, keep, make, put } from "./make.js";
+import { chosen, find, keep, make, put } from "./make.js";
 import { Panel } from "./panel.js";
 import { Run } from "./run.js";
 
@@ -49,7 +49,7 @@ const told = {
   },
   board(message) {
     shape = message;
-    [position, aim] = [null, null];
+    [position, aim, asked] = [null, null, null];
     boards += 1;
     status(`setting up ${message.game}`);
     put(find("moves-now"));
@@ -68,6 +68,8 @@ const told = {
   position(message) {
     const fresh = message.moves.length === 0 && !message.undone && position?.moves.length;
     if (fresh) panel.forget();
+    const mover = position?.players[position.seat];
+    if (mover && message.moves.length === position.moves.length + 1) say(`${mover} plays ${message.moves.at(-1)}`);
     position = message;
     if (coming && boards === 1) { // a click on it would be lost
       remember();
@@ -103,7 +105,7 @@ const told = {
   run: (message) => run.set(message),
   status: (message) => status(message.text),
   error(message) {
-    aim = null;
+    [aim, asked] = [null, null];
     if (coming && kept?.setup.players) { // who played may be on offer no more: the game is put up without them
       const { players, ...setup } = kept.setup;
       [kept, lost] = [null, message.text];
@@ -114,7 +116,6 @@ const told = {
       if (instead) told.position(instead);
     } else if (position) {
       panel.refused(position);
-      options(shape.options);
     }
     complain(message.text);
   },
@@ -292,10 +293,9 @@ const does = {
 const keys = { n: "new", u: "undo", r: "redo", h: "hint", s: "stop", ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
 
 for (const [id, act] of Object.entries(does)) find(id).addEventListener("click", () => position && act()); // else it is being set up
-find("game").addEventListener("change", (event) => {
+chosen(find("game"), (game) => {
   history.replaceState(null, "", location.pathname);
-  send({ do: "new", game: event.target.value, options: {} });
-  event.target.blur(); // or the next key would choose another game
+  send({ do: "new", game, options: {} });
 });
 find("options").addEventListener("submit", (event) => {
   event.preventDefault();

@@ -40,5 +40,27 @@ export function keep(element, items, key, build) {
   });
 }
 
+// What is chosen in a list, by pointing at it or by Enter. Browsers tell of a change at each arrow and letter, too: who
+// walks through the list has not chosen yet, and who leaves it finds it as it was.
+export function chosen(list, act) {
+  let [before, walking] = ["", false];
+  list.addEventListener("pointerdown", () => (walking = false));
+  list.addEventListener("keydown", ({ key }) => {
+    if (key === "Enter") {
+      if (walking && list.value !== before) act(list.value);
+      walking = false;
+    } else if (key !== "Tab" && !walking) [before, walking] = [list.value, true];
+  });
+  list.addEventListener("change", () => {
+    if (walking) return;
+    act(list.value);
+    list.blur(); // keys are for the board again
+  });
+  list.addEventListener("blur", () => {
+    if (walking) list.value = before;
+    walking = false;
+  });
+}
+
 // A mark as the server tells it: its tag, its attributes, its text.
 export const marked = ([tag, look, text]) => (text ? draw(tag, look, text) : draw(tag, look));

@@ -1,6 +1,6 @@
 // Everything beside the board: players, score, the search's table and graph, moves, saved games.
 
-import { draw, find, keep, make, put } from "./make.js";
+import { chosen, draw, find, keep, make, put } from "./make.js";
 
 const ROWS = 14;
 const amount = ({ limit }) => limit.seconds ?? limit.simulations ?? 0;
@@ -20,7 +20,8 @@ export class Panel {
     this.board = board;
     this.choosers = Array.from({ length: board.seats }, (_, seat) => {
       const id = `player${seat}`;
-      const list = make("select", { id, onchange: () => this.seat(seat, list.value) });
+      const list = make("select", { id });
+      chosen(list, (spec) => this.seat(seat, spec));
       const own = make("input", { id: `${id}-spec`, placeholder: "a player by its spec, such as uct:800", hidden: true, size: 26,
         spellcheck: "false", autocomplete: "off", "aria-label": `spec of the ${["first", "second"][seat]} player`,
         onchange: () => this.choose(seat, own.value.trim()) });

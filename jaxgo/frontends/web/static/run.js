@@ -22,6 +22,9 @@ export class Run {
     table.hidden = !told.ladder.length;
     put(table.tBodies[0], ...told.ladder.map(([name, value, error]) => make("tr", {}, make("td", {}, name),
       make("td", { class: "n" }, `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(0)} ± ${error.toFixed(0)}`))));
+    const games = JSON.stringify(told.groups);
+    if (games === this.games) return; // a button that is made anew while it is pressed is never clicked
+    this.games = games;
     put(find("run-games"), ...told.groups.flatMap(({ about, games }) => [make("p", {}, `games ${about}`),
       make("ol", {}, ...games.map((game) => make("li", {}, `${game.result}, ${game.actions.length} moves `,
         make("button", { onclick: () => this.replay(told, game) }, "replay"))))]));
