@@ -20,6 +20,7 @@ THEN = "--learner.head-weight 0.15"
 MADE_WITH: Mapping[str, str] = MappingProxyType(
     {
         "connect4-cpu": f"--targets.heads short {THEN} --selfplay.opening 0.8 --selfplay.opening-plies 24",
+        "connect4-long-cpu": "--seed 1",
         "connect4-late-cpu": "--seed 11",
         "connect4-gpu": "--seed 1",
         "connect4-late-gpu": "--seed 2",

@@ -53,18 +53,16 @@ class RunDir:
         *,
         free: tuple[str, ...] = (),
         last: int = 2,
-        every: int = 0,
         say: Say = _say,
         completed: Completed = dict,
     ) -> None:
         """Makes the folder, or resumes the run in it if its config is this one.
 
         `free` names the settings that may change between two sittings (dotted, with what is below them). The `last`
-        checkpoints stay, and each whose step divides by `every`. `completed` adds to the config of an older run what
-        could not be set then.
+        checkpoints stay. `completed` adds to the config of an older run what could not be set then.
         """
         self.path, self.say = Path(path), say
-        self._last, self._every = max(1, last), every
+        self._last = max(1, last)
         self._saving: threading.Thread | None = None
         self._orbax: Any = None
         self._began = -1  # the step that was restored
@@ -324,10 +322,9 @@ class RunDir:
         return jax.tree.unflatten(form, [_as_key(new, old) for new, old in zip(whole, originals, strict=True)])
 
     def _prune(self) -> None:
-        """Keeps the newest sound checkpoints and each `every` steps; removes the other steps, and those that have no
-        manifest. What somebody else has laid there stays."""
-        steps = [step for step in self.steps() if step not in self._damaged]
-        self._clear({*steps[-self._last :], *(step for step in steps if self._every and step % self._every == 0)})
+        """Keeps the newest sound checkpoints; removes other steps, and those without a manifest. What somebody else has
+        laid there stays."""
+        self._clear({*[step for step in self.steps() if step not in self._damaged][-self._last :]})
 
     def _clear(self, kept: set[int]) -> None:
         """Removes what there is of all other steps."""

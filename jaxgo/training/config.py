@@ -187,7 +187,7 @@ class Budget:
     """How long to train; what is 0 sets no limit, and the first limit that is reached ends the run."""
 
     iterations: int = 0  # of self-play and learning
-    seconds: float = 0.0  # of training, compiling apart
+    seconds: float = 0.0  # by the clock, from the end of the first iteration on; judgements in between count
 
     def __post_init__(self) -> None:
         check_settings("budget.", self)

@@ -1,6 +1,6 @@
 """The presets that have a name of their own: each says for which machine and how long it is, and what it reached.
 
-One that was not trained to its end says so by an empty `reached`; figures come from docs/results.md only.
+One that was not trained to its end says so by an empty `reached`; figures come from docs/strength.md and results.md.
 """
 
 import dataclasses
@@ -381,7 +381,8 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             ResNet(channels=32, blocks=2),
             32,
             64,
-            "every game of 64 against uct:400 won at 64 simulations, and 57 % of 100 against zeroplus:200",
+            "every game of 64 against uct:400 won at 64 simulations, and 57 % of 100 against zeroplus:200, "
+            "after 436 iterations",
             threats=True,  # a win is taken and a loss is stopped before anything is weighed
         ),
         "gomoku15": OnCpu(
@@ -389,7 +390,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             ResNet(channels=32, blocks=2),
             32,
             64,
-            "97 % of 100 games against greedy at 64 simulations, every game against uct:400",
+            "97 % of 100 games against greedy at 64 simulations, every game against uct:400, after 499 iterations",
             threats=True,
             init_from="gomoku9-cpu",  # shapes are the same on a larger board
         ),
@@ -405,7 +406,7 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
             Mlp(width=128, blocks=3),
             32,
             256,
-            "+724 ± 259 Elo at 64 simulations, where uct:400 has +516 ± 263",
+            "+724 ± 259 Elo at 64 simulations, where uct:400 has +516 ± 263, after 1,096 iterations",
             opening_plies=48,
             final_temperature=0.0,
             learner=LearnerConfig(batch=256, ema=0.998),
