@@ -57,7 +57,7 @@ def test_a_line_that_is_drawn_has_won(name, options, rows, seat, result):
         (
             "scorefour",
             "/".join(["...._...._...._...."] * 3 + ["....X...._...._...."]) + " 0",
-            "'X' cannot be cell 5 of",
+            "a stone is drawn beside the boards",
         ),
     ],
 )

@@ -222,6 +222,7 @@ class Connect3D(Game[Connect3DState]):
         """Lines that already stand score nothing, but are counted."""
         levels = stacks.from_side_by_side(self.drawn(cells, to_play), LEVELS, SIDE)
         codes = np.stack([levels[:, x, y] for x, y in FOOTPRINT])
+        stacks.check_off(np.stack([levels[:, x, y] for x, y in np.ndindex(SIDE, SIDE) if (x, y) not in FOOTPRINT]))
         stones = STACKS.place(codes, to_play)
         lines = [((own & windows()) == windows()).all(axis=1).sum() for own in stones]
         return Connect3DState(

@@ -11,6 +11,7 @@ from support import Host, check_playout, perft_json, random_games
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
+from jaxgo.games import GAMES
 from jaxgo.games.scorefour import PEGS, ScoreFour, lines
 
 GAME = ScoreFour()
@@ -64,6 +65,18 @@ def test_planes_show_own_beads_level_by_level():
 def test_a_hanging_bead_is_refused():
     with pytest.raises(UsageError, match="hangs"):
         Host.at(GAME, "/".join([".... X... .... ...."] + [".... .... .... ...."] * 3))
+
+
+@pytest.mark.parametrize("name", ["scorefour", "connect3d"])
+def test_a_stone_that_is_drawn_beside_the_board_is_refused(name):
+    """It was left out without a word."""
+    game = GAMES[name]
+    drawn = np.array(play.cells(game, game.init(jax.random.key(0))))
+    for gap in np.flatnonzero(drawn == 3)[[0, -1]]:
+        cells = drawn.copy()
+        cells[gap] = 1
+        with pytest.raises(UsageError, match="drawn beside the boards"):
+            game.place(cells, 0)
 
 
 def test_a_gap_that_is_drawn_on_a_board_is_refused():

@@ -139,7 +139,14 @@ def from_side_by_side(cells: np.ndarray, levels: int, height: int) -> np.ndarray
     """`[levels, height, width]`: the levels of a picture made by `side_by_side`."""
     picture = np.asarray(cells).reshape(height, -1)
     width = (picture.shape[1] + 1) // levels - 1
+    check_off(picture[:, width :: width + 1])
     return np.stack([picture[:, i * (width + 1) : i * (width + 1) + width] for i in range(levels)])
+
+
+def check_off(codes: np.ndarray) -> None:
+    """A UsageError where a stone is drawn in one of these cells, which are none of the board."""
+    if np.isin(codes, (1, 2)).any():
+        raise UsageError("a stone is drawn beside the boards; draw the gaps as the board has them")
 
 
 class Drops(NamedTuple):
