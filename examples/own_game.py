@@ -79,7 +79,7 @@ class Nim(Game[NimState]):
         return zobrist.of_words(jnp.append(state.heaps, state.to_play).astype(jnp.uint32))
 
     def action_name(self, action: int) -> str:
-        return f"{'abcdefghij'[action // self.most]}{action % self.most + 1}"
+        return f"{chr(ord('a') + action // self.most)}{action % self.most + 1}"
 
 
 def main() -> None:

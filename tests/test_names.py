@@ -202,6 +202,10 @@ def wider(game: Any, width: int) -> nn.Module:
     return Linen(width=width)
 
 
+def brittle(game: Any) -> nn.Module:
+    return Linen(width=game.komi)
+
+
 def formless(game: Any) -> None:
     """Makes nothing."""
 
@@ -388,6 +392,10 @@ def test_a_module_that_is_there_already_keeps_its_weights():
         (wider, "the net wider cannot be made or asked .*'width'"),
         (Gameless, "the net Gameless cannot be made or asked"),
         (Plain, "the net Plain cannot be made or asked"),
+        (
+            brittle,
+            r"the net brittle cannot be made or asked \(AttributeError: .* no attribute 'komi'\); it is a module",
+        ),
         (crossed, "what takes `rngs` made Linen, not a module of flax.nnx"),
         (formless, "^formless made NoneType, not a module of flax.linen"),
         (Empty(), "the net has no parameters, so there is nothing that it could learn; give it a layer"),
@@ -422,6 +430,30 @@ def test_a_net_that_cannot_learn_is_refused_in_one_sentence(source, said):
 def test_a_value_is_read_as_its_default_is(text, like, value):
     found = read_value(text, like)
     assert (type(found), found) == (type(value), value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Club(Nim):
+    """Its options do not take every value, and one of them follows from the others."""
+
+    rate: float = 1
+    least: int = 1
+    matches: int = dataclasses.field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        if self.least > self.most:
+            raise ValueError("least is above most")
+        object.__setattr__(self, "matches", sum(self.heaps))
+
+
+def test_options_of_a_game_of_ones_own_are_those_that_can_be_given(monkeypatch):
+    monkeypatch.setitem(games.GAMES, "club", Club(most=1))
+    monkeypatch.setitem(games.GAMES, "big-club", Club(most=9, least=5))
+    assert games.make("club", heaps=(2, 2)).matches == 4
+    assert games.make("big-club", most=7) == Club(most=7, least=5)
+    assert read_game("club", ["rate=1.5"]) == games.make("club", rate=1.5) == Club(most=1, rate=1.5)
+    assert describe_options(games.make("club")) == "heaps=1,3,5 most=1 rate=1 least=1"
+    assert name_of(Club(most=1, rate=2.5)) == ("club", {"rate": 2.5})
 
 
 def test_an_option_that_is_a_tuple_is_typed_as_it_is_told():

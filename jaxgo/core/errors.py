@@ -47,12 +47,17 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, KINDS[int][0]) and not isinstance(value, bool)
 
 
+def as_field(field: "dataclasses.Field[Any]", value: Any) -> Any:
+    """A value of a field in the field's kind: a float may be written as 1."""
+    return float(value) if field.type in (float, "float") and is_whole(value) else value
+
+
 def check_settings(where: str, settings: Any) -> None:
     """A UsageError where a field of a dataclass is of another kind than its default (the text "no" would be a switch
     that is on), or an infinite number; for `__post_init__`."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
-        like = float if field.type in (float, "float") else type(field.default)  # a float may begin as 1
+        like = type(as_field(field, field.default))
         valid, kind = KINDS.get(like, (object, ""))
         if not isinstance(value, valid) or (isinstance(value, bool) and like in (int, float)):
             raise UsageError(f"{where}{field.name}={value!r} is not {kind}")

@@ -9,7 +9,7 @@ import abc
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, get_args, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float32, Int, Int8, Int16, Int32, Num, UInt32
 
 from jaxgo.core import board, lookahead
 from jaxgo.core.board import Symmetries
-from jaxgo.core.errors import UsageError, check_frozen, check_settings, is_whole
+from jaxgo.core.errors import UsageError, check_frozen, check_settings, is_whole, unknown_name
 
 Action = Int[Array, ""]
 Repetition = Literal["none", "forbidden", "draw", "loss"]
@@ -359,6 +359,12 @@ def check(game: Any, told: str = "") -> None:
     if not isinstance(game, Game):
         raise UsageError(f"{told} is no game: make it a frozen dataclass that inherits {parent}")
     check_frozen(game, f"{told} is no game", parent)
+    if game.players not in (1, 2):
+        raise UsageError(
+            f"{told} has players={game.players!r}; games here are of two, who play against each other, or of 1"
+        )
+    if game.repetition not in get_args(Repetition):
+        raise unknown_name(f"repetition of {told}", game.repetition, get_args(Repetition))
     plies: Any = game.max_plies
     if not is_whole(plies) or not 1 <= plies <= MOST_PLIES:
         raise UsageError(

@@ -5,9 +5,11 @@ which must end in time and have a move until they do: else searches would play i
 Their seats and results must be those of the sign law: else proofs would be wrong without a word.
 """
 
+import contextlib
 import functools
 import math
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +19,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys, play
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import Game
+from jaxgo.core.game import Game, Piece
 from jaxgo.core.play import Position
 
 GAMES = 32
@@ -35,7 +37,9 @@ def check(game: Game[Any]) -> None:
     if not is_own(game):
         return
     check_shapes(game)
-    stuck, live, plies, seat, results = _played(game)
+    stuck, live, plies, seat, uncounted, results = _played(game)
+    if uncounted:
+        raise UsageError(f"step of {game} does not count `ply`; let it add 1 at every action")
     if seat not in range(game.players):
         raise UsageError(f"{game} has to_play={seat} in a random game; number its {game.players} seats from 0 on")
     if stuck:
@@ -68,6 +72,7 @@ def check_shapes(game: Game[Any]) -> None:
     _check_one(game, "returns", state, "float32", (game.players,))
     _check_step(game, state)
     _check_names(game)
+    _check_pieces(game)
     # a game that no network and no table of positions ever sees may do without these
     _check_one(game, "observe", state, "numbers", (height, width, "C"), optional=True)
     _check_one(game, "hash", state, "uint32", (2,), optional=True)
@@ -92,16 +97,26 @@ def check_state(game: Game[Any], kinds: tuple[tuple[Any, Any], ...]) -> None:
 
 def traced(name: str, method: str, rule: Any, *given: Any) -> Any:
     """What a method of a game returns, as shapes."""
-    try:
+    with _told_by(f"{method} of {name} cannot be traced by JAX", "mend it so that it makes arrays of arrays"):
         return jax.eval_shape(rule, *given)
+
+
+def _asked(game: Game[Any], method: str, *given: Any) -> Any:
+    """What a method of a game answers that JAX does not trace."""
+    with _told_by(f"{method} of {type(game).__name__} fails{''.join(f' at {one}' for one in given)}", "mend it"):
+        return getattr(game, method)(*given)
+
+
+@contextlib.contextmanager
+def _told_by(what: str, advice: str) -> Iterator[None]:
+    """Tells in a sentence what code of somebody's own does wrong."""
+    try:
+        yield
     except UsageError:
         raise
     except Exception as fault:
         words = " ".join(str(fault).split())[:200]
-        raise UsageError(
-            f"{method} of {name} cannot be traced by JAX ({type(fault).__name__}: {words}); mend it so "
-            "that it makes arrays of arrays"
-        ) from fault
+        raise UsageError(f"{what} ({type(fault).__name__}: {words}); {advice}") from fault
 
 
 def _told(value: Any) -> str:
@@ -162,7 +177,7 @@ def _check_one(
 
 def _check_symmetries(game: Game[Any]) -> None:
     """Every symmetry has each cell and each action once, and the first one leaves all in place."""
-    tables = game.symmetries()
+    tables = _asked(game, "symmetries")
     for name, size in (("cells", math.prod(game.shape)), ("actions", game.num_actions)):
         table, same = np.asarray(getattr(tables, name, None)), np.arange(size)
         if table.ndim != 2 or table.shape[1:] != (size,) or len(table) != len(np.asarray(tables.cells)):
@@ -179,7 +194,7 @@ def _check_symmetries(game: Game[Any]) -> None:
 
 def _check_targets(game: Game[Any], state: Any) -> None:
     """Every target has a name that no other part of a learner or a net has, and a value of its shape."""
-    kind, targets = type(game).__name__, game.aux_targets()
+    kind, targets = type(game).__name__, _asked(game, "aux_targets")
     names = [target.name for target in targets]
     for name in names:
         if NUMBERED.fullmatch(name):
@@ -202,7 +217,7 @@ def _check_names(game: Game[Any]) -> None:
     """Every action has a name of its own, which is one word: else moves that were written down are read as others."""
     kind, seen = type(game).__name__, dict[str, int]()
     for action in range(game.num_actions):
-        name: Any = game.action_name(action)
+        name: Any = _asked(game, "action_name", action)
         if not isinstance(name, str) or not re.fullmatch(r"[^\s,#]+", name):
             raise UsageError(
                 f"action_name of {kind} calls action {action} {name!r}; make it one word, without blanks, commas and #"
@@ -212,6 +227,16 @@ def _check_names(game: Game[Any]) -> None:
                 f"action_name of {kind} calls actions {seen[name.lower()]} and {action} {name!r}, as case is not "
                 "looked at; give each a name of its own"
             )
+
+
+def _check_pieces(game: Game[Any]) -> None:
+    """Every game says how its board is drawn."""
+    pieces: Any = getattr(game, "pieces", None)
+    if not isinstance(pieces, tuple) or not pieces or not all(isinstance(piece, Piece) for piece in pieces):
+        raise UsageError(
+            f"{type(game).__name__} has no `pieces`; give it the look of each code of `cells`, such as "
+            "pieces = (EMPTY, Piece('X', 0), Piece('O', 1))"
+        )
 
 
 def _check_step(game: Game[Any], state: Any) -> None:
@@ -243,18 +268,22 @@ def _fits(old: Any, new: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def _played(game: Game[Any]) -> tuple[bool, bool, int, int, Any]:
+def _played(game: Game[Any]) -> tuple[bool, bool, int, int, bool, Any]:
     """Of `_play`, the results of the games that have ended alone."""
-    stuck, live, plies, seat, results = jax.device_get(_play(game, jax.random.key(0)))
-    return bool(stuck), bool(live.any()), int(plies), int(seat), results[~live]
+    last, results = jax.device_get(_play(game, jax.random.key(0)))
+    return (
+        bool(last.stuck),
+        bool(last.live.any()),
+        int(last.plies),
+        int(last.seat),
+        bool(last.uncounted),
+        results[~last.live],
+    )
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _play(
-    game: Game[Any], key: Array
-) -> tuple[Bool[Array, ""], Bool[Array, " B"], Int32[Array, ""], Int32[Array, ""], Float32[Array, "B P"]]:
-    """Whether one of some random games came to a position without a move, which go on, and after how many moves; a
-    seat that there is not, if one was to move, or 0; and what `returns` says."""
+def _play(game: Game[Any], key: Array) -> "tuple[_Carry, Float32[Array, 'B P']]":
+    """Some random games to their ends, and what `returns` says there."""
 
     def facts(position: Position) -> tuple[Bool[Array, "B A"], Bool[Array, " B"]]:
         live = ~jax.vmap(functools.partial(play.over, game))(position)
@@ -269,22 +298,25 @@ def _play(
         seat = jnp.where(carry.seat != 0, carry.seat, wrong[jnp.abs(wrong).argmax()])
         action = keys.categorical(jax.random.fold_in(draws, carry.plies), jnp.where(carry.legal, 0.0, -jnp.inf))
         after = jax.vmap(functools.partial(play.play, game))(carry.position, action)[0]
-        return _Carry(after, *facts(after), carry.plies + 1, seat)
+        uncounted = carry.live & (after.state.ply != carry.position.state.ply + 1)
+        return _Carry(after, *facts(after), carry.plies + 1, seat, carry.uncounted | uncounted.any())
 
     begins, draws = jax.random.split(key)
     start = jax.vmap(functools.partial(play.start, game))(jax.random.split(begins, GAMES))
-    last = jax.lax.while_loop(is_on, move, _Carry(start, *facts(start), jnp.int32(0), jnp.int32(0)))
+    last = jax.lax.while_loop(is_on, move, _Carry(start, *facts(start), jnp.int32(0), jnp.int32(0), jnp.bool_(False)))
     results = jax.vmap(functools.partial(play.returns, game))(last.position)
-    return last.stuck, last.live, last.plies, last.seat, results.astype(jnp.float32)
+    return last, results.astype(jnp.float32)
 
 
 class _Carry(NamedTuple):
     position: Position
     legal: Bool[Array, "B A"]
-    live: Bool[Array, " B"]
-    plies: Int32[Array, ""]
-    seat: Int32[Array, ""]
+    live: Bool[Array, " B"]  # which go on
+    plies: Int32[Array, ""]  # that were played
+    seat: Int32[Array, ""]  # one that there is not, if it was to move, or 0
+    uncounted: Bool[Array, ""]  # whether a move was not counted
 
     @property
-    def stuck(self) -> Bool[Array, ""]:
+    def stuck(self) -> Any:
+        """Whether a game has come to a position without a move."""
         return (self.live & ~self.legal.any(axis=-1)).any()

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any, cast
 
-from jaxgo.core.errors import KINDS, UsageError, unknown_name
+from jaxgo.core.errors import KINDS, UsageError, as_field, unknown_name
 from jaxgo.core.game import Game, check
 from jaxgo.core.names import PLACE, instance, is_place
 from jaxgo.core.words import native
@@ -80,15 +80,20 @@ def find(name: str) -> Game[Any]:
     return cast("Game[Any]", found)
 
 
+def options_of(game: Game[Any]) -> "dict[str, dataclasses.Field[Any]]":
+    """The fields of a game that may be given, by name."""
+    return {field.name: field for field in dataclasses.fields(game) if field.init}  # type: ignore[arg-type]
+
+
 def make(name: str, /, **options: Any) -> Game[Any]:
     """The game `name`, with some of its options changed: `make("go9", komi=5.5)`."""
     game = find(name)
     options = {option: native(value) for option, value in options.items()}
-    valid = {field.name: field for field in dataclasses.fields(game)}  # type: ignore[arg-type]
+    valid = options_of(game)
     for option, value in options.items():
         if option not in valid:
             raise unknown_name(f"option of {name}", option, valid or ["(none)"])
-        default = getattr(game, option)
+        default = as_field(valid[option], getattr(game, option))
         if default is not None and not _is_like(value, default):
             raise UsageError(f"option {option} of {name} is {default!r} by default; {value!r} is of another kind")
     # a cap that follows from the size of the board follows the new size
@@ -120,5 +125,5 @@ def _is_derived(game: Game[Any], field: "dataclasses.Field[Any]") -> bool:
     """Whether the value of a field comes from the other fields where it is left at its default."""
     try:
         return dataclasses.replace(game, **{field.name: field.default}) == game  # type: ignore[type-var]
-    except UsageError:  # the default does not go with the others
+    except Exception:  # the default does not go with the others, whatever a game of somebody's own says to that
         return False

@@ -1,15 +1,14 @@
 """Games as people name them on a command line: `go9`, with options such as `komi=5.5`."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxgo.core import trial
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, as_field
 from jaxgo.core.game import Game
 from jaxgo.core.names import place_of
 from jaxgo.core.words import Value, read_value, split_setting, write_settings
-from jaxgo.games import GAMES, find, make
+from jaxgo.games import GAMES, find, make, options_of
 
 
 def read_game(name: str, options: Sequence[str] = ()) -> Game[Any]:
@@ -34,7 +33,7 @@ def _split(options: Sequence[str]) -> dict[str, str]:
 def read_settings(name: str, texts: Mapping[str, str]) -> dict[str, Value]:
     """The values of options that were typed, each of the kind that this game's own has."""
     usual = find(name)
-    defaults = {field.name: getattr(usual, field.name) for field in dataclasses.fields(usual)}  # type: ignore[arg-type]
+    defaults = {name: as_field(field, getattr(usual, name)) for name, field in options_of(usual).items()}
     return {option: read_value(text, defaults.get(option)) for option, text in texts.items()}
 
 
@@ -45,8 +44,7 @@ def in_order(name: str, options: Sequence[str]) -> tuple[str, ...]:
 
 def describe_options(game: Game[Any]) -> str:
     """The options of a game and their values, as they are typed."""
-    fields = dataclasses.fields(game)  # type: ignore[arg-type]
-    return " ".join(write_settings({field.name: getattr(game, field.name) for field in fields}))
+    return " ".join(write_settings({name: getattr(game, name) for name in options_of(game)}))
 
 
 def name_of(game: Game[Any]) -> tuple[str, dict[str, Any]]:
@@ -68,8 +66,9 @@ def _differences(name: str, known: Game[Any], game: Game[Any]) -> dict[str, Any]
     """The options that make `game` of the game of a name."""
 
     def other(than: Game[Any]) -> dict[str, Any]:
-        fields = [field.name for field in dataclasses.fields(game)]  # type: ignore[arg-type]
-        return {field: getattr(game, field) for field in fields if getattr(game, field) != getattr(than, field)}
+        return {
+            field: getattr(game, field) for field in options_of(game) if getattr(game, field) != getattr(than, field)
+        }
 
     differ = other(known)
     return differ | other(make(name, **differ))  # a cap that follows from another option may have to be said

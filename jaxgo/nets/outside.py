@@ -83,10 +83,13 @@ def _told(source: Source) -> Iterator[None]:
         raise UsageError(
             f"the net {_called(source)} draws random numbers where it is asked ({_first(error)}); leave dropout out"
         ) from error
-    except (TypeError, flax.errors.FlaxError) as error:
+    except UsageError:
+        raise
+    except Exception as error:  # of Flax, of JAX, of its own code
         raise UsageError(
-            f"the net {_called(source)} cannot be made or asked ({_first(error)}); it is a module that takes planes "
-            "and nothing else, or is made by a function of the game, with `rngs` for nnx"
+            f"the net {_called(source)} cannot be made or asked ({type(error).__name__}: {_first(error)}); it is a "
+            "module that takes the planes of this game and nothing else, or is made by a function of the game, with "
+            "`rngs` for nnx"
         ) from error
 
 

@@ -172,6 +172,7 @@ WRONG = {
     "hash": (lambda state: jnp.uint32(1), r"hash of Wrong gives uint32\[\] for one position; uint32\[2\] is needed"),
     "cells": (lambda state: jnp.zeros(3, jnp.int8), r"cells of Wrong gives int8\[3\] .*; whole\[2\] is needed"),
     "action_name": (lambda action: f"take {action}", "calls action 0 'take 0'; make it one word, without blanks"),
+    "symmetries": (lambda: {}["none"], r"symmetries of Wrong fails \(KeyError: 'none'\); mend it"),
 }
 FAILING = {
     "legal": lambda state: state.piles > 0,
@@ -197,6 +198,23 @@ def test_names_that_are_no_names_of_their_own_are_refused():
     for names, said in (("aA", "calls actions 0 and 1 'A', as case"), (range(2), "calls action 0 0; make it one word")):
         with pytest.raises(UsageError, match=said):
             trial.check_shapes(wrong("action_name", lambda action, names=names: names[action]))
+    with pytest.raises(UsageError, match=r"action_name of Wrong fails at 1 \(IndexError: .*\); mend it"):
+        trial.check_shapes(wrong("action_name", lambda action: "a"[action]))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "said"),
+    [
+        ("players", 3, "players=3; games here are of two, who play against each other, or of 1"),
+        ("repetition", "threefold", "unknown repetition of .*'threefold'; choose one of: none, forbidden, draw, loss"),
+        ("pieces", (), "Wrong has no `pieces`; give it the look of each code of `cells`"),
+    ],
+)
+def test_what_a_game_says_of_itself_is_looked_at(attribute, value, said):
+    game = wrong("cells", lambda state: state.heaps)
+    setattr(type(game), attribute, value)
+    with pytest.raises(UsageError, match=said):
+        Model(game, Uniform()).start(jax.random.key(0), 1)
 
 
 @pytest.mark.parametrize(
@@ -307,9 +325,15 @@ class OneTwo(Sound):
         return jnp.where(state.to_play == 1, jnp.float32([-1, 1]), jnp.float32([1, -1]))
 
 
+class Uncounted(Sound):
+    def step(self, state: Any, action: Any) -> Any:
+        return super().step(state, action)._replace(ply=state.ply)
+
+
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
+        (Uncounted, r"step of Uncounted.* does not count `ply`; let it add 1 at every action"),
         (HalfPoints, r"HalfPoints.* ends a random game with returns of \[.*\]; let `returns` give each seat"),
         (Unknown, r"Unknown.* ends a random game with returns of \[nan, nan\]"),
         (TenPoints, r"TenPoints.* ends a random game with returns of \[-?10.0, -?10.0\]"),
