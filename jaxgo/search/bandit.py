@@ -29,7 +29,7 @@ from jaxgo.search.base import (
     room,
 )
 from jaxgo.search.edges import Edges, root_edges
-from jaxgo.search.model import Model, mover_sign
+from jaxgo.search.model import ILLEGAL, Model, mover_sign
 from jaxgo.search.narrow import Narrowing
 from jaxgo.search.tree import ROOT, Spot, Tree
 
@@ -172,9 +172,11 @@ class Bandit(Search[BanditState], Narrowing):
 
     def result(self, key: Array, state: BanditState, temperature: Temperature = 0.0) -> SearchResult:
         edges = root_edges(state.tree)
-        weights = self.counted(edges)
-        weights = jnp.where(weights.sum(axis=-1, keepdims=True) > 0, weights, jax.nn.softmax(state.prior, axis=-1))
-        policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
         among = playable(state.tree, edges) if self.solver else edges.legal
+        weights = self.counted(edges)
+        # visits tell nothing of the moves to choose from where all went to lost ones
+        tell = jnp.where(among, weights, 0.0).sum(axis=-1, keepdims=True) > 0
+        weights = jnp.where(tell, weights, jax.nn.softmax(jnp.where(among, state.prior, ILLEGAL), axis=-1))
+        policy = jnp.where(edges.legal, weights / weights.sum(axis=-1, keepdims=True), 0.0)
         best = first_max(self.rank(edges, weights, state.prior), among)
         return conclude(state, key, best, among, policy, temperature)

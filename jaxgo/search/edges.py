@@ -40,11 +40,16 @@ class Edges(NamedTuple):
     def candidate(self) -> Bool[Array, "L A"]:
         return self.logits >= CANDIDATE
 
+    def walked(self, solver: bool) -> Bool[Array, "L A"]:
+        """The edges that a search which narrows walks: candidates, or where all of these are lost the others, too."""
+        hope = self.candidate & ~self.lost if solver else self.candidate
+        return self.legal & (self.candidate | ~hope.any(axis=-1, keepdims=True))
+
     def best(self, score: Float32[Array, "L A"], solver: bool, narrows: bool = False) -> Int32[Array, " L"]:
         """The legal edge of the highest score. A search that narrows walks other edges than candidates only when all
         of these are lost; one that proves walks a lost edge only when all are."""
         if narrows:
-            score = jnp.where(self.candidate, score, LAST / 2)
+            score = jnp.where(self.walked(solver), score, LAST / 2)
         if solver:
             score = jnp.where(self.lost, LAST, score)
         return first_max(score, self.legal)
@@ -70,10 +75,15 @@ class Children(NamedTuple):
     def best(
         self, score: Float32[Array, "L K"], untried_score: Float32[Array, " L"], solver: bool, narrows: bool = False
     ) -> Int32[Array, " L"]:
-        """The move of the highest score, the first of equals; of others than candidates, and of lost ones, as above."""
+        """The move of the highest score, the first of equals; of others than candidates, and of lost ones, as above.
+
+        Where all candidates are lost each other move is tried once, and then they go by what they are worth.
+        """
         if narrows:  # what is no candidate has no prior
-            score = jnp.where(self.prior > 0.0, score, LAST / 2)
-            untried_score = jnp.where(self.untried_prior > 0.0, untried_score, LAST / 2)
+            some, untried = self.prior > 0.0, self.untried_prior > 0.0
+            hope = untried | (self.there & some & ~(self.lost & solver)).any(axis=-1)
+            score = jnp.where(some | ~hope[:, None], score, LAST / 2)
+            untried_score = jnp.where(untried, untried_score, jnp.where(hope, LAST / 2, jnp.finfo(jnp.float32).max))
         if solver:
             score = jnp.where(self.lost, LAST, score)
         score = jnp.where(self.there, score, -jnp.inf)

@@ -47,6 +47,7 @@ class GumbelState(NamedTuple):
     before: Int32[Array, "B A"]  # visits that a kept subtree brought along
     plan: Int32[Array, " B"]  # simulations that the halving schedule is made for
     done: Int32[Array, " B"]  # simulations since the start
+    since: Int32[Array, " B"]  # of them, those before this halving
     breadth: Int32[Array, " B"]  # root moves considered at the start
     considered: Int32[Array, " B"]  # root moves that this phase visits
     order: Int32[Array, "B M"]  # these moves, best first
@@ -111,6 +112,7 @@ class Gumbel(Search[GumbelState], Narrowing):
         check_room(self, state.tree, budget)
         model = model.seen_by(self)
         left = per_game(budget, state.done.shape[0], jnp.int32)
+        state = self._anew(state)
         widths = _halvings(state.order.shape[1])
         if not simulate.narrow(model):  # one loop, for what judges looks only at lanes that want it
             return self._extend_phases(model, params, key, state, left, 0, widths[0])[0]
@@ -158,12 +160,35 @@ class Gumbel(Search[GumbelState], Narrowing):
             before=edges.visits,
             plan=planned,
             done=zero,
+            since=zero,
             breadth=breadth,
             considered=breadth,
             order=_best(self._score(edges, noise, edges.legal), most),
             cursor=zero,
             rounds=self._rounds(planned, breadth, breadth),
             calls=jnp.int32(0),
+        )
+
+    def _anew(self, state: GumbelState) -> GumbelState:
+        """A search that goes on behind its plan, as by a clock, halves all moves again, with twice as many simulations:
+        else all of them would go to the last two of the first halving."""
+        over = state.done - state.since >= state.plan
+
+        def again(_: None) -> Int32[Array, "B M"]:
+            edges = self._hopeful(root_edges(state.tree))
+            score = self._score(edges, state.noise, edges.legal)
+            score = jnp.where(self.solver & edges.lost & edges.legal, jnp.finfo(jnp.float32).min, score)
+            return jnp.where(over[:, None], _best(score, state.order.shape[1]), state.order)
+
+        plan = jnp.where(over, 2 * state.plan, state.plan)
+        considered = jnp.where(over, state.breadth, state.considered)
+        return state._replace(
+            plan=plan,
+            since=jnp.where(over, state.done, state.since),
+            considered=considered,
+            order=jax.lax.cond(over.any(), again, lambda _: state.order, None),
+            cursor=jnp.where(over, 0, state.cursor),
+            rounds=jnp.where(over, self._rounds(plan, state.breadth, considered), state.rounds),
         )
 
     def _rounds(
@@ -222,8 +247,9 @@ class Gumbel(Search[GumbelState], Narrowing):
     def _halve(self, state: GumbelState) -> GumbelState:
         """Ends rounds that have visited all survivors, and phases that have no rounds left.
 
-        A survivor that is proven lost stays no longer than its phase, however likely it was; where all of a round are,
-        the best of the other moves take their places.
+        A survivor that is proven lost stays no longer than its phase, however likely it was, and of the last phase no
+        longer than its round; where all of a round are, or too many of a phase, the best of the other moves take their
+        places.
         """
         full = state.cursor >= state.considered
         rounds = state.rounds - full
@@ -238,12 +264,15 @@ class Gumbel(Search[GumbelState], Narrowing):
                 jnp.zeros(state.noise.shape, bool).at[jnp.arange(state.done.shape[0])[:, None], state.order].max(alive)
             )
             others = edges.legal & ~edges.lost
-            hopeless = full & self.solver & ~(survivors & others).any(axis=-1) & others.any(axis=-1)
-            score = self._score(edges, state.noise, jnp.where(hopeless[:, None], edges.legal, survivors))
+            left = (survivors & others).sum(axis=-1)
+            hopeless = full & self.solver & (left == 0) & others.any(axis=-1)
+            last = state.considered <= 2  # a phase that may be half of the search
+            wide = hopeless | (full & (ended | last) & self.solver & (left < considered))
+            score = self._score(edges, state.noise, jnp.where(wide[:, None], edges.legal, survivors))
             # where there are fewer others than places, lost moves fill up
             lost = self.solver & edges.lost & jnp.isfinite(score)
             score = jnp.where(lost, jnp.finfo(jnp.float32).min, score)
-            return jnp.where((ended | hopeless)[:, None], _best(score, state.order.shape[1]), state.order)
+            return jnp.where((ended | wide)[:, None], _best(score, state.order.shape[1]), state.order)
 
         # without a proven root move none is lost
         some_proven = self.solver & (full & proven_below_root(state.tree)).any()

@@ -34,6 +34,9 @@ FIRST_CHUNK = 16
 MOST_BYTES = 2**31  # a tree that would be larger than this grows no more
 # room at the start where nobody limits the search, or for each second of a clock: what a core makes of a small game
 MOST_AHEAD, BYTES_AHEAD = 2**14, 2**28
+SURE = (
+    0.8  # of what a clock's time would bring is planned: a plan that is cut short is worse than one that is over early
+)
 GROWING = 10.0  # seconds that must be left on a clock for a tree to grow
 
 
@@ -263,7 +266,11 @@ class Thinker:
             self._make_room(_ahead(limit) - self._used(), min(BYTES_AHEAD, self.most_bytes))
 
     def _plan(self, limit: Limit | None) -> Array:
-        return jnp.int32(limit.simulations if limit and limit.simulations else self.search.budget)
+        """How many simulations are to come; by a clock as many as the last thought would have made."""
+        most = (limit and limit.simulations) or MOST
+        if limit and limit.seconds and self._rate:
+            return jnp.int32(max(1, min(most, int(SURE * self._rate * limit.seconds))))
+        return jnp.int32(most if most < MOST else self.search.budget)
 
     def _followed(self, left: int, action: Array, led_to: Position, plan: Array) -> SearchState:
         """The state behind a move, with so many moves left that were made since the last thought."""

@@ -56,8 +56,9 @@ class Uct(Bandit):
         least = edges.visits + 1 if self.smooth else jnp.maximum(edges.visits, 1)
         bonus = jnp.sqrt(logs(edges.node_visits.astype(jnp.float32))[:, None] / least)
         luck = _gumbel(edges, salt)
-        new = edges.candidate & (edges.visits == 0) & (not self.smooth)
-        first = jnp.where(new, edges.logits + luck, -jnp.inf)
+        among = edges.walked(self.solver) if self.narrows else edges.candidate
+        new = among & (edges.visits == 0) & (not self.smooth)
+        first = jnp.where(new, jnp.where(edges.candidate, edges.logits, 0.0) + luck, -jnp.inf)
         score = edges.q + self.c * bonus
         if self.smooth:  # of equals any
             score = edges.q * edges.visits / least + self.c * bonus + 1e-6 * jnp.clip(luck, -3.0, 3.0)

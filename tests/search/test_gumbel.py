@@ -212,6 +212,30 @@ def test_a_likely_move_that_is_proven_lost_is_halved_away():
     assert int(result.visits[0, 0]) == 4
 
 
+@pytest.mark.slow
+def test_a_search_that_goes_on_behind_its_plan_halves_all_moves_again():
+    """All simulations of a clock went to the two moves that were left after the first 16."""
+    search, model = Gumbel(16, 4, gumbel_scale=0.0, nodes=256), Model(MineRace(200 * "." + "I"), Hashed())
+    state = search.begin(model, (), jax.random.key(0), positions(model.game, 1, 0), 16)
+    extend = jax.jit(functools.partial(search.extend, model, ()))
+    visits = []
+    for _ in range(7):  # in parts, as a clock has them
+        state = extend(jax.random.key(1), state, 16)
+        visits.append(sorted(root_edges(state.tree).visits[0].tolist()))
+    assert [sum(counts) for counts in visits] == [16, 32, 48, 64, 80, 96, 112]
+    assert visits[0] == [2, 2, 6, 6]
+    assert visits[2][0] == 2 + 4, "in a halving of 32"
+    assert visits[6][0] >= 2 + 4 + 8, "and in one of 64"
+
+
+@pytest.mark.slow
+def test_a_lost_move_is_not_one_of_the_last_two():
+    model = Model(MineRace(".I" + 40 * "." + "I"), Opinion((9.0, 3.0, 0.0, 0.0)))
+    result, _ = searched(Gumbel(32, 2, gumbel_scale=0.0), model, positions(model.game, 1, 0))
+    assert result.lost[0].tolist() == [True, False, False, False]
+    assert result.visits[0, 0] == 1
+
+
 @pytest.mark.slow  # compiles for seconds
 def test_below_the_root_other_moves_wait_until_all_candidates_are_lost():
     """The visits of the second move are ahead of its small prior, and those of moves that are no candidates are not."""

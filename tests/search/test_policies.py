@@ -6,12 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from judges import Opinion, positions, searched
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.lanes import alone
 from jaxgo.evaluators import Dirichlet, Evaluation, Evaluator, Heuristic, Likely, Uniform
 from jaxgo.games import make
-from jaxgo.search import Gumbel, Model, Puct
+from jaxgo.games.minerace import MineRace
+from jaxgo.search import Gumbel, Model, Puct, Uct
 from jaxgo.search.base import decide
 
 LOGITS = [3.0, 2.0, 1.0, 0.5, 0.0, -1.0, 9.0, -2.0, 0.0]
@@ -110,6 +112,18 @@ def test_noise_everywhere_is_in_the_prior_of_every_node():
 
 
 @pytest.mark.slow  # compiles for seconds
+@pytest.mark.parametrize("search", [Puct(2), Uct(2)], ids=["puct", "uct"])
+def test_where_all_visits_went_to_lost_moves_the_likeliest_other_one_is_played(search):
+    """It was the first of the others, whatever anybody thinks of them."""
+    model = Model(MineRace(".II" + 40 * "." + "I"), Opinion((90.0, 80.0, 0.0, 1.0)))
+    found, _ = searched(search, model, positions(model.game, 1, 0))
+    assert found.visits[0].tolist() == [1, 1, 0, 0]
+    assert found.lost[0].tolist() == [True, True, False, False]
+    assert int(found.action[0]) == 3
+    assert found.policy[0, :2].sum() == 0
+    assert found.policy[0, 3] > found.policy[0, 2] > 0
+
+
 def test_a_position_is_worth_what_its_best_move_is():
     """Gumbel looks at the moves that lose, too: their simulations say nothing of what the position is worth."""
     game = make("connect4")

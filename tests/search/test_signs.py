@@ -95,9 +95,12 @@ def test_the_move_that_looks_best_is_refuted(name: str):
 
 
 @pytest.mark.slow
-def test_where_all_candidates_are_lost_the_other_moves_are_played_learnt_and_judged():
+@pytest.mark.parametrize(
+    "search", [Gumbel(200, 9, breadth=1), Puct(200, breadth=1), Uct(200, breadth=1)], ids=["gumbel", "puct", "uct"]
+)
+def test_where_all_candidates_are_lost_the_other_moves_are_played_learnt_and_judged(search):
     model, root = traps()
-    result, _ = searched(Gumbel(200, 9, breadth=1), model, root)
+    result, _ = searched(search, model, root)
     assert result.proven[:, 8].all(), "the only candidate is lost"
     assert result.action.tolist() == [2, 2]
     policy = sharpen(result)

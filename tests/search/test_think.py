@@ -94,6 +94,16 @@ def test_chunks_get_shorter_towards_the_end_of_the_time():
         assert made._next(2000, Limit(seconds=1.0), 0, began) <= most
 
 
+def test_a_clock_plans_for_what_its_seconds_will_bring():
+    """Gumbel halved for its usual budget, however many times as long the clock was."""
+    made = thinker()
+    assert int(made._plan(Limit(seconds=2.0))) == made.search.budget, "nothing is known yet"
+    made._rate = 1000.0
+    limits = Limit(seconds=2.0), Limit(seconds=2.0, simulations=100), Limit(simulations=5000), Limit(seconds=1e-6)
+    assert [int(made._plan(limit)) for limit in limits] == [1600, 100, 5000, 1]
+    assert int(made._plan(None)) == made.search.budget
+
+
 @pytest.mark.slow
 def test_both_limits_the_first_one_counts():
     made = thinker()
