@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jaxtyping import Array
 from rich.console import Console
 
 from jaxgo.arena import elo, records
@@ -20,6 +21,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.words import write_settings
 from jaxgo.players import Player, load_player
 from jaxgo.players.spec_text import Spec
+from jaxgo.search import Model, Search
 from jaxgo.system import aside, devices
 from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
@@ -95,6 +97,9 @@ def fitted(job: Job) -> Job:
         known = sizes.read(to_json(found))
     said = devices.from_first_host(list(known.values()))  # others may see another folder, or have other devices
     chosen = {name: int(size) for name, size in zip(known, said, strict=True) if name in job.open}
+    if "replay.start" in chosen:
+        most = chosen.get("replay.capacity", job.config.replay.capacity)
+        chosen["replay.start"] = min(chosen["replay.start"], most)
     return dataclasses.replace(job, config=sizes.put(job.config, chosen))
 
 
@@ -127,7 +132,10 @@ class Recorder:
 
     def close(self) -> None:
         if self._metrics is not None:
-            self._metrics.close()
+            try:
+                self._metrics.close()
+            except OSError as fault:
+                self._say(f"the last numbers are lost in {self._run} ({fault.strerror})")
 
 
 def run(job: Job, console: Console | None = None) -> int:
@@ -183,6 +191,7 @@ def check(config: TrainConfig) -> None:
         raise UsageError(f"search {name} makes no simulations, so it teaches nothing; say --search gumbel")
     trainer = Trainer(config, devices.make_mesh())
     game, _, _ = trainer.game, trainer.heads, trainer.book
+    _begins(trainer.selfplay.search, trainer.model)
     try:
         judge.rated_search(config)
     except (TypeError, UsageError) as fault:  # a search whose simulations are no number, or that has none
@@ -198,11 +207,19 @@ def check(config: TrainConfig) -> None:
 
 def _check_opponent(player: Player) -> None:
     """A UsageError where a search cannot play this game; nothing is compiled for it."""
-    key = jax.random.key(0)
     try:
-        jax.eval_shape(lambda: player.search.begin(player.model, player.params, key, player.model.start(key, 1)))
+        _begins(player.search, player.model)
     except UsageError as fault:
         raise UsageError(f"judge.opponents or judge.final has {player.name}: {fault}") from None
+
+
+def _begins(search: Search, model: Model) -> None:
+    """Lets a search begin with blank parameters, as shapes alone."""
+
+    def begin(key: Array) -> Any:
+        return search.begin(model, model.init(key), key, model.start(key, 1))
+
+    jax.eval_shape(begin, jax.random.key(0))
 
 
 def _sinks(job: Job, place: Path) -> list[Sink]:
@@ -221,6 +238,15 @@ def _greet(console: Console, job: Job, resumed: bool) -> None:
     name = game if job.preset == game else f"{job.preset}: {game}"
     words = f"{name} on {devices.describe()}{minutes}, {where}"
     console.print(words, soft_wrap=True, highlight=False)
+    reuse, real = job.config.learner.reuse, job.config.reuse
+    if abs(real - reuse) > 0.1 * reuse:
+        steps = f"{job.config.updates} steps" if job.config.updates > 1 else "one step"
+        console.print(
+            f"learner.reuse={reuse:g} comes to {real:.3g}: {steps} of {job.config.learner.batch:,} samples for the "
+            f"{job.config.positions:,} positions of an iteration",
+            soft_wrap=True,
+            highlight=False,
+        )
 
 
 def _table(console: Console, job: Job) -> None:

@@ -19,9 +19,8 @@ from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.words import split_setting
 from jaxgo.games.names import read_settings
 from jaxgo.nets import Net, Outside, ResNet
-from jaxgo.training import presets
+from jaxgo.training import presets, sizes
 from jaxgo.training.config import TrainConfig
-from jaxgo.training.sizes import SETTINGS
 
 ABOUT = """Train a player by self-play: `jaxgo train` for what suits this machine, `jaxgo train PRESET`, or a preset
 with other settings: `jaxgo train go9 --search.simulations 64`. Ctrl-C saves; the same command goes on.
@@ -104,8 +103,11 @@ def parse(argv: Sequence[str]) -> Job:
     preset = words.pop(0) if words and not words[0].startswith("-") else presets.default_preset()
     given = tuple(words)
     found = presets.preset(preset)
-    open_ = tuple(name for name in SETTINGS if not any(word.partition("=")[0] == f"--{name}" for word in given))
+    open_ = tuple(name for name in sizes.SETTINGS if not any(word.partition("=")[0] == f"--{name}" for word in given))
     config, words = _replaced(found.config, words)
+    if found.by_device and "replay.capacity" not in open_:
+        # what is typed may be less than a large machine begins with; the devices of here decide that yet
+        config = sizes.put(config, {name: 1 for name in ("replay.start", "learner.batch") if name in open_})
     kind = OwnNet if isinstance(config.net, Outside) else Settings
     job = Job(
         kind(**_fields(config)),

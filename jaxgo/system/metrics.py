@@ -158,9 +158,14 @@ class WeightsAndBiases:
 
     def __init__(self, run: Path, project: str, config: Mapping[str, Any]) -> None:
         module = names.package("wandb", "--log.wandb", "uv run --extra wandb train.py ...")
-        self._run = module.init(
-            project=project, name=run.name, id=_identity(run), resume="allow", dir=str(run), config=dict(config)
-        )
+        identity = _identity(run)
+        try:
+            self._run = module.init(
+                project=project, name=run.name, id=identity, resume="allow", dir=str(run), config=dict(config)
+            )
+        except Exception as fault:  # it has errors of its own, as where nobody is logged in
+            words = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
+            raise UsageError(f"--log.wandb {project}: {words}; log in with `wandb login`, or leave it out") from fault
         # its own steps may not fall, as ours do where a run goes back
         self._run.define_metric("*", step_metric="iteration")
 

@@ -262,8 +262,17 @@ class TrainConfig:
     @property
     def updates(self) -> int:
         """Steps of the learner in each iteration."""
-        positions = self.selfplay.games * self.selfplay.steps
-        return max(1, round(self.learner.reuse * positions / self.learner.batch))
+        return max(1, round(self.learner.reuse * self.positions / self.learner.batch))
+
+    @property
+    def positions(self) -> int:
+        """Of self-play in each iteration."""
+        return self.selfplay.games * self.selfplay.steps
+
+    @property
+    def reuse(self) -> float:
+        """How often each position is learnt from, as whole steps have it."""
+        return self.updates * self.learner.batch / self.positions
 
 
 def to_json(config: TrainConfig) -> dict[str, Any]:

@@ -141,7 +141,8 @@ class Loop:
             lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), trainer.begin()
         )
         found = self._restore()
-        went, self._fell = going_back.known(run)
+        # of a history that is gone, because somebody has removed its checkpoints, the note tells nothing
+        went, self._fell = going_back.known(run) if found is not None else (-1, "")
         if found is None:
             self._take_up(inherit.begin(trainer, trainer.begin(), run))
         else:

@@ -113,3 +113,12 @@ def test_a_resumed_folder_goes_on_with_the_same_run_elsewhere(tmp_path, monkeypa
     assert asked[0] == asked[1]
     assert asked[0]["resume"] == "allow"
     assert len(asked[0]["id"]) == 12
+
+    def refuse(**options):
+        raise RuntimeError("No API key configured.\nUse `wandb login` to log in.")
+
+    module.init = refuse
+    with pytest.raises(
+        UsageError, match=r"^--log\.wandb jaxgo: No API key configured\.; log in with `wandb login`, or"
+    ):
+        WeightsAndBiases(tmp_path, "jaxgo", {})

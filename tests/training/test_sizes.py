@@ -107,6 +107,9 @@ def test_a_processor_begins_with_few_games_whatever_the_preset_is_for():
     assert of(whole) == (sizes.ON_CPU, 512 * sizes.ON_CPU, 32 * sizes.ON_CPU, sizes.ON_CPU // 2)
     assert whole.updates == preset("go9").config.updates
     assert fitted(parse(["go9", "--run", "nowhere", "--selfplay.games", "64"])).config.selfplay.games == 64
+    for capacity in (65536, 2048):  # less than a large machine begins with, which nobody has asked for
+        replay = fitted(parse(["go9", "--run", "nowhere", "--replay.capacity", str(capacity)])).config.replay
+        assert (replay.capacity, replay.start) == (capacity, min(capacity, whole.replay.start))
 
 
 def test_sizes_of_a_config_that_was_edited_are_refused(tmp_path):

@@ -338,6 +338,25 @@ def test_a_judgement_that_would_fail_is_refused_before_the_run_begins(words, sai
         train_job.check(command.parse(["tictactoe-cpu", *words]).config)
 
 
+@pytest.mark.parametrize(
+    ("search", "said"),
+    [("bfs", "bfs looks for the solution of a puzzle"), ("threats", "Mnk knows no threats")],
+)
+def test_a_search_that_cannot_play_the_game_is_refused_before_there_is_a_folder(search, said):
+    """The folder stood in the way of the command that was meant."""
+    with pytest.raises(UsageError, match=said):
+        train_job.check(command.parse(["tictactoe-cpu", "--search", search]).config)
+
+
+def test_a_reuse_that_whole_steps_do_not_have_is_told():
+    out = io.StringIO()
+    for words in ("", "--learner.reuse 0.05"):
+        job = command.parse(shlex.split(f"connect4-cpu {words}"))
+        train_job._greet(Console(file=out, width=200), job, resumed=False)
+    (told,) = [line for line in out.getvalue().splitlines() if "reuse" in line]
+    assert re.fullmatch(r"learner.reuse=0.05 comes to 0.\d+: one step of 512 samples for the [\d,]+ positions.*", told)
+
+
 def test_a_run_without_an_end_says_so():
     out = io.StringIO()
     job = command.parse(shlex.split("tictactoe-cpu --budget.seconds 0 --budget.iterations 0"))
