@@ -6,6 +6,8 @@ state is a tuple (board, player, passes in a row, keys of all positions so far, 
 
 from typing import NamedTuple
 
+STONES = bytes([1]), bytes([2])
+
 
 class Capture(NamedTuple):
     board: bytes
@@ -68,12 +70,14 @@ class Go:
 
     def put(self, board, point, player):
         """A stone on an empty point; None where it would have no liberty and suicide is forbidden."""
-        cells = bytearray(board)
-        cells[point] = player + 1
+        placed = board[:point] + STONES[player] + board[point + 1 :]
         taken = set()
         for other in self.near[point]:
-            if cells[other] == 2 - player and not self.breathes(cells, other):
-                taken |= self.chain(cells, other)[0]
+            if placed[other] == 2 - player and not self.breathes(placed, other):
+                taken |= self.chain(placed, other)[0]
+        if not taken and any(board[other] == 0 for other in self.near[point]):
+            return Capture(placed, [], 0)
+        cells = bytearray(placed)
         for stone in taken:
             cells[stone] = 0
         if self.breathes(cells, point):

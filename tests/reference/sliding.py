@@ -10,7 +10,7 @@ from typing import NamedTuple
 STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 
 
-@functools.lru_cache(1024)
+@functools.lru_cache(2**17)  # random walks come back to boards all the time
 def places(rows) -> dict[str, list[tuple[int, int]]]:
     """The cells of every block, the first in reading order first."""
     found: dict[str, list[tuple[int, int]]] = {}

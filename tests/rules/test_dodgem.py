@@ -162,7 +162,7 @@ def test_repetition(rule, plies, result):
     assert host.result == result
 
 
-@pytest.mark.parametrize("size", mostly_slow(SIZES, (3, 5)))
+@pytest.mark.parametrize("size", [3, 5])  # all of them below
 def test_reference_agrees_at_every_ply(size):
     game = GAMES[f"dodgem{size}"]
     assert check_agreement(game, Reference(size, max_plies=40 * size), random_games(game, LANES)) > 10 * LANES
@@ -177,7 +177,7 @@ def test_reference_agrees_in_256_games(size, blocked_wins):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"blocked_wins": False}, {"repetition": "loss"}, {"repetition": "draw"}], ids=str)
+@pytest.mark.parametrize("options", [{"repetition": "loss"}, {"repetition": "draw"}], ids=str)
 def test_reference_agrees_on_options(options):
     game = make("dodgem3", **options)
     assert check_agreement(game, Reference(3, **options, max_plies=120), random_games(game, LANES, 2)) > LANES

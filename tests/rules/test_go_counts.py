@@ -24,7 +24,7 @@ def reference(game):
 # -- counts and values ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "depth"),
-    mostly_slow([("2x2_ssk_nosuicide", 6), ("5x5_psk_nosuicide", 3)], [("2x2_ssk_nosuicide", 6)]),  # all of them below
+    [("2x2_ssk_nosuicide", 6)],  # all of them below
 )
 def test_perft(name, depth):
     assert perft(variant(name), depth) == golden("perft")[name]["nodes"][:depth]
@@ -47,8 +47,8 @@ def test_count_of_legal_positions(name):
 def legal_positions(game):
     count = 0
     for cells in np.ndindex(*[3] * game.points):
-        try:
-            game.place(np.array(cells, np.int8), 0)
+        try:  # what `place` refuses, without the state that it makes of the others
+            game.chains(np.array(cells, np.int8))
         except UsageError:
             continue
         count += 1
@@ -133,9 +133,8 @@ def test_reference_of_registered_games(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["go13", "go19"])
-def test_reference_of_big_boards(name):
-    game = GAMES[name]
+def test_reference_of_13x13():
+    game = GAMES["go13"]
     check_agreement(game, reference(game), random_games(game, 64), lanes=range(2))
 
 

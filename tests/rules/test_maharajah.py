@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reference.maharajah import Maharajah as Reference
 from reference.replay import check_agreement
 from sparse import perft
-from support import Host, check_playout, perft_json, random_games, sample_lanes
+from support import Host, check_playout, perft_json, random_games
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games.maharajah.rules import Maharajah
@@ -148,13 +148,6 @@ def test_the_cap_makes_a_draw():
     host.play(host.legal()[0])
     host.play(host.legal()[0])
     assert host.result == 0
-
-
-@pytest.mark.slow
-@every
-def test_reference_agrees(layout, goal):
-    games = random_games(Maharajah(layout, goal), LANES)
-    assert check_agreement(Maharajah(layout, goal), Reference(layout, goal), games, sample_lanes(games, 8)) > 15
 
 
 @pytest.mark.slow

@@ -139,7 +139,7 @@ def test_a_puzzle_may_be_lost_by_repetition():
     assert (float(moved.reward), float(moved.discount)) == (-1.0, 0.0)
 
 
-@pytest.mark.parametrize("name", mostly_slow(["hughe", "klotski", "slide8", "slide15"], ["hughe"]))
+@pytest.mark.parametrize("name", mostly_slow(["hughe", "slide8", "slide15"], ["hughe"]))  # klotski below
 def test_reference_agrees_at_every_ply(name):
     game = GAMES[name]
     games = random_games(game, 64)

@@ -104,11 +104,16 @@ class Go(Game[GoState]):
             cells[handicap_points(self.lines, self.handicap)] = BLACK + 1
         return self.place(cells, WHITE if self.handicap else BLACK)
 
-    def place(self, cells: np.ndarray, to_play: int) -> GoState:
-        cells, lines = self.drawn(cells, to_play), self.lines
-        chain, liberties = label_chains(lines, cells)
+    def chains(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The chain of each drawn stone and its liberties; a UsageError where it has none."""
+        chain, liberties = label_chains(self.lines, cells)
         if ((cells > 0) & (liberties == 0)).any():
             raise UsageError("the drawn position has a chain without liberties; take it off the board")
+        return chain, liberties
+
+    def place(self, cells: np.ndarray, to_play: int) -> GoState:
+        cells, lines = self.drawn(cells, to_play), self.lines
+        chain, liberties = self.chains(cells)
         names = np.full(lines.bits, lines.nowhere)
         names[lines.bit[:-1]] = np.where(cells > 0, lines.bit[chain], lines.nowhere)
         stones = np.stack([numpy_set(lines, cells == seat + 1) for seat in (BLACK, WHITE)])
