@@ -121,26 +121,29 @@ def test_a_solved_root_names_its_best_move_outside_of_a_program():
 @pytest.mark.slow  # compiles for seconds
 def test_games_go_on_by_the_functions_and_trees_are_kept():
     search = Puct(simulations=40, solver=False)
-    position = rows()
-    state = search.extend(MODEL, (), KEY, search.begin(MODEL, (), KEY, position), 40)
+    position, play = rows(), jax.jit(MODEL.play)
+    begin, extend, follow = (
+        jax.jit(functools.partial(verb, MODEL, (), KEY)) for verb in (search.begin, search.extend, search.follow)
+    )
+    state = extend(begin(position), 40)
     action = search.result(KEY, state).action
     kept = np.asarray(state.tree.visits)[np.arange(4), np.asarray(state.tree.child)[np.arange(4), 0, action]]
-    after, moved = MODEL.play(position, action)
+    after, moved = play(position, action)
     np.testing.assert_allclose(10 * moved.reward, np.where(action == 0, COINS[:, 0], COINS[:, -1]), rtol=1e-6)
     assert (moved.discount == -1).all()
-    state = search.follow(MODEL, (), KEY, state, action, after)
+    state = follow(state, action, after)
     np.testing.assert_array_equal(state.tree.visits[:, 0], kept)
     # the values of the kept nodes are still those of what lies below them: one row has one mean, by hand
-    again = search.extend(MODEL, (), KEY, state, 3)
+    again = extend(state, 3)
     np.testing.assert_array_equal(again.tree.visits[:, 0], kept + 3)
     result = search.result(KEY, again)
     means = (result.visits * result.q).sum(axis=-1) / again.tree.visits[:, 0]  # the root's own first value is 0
     np.testing.assert_allclose(result.value, means, atol=1e-5)
     for _ in range(5):
-        after, moved = MODEL.play(after, jnp.zeros(4, jnp.int32))
+        after, moved = play(after, jnp.zeros(4, jnp.int32))
     assert MODEL.over(after).all()
     assert (moved.discount == 0).all()
-    assert not MODEL.play(after, jnp.zeros(4, jnp.int32))[1].reward.any(), "what is over pays no more"
+    assert not play(after, jnp.zeros(4, jnp.int32))[1].reward.any(), "what is over pays no more"
 
 
 @pytest.mark.slow  # compiles for seconds

@@ -60,6 +60,14 @@ def boards() -> list[tuple[int, ...]]:
     return out
 
 
+@functools.cache
+def late():
+    """All such boards as positions, and what they are worth."""
+    game, some = GAMES["tictactoe"], boards()
+    root = stacked([game.place(np.array(c, np.int8), sum(map(bool, c)) % 2) for c in some], game)
+    return root, np.array([minimax(c) for c in some])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHES)
 def test_late_tictactoe_is_played_perfectly_everywhere(name):
@@ -67,12 +75,10 @@ def test_late_tictactoe_is_played_perfectly_everywhere(name):
 
     (A search may spend its visits on a move that is proven a draw and leave a worse one unproven.)
     """
-    game = GAMES["tictactoe"]
+    game, (root, exact) = GAMES["tictactoe"], late()
     some = boards()
-    root = stacked([game.place(np.array(c, np.int8), sum(map(bool, c)) % 2) for c in some], game)
     result, q = searched(SEARCHES[name], Model(game, Uniform()), root)
     assert result.solved.mean() > 0.9
-    exact = np.array([minimax(c) for c in some])
     np.testing.assert_array_equal(result.value[result.solved], exact[result.solved])
     assert result.solved[exact == 1].all(), "a forced win is found"
     for lane, cells in enumerate(some):
