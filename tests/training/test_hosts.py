@@ -22,16 +22,16 @@ from jaxgo.system.weights import load_weights
 RUN = shlex.split(
     "tictactoe-cpu --plain --budget.seconds 0 --save-every 0 --search.simulations 4 --selfplay.games 8 "
     "--selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 --replay.capacity 256 --replay.start 32 "
-    "--judge.opponents random --judge.final random --judge.final-pairs 2"
+    "--judge.opponents random --judge.final-pairs 2"
 )
 BOUND = LOST - 5  # seconds within which all end when a host is lost: before JAX would end them
 NOT_THE_CLOCK = ("loss", "samples", "step", "games", "moves", "gradient", "length", "entropy")
 pytestmark = pytest.mark.slow  # each host traces and compiles for itself
 
 
-def start(run: Path, hosts: int, devices: int, *more: str) -> list[subprocess.Popen[str]]:
-    """A run on so many processes with so many devices each."""
-    return several.start(["train.py", *RUN, "--run", str(run), *more], hosts, devices)
+def start(run: Path, hosts: int, devices: int, *more: str, final: tuple[str, ...] = ()) -> list[subprocess.Popen[str]]:
+    """A run on so many processes with so many devices each, judged at its end by those who are named."""
+    return several.start(["train.py", *RUN, "--run", str(run), "--judge.final", *final, *more], hosts, devices)
 
 
 def learnt(run: Path) -> list[dict]:
@@ -43,7 +43,7 @@ def learnt(run: Path) -> list[dict]:
 def runs(tmp_path_factory):
     """The same run on two hosts of two devices, and on one of four."""
     folder = tmp_path_factory.mktemp("hosts")
-    said = finish(start(folder / "two", 2, 2, "--budget.iterations", "6"))
+    said = finish(start(folder / "two", 2, 2, "--budget.iterations", "6", final=("random",)))
     finish(start(folder / "one", 1, 4, "--budget.iterations", "6"))
     return folder, said
 
