@@ -285,8 +285,9 @@ def test_what_the_budget_counts(script, tmp_path, monkeypatch):
     monkeypatch.setattr(Counted, "learn", passes(Counted.learn, 7.0))
     monkeypatch.setattr(judge.Judge, "__call__", passes(lambda *_: {}, 10.0))
     judged = JudgeConfig(every=8.0, final=(), past=0)
-    for budget, iterations, seconds in ((30.0, 4, 31.0), (60.0, 8, 62.0)):
-        # (7) 7 7 judge 10 7 and in the second sitting (7) 7 7 judge 10 7; the last judgements are left out
+    for budget, iterations, seconds in ((30.0, 4, 31.0), (60.0, 8, 72.0)):
+        # (7) 7 7 judge 10 7, and in the second sitting, 7 after that judgement, (7) 7 judge 10 7 7 judge 10; the last
+        # judgements are left out
         config = dataclasses.replace(CONFIG, judge=judged, gate=GateConfig(99), budget=Budget(seconds=budget))
         with RunDir(tmp_path / "run", to_json(config), free=FREE) as run:
             state = train(config, run, lambda report: None)
