@@ -176,9 +176,7 @@ class Gumbel(Search[GumbelState], Narrowing):
 
         def again(_: None) -> Int32[Array, "B M"]:
             edges = self._hopeful(root_edges(state.tree))
-            score = self._score(edges, state.noise, edges.legal)
-            score = jnp.where(self.solver & edges.lost & edges.legal, jnp.finfo(jnp.float32).min, score)
-            return jnp.where(over[:, None], _best(score, state.order.shape[1]), state.order)
+            return jnp.where(over[:, None], self._ranked(edges, state, edges.legal), state.order)
 
         plan = jnp.where(over, 2 * state.plan, state.plan)
         considered = jnp.where(over, state.breadth, state.considered)
@@ -268,11 +266,8 @@ class Gumbel(Search[GumbelState], Narrowing):
             hopeless = full & self.solver & (left == 0) & others.any(axis=-1)
             last = state.considered <= 2  # a phase that may be half of the search
             wide = hopeless | (full & (ended | last) & self.solver & (left < considered))
-            score = self._score(edges, state.noise, jnp.where(wide[:, None], edges.legal, survivors))
-            # where there are fewer others than places, lost moves fill up
-            lost = self.solver & edges.lost & jnp.isfinite(score)
-            score = jnp.where(lost, jnp.finfo(jnp.float32).min, score)
-            return jnp.where((ended | wide)[:, None], _best(score, state.order.shape[1]), state.order)
+            among = jnp.where(wide[:, None], edges.legal, survivors)
+            return jnp.where((ended | wide)[:, None], self._ranked(edges, state, among), state.order)
 
         # without a proven root move none is lost
         some_proven = self.solver & (full & proven_below_root(state.tree)).any()
@@ -282,6 +277,12 @@ class Gumbel(Search[GumbelState], Narrowing):
             cursor=jnp.where(full, 0, state.cursor),
             rounds=jnp.where(ended, self._rounds(state.plan, state.breadth, considered), rounds),
         )
+
+    def _ranked(self, edges: Edges, state: GumbelState, among: Bool[Array, "B A"]) -> Int32[Array, "B M"]:
+        """These moves, the best first; where there are fewer others than places, lost ones fill up."""
+        score = self._score(edges, state.noise, among)
+        score = jnp.where(self.solver & edges.lost & jnp.isfinite(score), jnp.finfo(jnp.float32).min, score)
+        return _best(score, state.order.shape[1])
 
     def _hopeful(self, edges: Edges) -> Edges:
         """Where all candidates of a root are lost, the other moves stand in for them; no prior of theirs is known."""

@@ -34,9 +34,7 @@ FIRST_CHUNK = 16
 MOST_BYTES = 2**31  # a tree that would be larger than this grows no more
 # room at the start where nobody limits the search, or for each second of a clock: what a core makes of a small game
 MOST_AHEAD, BYTES_AHEAD = 2**14, 2**28
-SURE = (
-    0.8  # of what a clock's time would bring is planned: a plan that is cut short is worse than one that is over early
-)
+SURE = 0.8  # of what a clock's time will bring is planned: it is better to end early than to be cut short
 GROWING = 10.0  # seconds that must be left on a clock for a tree to grow
 
 
