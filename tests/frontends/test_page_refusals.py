@@ -261,6 +261,7 @@ def test_a_search_that_waits_for_another_is_stopped_as_well():
         page.hear("position", lambda message: message["moves"])
 
 
+@pytest.mark.slow
 def test_an_analysis_goes_on_after_a_hint(client):
     with visit(client, ("", LONG)) as page:
         page.answer("budget", simulations=8)

@@ -158,6 +158,7 @@ def test_playouts(size):
         check_playout(Gomoku(size, "renju"), record)
 
 
+@pytest.mark.slow
 def test_the_reference_agrees():
     games = random_games(SMALL, 64)
     assert check_agreement(SMALL, Reference(9, "renju"), games, sample_lanes(games, 8)) > 200

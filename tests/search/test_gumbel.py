@@ -201,6 +201,7 @@ def test_moves_that_are_no_candidates_cost_no_simulations():
     assert ((result.visits > 0).sum(axis=-1) == np.minimum(legal, 3)).all()
 
 
+@pytest.mark.slow
 def test_a_likely_move_that_is_proven_lost_is_halved_away():
     """Its prior outweighs what is known of it, and it kept half of the simulations of every later phase."""
     model = Model(MineRace(".I" + 40 * "." + "I"), Opinion((9.0, 0.0, 0.0, 0.0)))

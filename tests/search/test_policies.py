@@ -112,6 +112,7 @@ def test_noise_everywhere_is_in_the_prior_of_every_node():
 
 
 @pytest.mark.slow  # compiles for seconds
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [Puct(2), Uct(2)], ids=["puct", "uct"])
 def test_where_all_visits_went_to_lost_moves_the_likeliest_other_one_is_played(search):
     """It was the first of the others, whatever anybody thinks of them."""

@@ -178,6 +178,7 @@ def test_no_limit_at_all_is_a_mistake(limit):
         Limit(simulations=-1, seconds=1.0)
 
 
+@pytest.mark.slow
 def test_stop_from_another_thread_ends_pondering_with_a_legal_move():
     made = thinker(most_bytes=2**20)
     made.warm(None)

@@ -162,6 +162,7 @@ def test_any_sequence_of_verbs_leaves_sound_trees(name, steps):
         check(tree, lane)
 
 
+@pytest.mark.slow
 def test_a_full_tree_stops_and_stays_sound():
     search = Puct(simulations=200, nodes=20)
     result, q = searched(search, MODEL, positions(GAME, 16, 8))
