@@ -432,30 +432,6 @@ def test_a_value_is_read_as_its_default_is(text, like, value):
     assert (type(found), found) == (type(value), value)
 
 
-@dataclasses.dataclass(frozen=True)
-class Club(Nim):
-    """Its options do not take every value, and one of them follows from the others."""
-
-    rate: float = 1
-    least: int = 1
-    matches: int = dataclasses.field(init=False, default=0)
-
-    def __post_init__(self) -> None:
-        if self.least > self.most:
-            raise ValueError("least is above most")
-        object.__setattr__(self, "matches", sum(self.heaps))
-
-
-def test_options_of_a_game_of_ones_own_are_those_that_can_be_given(monkeypatch):
-    monkeypatch.setitem(games.GAMES, "club", Club(most=1))
-    monkeypatch.setitem(games.GAMES, "big-club", Club(most=9, least=5))
-    assert games.make("club", heaps=(2, 2)).matches == 4
-    assert games.make("big-club", most=7) == Club(most=7, least=5)
-    assert read_game("club", ["rate=1.5"]) == games.make("club", rate=1.5) == Club(most=1, rate=1.5)
-    assert describe_options(games.make("club")) == "heaps=1,3,5 most=1 rate=1 least=1"
-    assert name_of(Club(most=1, rate=2.5)) == ("club", {"rate": 2.5})
-
-
 def test_an_option_that_is_a_tuple_is_typed_as_it_is_told():
     place = "examples.own_game:Nim"
     assert describe_options(Nim(heaps=(2, 4))) == "heaps=2,4 most=3"

@@ -20,7 +20,8 @@ from jaxgo.core.board import Symmetries
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import AuxTarget
 from jaxgo.evaluators import Uniform
-from jaxgo.games import GAMES
+from jaxgo.games import GAMES, make
+from jaxgo.games.names import describe_options, name_of, read_game
 from jaxgo.nets import Mlp, ResNet
 from jaxgo.nets.base import planes_shape
 from jaxgo.players import load_player
@@ -360,3 +361,27 @@ def test_symmetries_that_are_none_are_refused(cells, actions, said):
     rules = type("Turned", (Sound,), {"symmetries": lambda self: tables})
     with pytest.raises(UsageError, match=said):
         trial.check_shapes(rules())
+
+
+@dataclasses.dataclass(frozen=True)
+class Club(Nim):
+    """Its options do not take every value, and one of them follows from the others."""
+
+    rate: float = 1
+    least: int = 1
+    matches: int = dataclasses.field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        if self.least > self.most:
+            raise ValueError("least is above most")
+        object.__setattr__(self, "matches", sum(self.heaps))
+
+
+def test_options_of_a_game_of_ones_own_are_those_that_can_be_given(monkeypatch):
+    monkeypatch.setitem(GAMES, "club", Club(most=1))
+    monkeypatch.setitem(GAMES, "big-club", Club(most=9, least=5))
+    assert make("club", heaps=(2, 2)).matches == 4
+    assert make("big-club", most=7) == Club(most=7, least=5)
+    assert read_game("club", ["rate=1.5"]) == make("club", rate=1.5) == Club(most=1, rate=1.5)
+    assert describe_options(make("club")) == "heaps=1,3,5 most=1 rate=1 least=1"
+    assert name_of(Club(most=1, rate=2.5)) == ("club", {"rate": 2.5})
