@@ -265,10 +265,10 @@ class Thinker:
 
     def _plan(self, limit: Limit | None) -> Array:
         """How many simulations are to come; by a clock as many as the last thought would have made."""
-        most = (limit and limit.simulations) or MOST
+        asked = limit.simulations if limit else None
         if limit and limit.seconds and self._rate:
-            return jnp.int32(max(1, min(most, int(SURE * self._rate * limit.seconds))))
-        return jnp.int32(most if most < MOST else self.search.budget)
+            return jnp.int32(max(1, min(asked or MOST, int(SURE * self._rate * limit.seconds))))
+        return jnp.int32(asked or self.search.budget)
 
     def _followed(self, left: int, action: Array, led_to: Position, plan: Array) -> SearchState:
         """The state behind a move, with so many moves left that were made since the last thought."""
