@@ -47,6 +47,11 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, KINDS[int][0]) and not isinstance(value, bool)
 
 
+def first_line(error: Exception) -> str:
+    """The first line of somebody else's error; of one without words what it is."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 def as_field(field: "dataclasses.Field[Any]", value: Any) -> Any:
     """A value of a field in the field's kind: a float may be written as 1."""
     return float(value) if field.type in (float, "float") and is_whole(value) else value

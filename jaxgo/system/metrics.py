@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from jaxgo.core import names
-from jaxgo.core.errors import UsageError, is_whole
+from jaxgo.core.errors import UsageError, first_line, is_whole
 from jaxgo.system.files import read_json, write_whole
 
 FILE = "metrics.jsonl"
@@ -164,8 +164,9 @@ class WeightsAndBiases:
                 project=project, name=run.name, id=identity, resume="allow", dir=str(run), config=dict(config)
             )
         except Exception as fault:  # it has errors of its own, as where nobody is logged in
-            words = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
-            raise UsageError(f"--log.wandb {project}: {words}; log in with `wandb login`, or leave it out") from fault
+            raise UsageError(
+                f"--log.wandb {project}: {first_line(fault)}; log in with `wandb login`, or leave it out"
+            ) from fault
         # its own steps may not fall, as ours do where a run goes back
         self._run.define_metric("*", step_metric="iteration")
 

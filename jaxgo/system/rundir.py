@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, first_line
 from jaxgo.system import bundle, devices, manifest, weights
 from jaxgo.system.files import Lock, read_json, write_whole
 from jaxgo.system.manifest import MANIFEST
@@ -206,7 +206,7 @@ class RunDir:
                 self._prune()
 
     def _complain(self, step: int, place: Path, fault: Exception) -> None:
-        words = (str(fault).strip().splitlines() or [type(fault).__name__])[0][:200]
+        words = first_line(fault)[:200]
         reason = "no space is left on the disk" if words.startswith("RESOURCE_EXHAUSTED") else words
         self.unsaved = True
         self.say(f"checkpoint {step} could not be saved in {self.path} ({reason}); the older ones are kept")
