@@ -121,9 +121,10 @@ def test_selfplay_is_the_same_with_a_memory_and_asks_less(search: Search):
         asked.append(sum(ASKED))
 
     def same(one: Any, other: Any) -> None:
-        # to the last bits, where a processor rounds two programs in two ways
+        # to the last bits, where a processor rounds two programs in two ways; what is near 0 is a difference of
+        # numbers around 2, whose last bit is 2.4e-7
         if jnp.issubdtype(one.dtype, jnp.floating):
-            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
+            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
         else:
             np.testing.assert_array_equal(one, other)
 
