@@ -8,9 +8,11 @@ import subprocess
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pgx
 import pytest
 import quick
 from jax import lax
+from pgx._src.games import go as pgx_go
 from support import random_games, start, step
 
 from jaxgo.core import play
@@ -22,17 +24,32 @@ COLOURS = ("black", "white")
 
 
 # -- pgx ------------------------------------------------------------------------------------------------------------
-# 250 games of 19x19 take pgx minutes, so they are parted among the workers
+def counts(state, size):
+    """What pgx's `_count` tells of a board's chains, each point added once: it asks every chain about every point.
+
+    How many free neighbours the stones of a chain have, the sum of those and of their squares; a chain is named by a
+    point of it, and other names have none.
+    """
+    around = jax.vmap(lambda point: pgx_go._adj_ixs(point, size))(jnp.arange(size**2))
+    board = jnp.abs(state.board)
+    free = (around != -1) & (board == 0)[around]
+    names = jnp.where(free, around + 1, 0)
+    each = jnp.stack([free.sum(axis=1), names.sum(axis=1), (names**2).sum(axis=1)])
+    return tuple(jnp.zeros((3, size**2 + 1), jnp.int32).at[:, board].add(each)[:, 1:])
+
+
+# 1,000 games of 19x19 take a minute, so they are parted among the workers
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("size", "games", "part"), [(9, 1000, 0), *[(19, 250, part) for part in range(4)]])
-def test_pgx_agrees(size, games, part):
+def test_pgx_agrees(size, games, part, monkeypatch):
     """Boards, legal moves under simple ko and results of whole random games.
 
     The rules are the same but for superko (pgx offers the move and calls it a loss) and pgx's cap of plies; a game
     that meets either is compared up to there.
     """
-    pgx = pytest.importorskip("pgx", reason="pgx is in the extra `benchmark`")
     env = pgx.make(f"go_{size}x{size}")  # komi 7.5
+    theirs = pgx_go._count
+    monkeypatch.setattr(pgx_go, "_count", counts)
     ours = make(f"go{size}", ko="simple", komi=7.5)
     record = random_games(ours, games, seed=part, thorough=True)
     order = np.argsort(record.live.sum(axis=0))  # games of like length side by side: ten that have ended cost nothing
@@ -50,6 +67,7 @@ def test_pgx_agrees(size, games, part):
             return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), lax.map(lambda part: ten(*part), parts))
 
         move = jax.jit(by_tens, compiler_options=quick.THOROUGH)
+        count = jax.jit(lambda state: lax.map(lambda each: theirs(each, size), state, batch_size=10))
         state = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), games))
         first = np.asarray(state.current_player)  # pgx draws who is Black
         ended = np.zeros(games, bool)
@@ -57,6 +75,9 @@ def test_pgx_agrees(size, games, part):
         for t, action in enumerate(actions):
             playing = live[t] & ~ended
             mask = np.unpackbits(legal_bits[t], axis=1, count=ours.num_actions).astype(bool)
+            if t % 50 == 10:  # what is put in its place says what pgx's own says
+                for own, quick_one in zip(count(state._x), jax.vmap(lambda s: counts(s, size))(state._x), strict=True):
+                    np.testing.assert_array_equal(own, quick_one)
             np.testing.assert_array_equal(mask[playing], np.asarray(state.legal_action_mask)[playing], err_msg=f"{t}")
             state = move(state, action, playing)
             stones = np.sign(np.asarray(state._x.board))
