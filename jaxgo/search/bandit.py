@@ -99,12 +99,12 @@ class Bandit(Search[BanditState], Narrowing):
     ) -> BanditState:
         judge, noise = keys.split(key)
         leaves = model.seen_by(self).root(params, judge, root)
-        if plan is not None:  # before there is room for so many
-            per_game(plan, leaves.value.shape[0], jnp.int32)
         # where the rules look back, equal positions need not be worth the same
         shared = self.shared_proofs and self.solver and not model.pays and model.game.repetition == "none"
         words = model.keys(root.state) if shared else None
-        return self._begun(noise, root, trees.plant(leaves, room(self, plan), self.frontier, words))
+        return self._begun(
+            noise, root, trees.plant(leaves, room(self, plan, leaves.value.shape[0]), self.frontier, words)
+        )
 
     def follow(
         self,
@@ -118,9 +118,7 @@ class Bandit(Search[BanditState], Narrowing):
     ) -> BanditState:
         judge, noise = keys.split(key)
         tree = more_room(self, state.tree, plan)
-        tree = tree._replace(logits=tree.logits.at[:, ROOT].set(state.prior))
-        noisy = not self.keeps_judgements  # its prior is not what the judge says
-        return self._begun(noise, root, reuse.follow(model.seen_by(self), params, judge, tree, action, root, noisy))
+        return self._begun(noise, root, reuse.follow(model.seen_by(self), params, judge, tree, action, root))
 
     def _begun(self, key: Array, root: Position, tree: Tree) -> BanditState:
         noise, salt = keys.split(key)

@@ -2,7 +2,7 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int32
+from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core.lanes import over_axes, where_lanes
 from jaxgo.core.play import Position
@@ -10,7 +10,7 @@ from jaxgo.evaluators.base import Evaluation, Params
 from jaxgo.evaluators.cache import EvalCache, remember
 from jaxgo.search import tree as trees
 from jaxgo.search.edges import root_edges
-from jaxgo.search.model import ILLEGAL, Model, check_moves, masked, mover_sign
+from jaxgo.search.model import ILLEGAL, Model, check_moves, mover_sign
 from jaxgo.search.tree import NOWHERE, ROOT, Tree
 
 
@@ -28,11 +28,10 @@ def follow(
     tree: Tree,
     action: Int32[Array, " B"],
     root: Position,
-    noisy: bool = False,
 ) -> Tree:
     """The trees after `action` led to `root`; a game with action -1, or with a move never tried, begins anew.
 
-    Where the priors of a tree are `noisy`, that of the new root is asked for again.
+    The priors of the new root are asked for again: of its exact moves, without what a search adds to those of nodes.
     """
     action = check_moves(action, root)
     words = None if tree.key is None else model.keys(root.state)
@@ -42,19 +41,18 @@ def follow(
     at = jnp.maximum(child, ROOT)
     closed = tree.proven[game, at] & (tree.child[game, at] < 0).all(axis=-1)  # by a proof, which left no move to play
     kept = (action >= 0) & (child >= 0) & ~fresh.proven[:, ROOT] & ~closed
-    moved = reroot(tree, jnp.where(kept, child, ROOT))
-    moved = _restrict(moved, fresh.logits[:, ROOT] > ILLEGAL)
-    if noisy:
-        moved = moved._replace(logits=moved.logits.at[:, ROOT].set(fresh.logits[:, ROOT]))
+    moved = _restrict(reroot(tree, jnp.where(kept, child, ROOT)), fresh.logits[:, ROOT])
     return where_lanes(kept, moved, fresh)
 
 
-def _restrict(tree: Tree, exact: Bool[Array, "B A"]) -> Tree:
-    """The trees without root moves that the real game forbids and that no node could know of (superko).
+def _restrict(tree: Tree, logits: Float32[Array, "B A"]) -> Tree:
+    """The trees with these logits of the root, and without moves that the real game forbids and that no node could
+    know of (superko).
 
     What such moves had brought in is taken out of the root again; their nodes stay behind, out of reach.
     """
     edges = root_edges(tree)
+    exact = logits > ILLEGAL
     legal = edges.legal & exact
     changed = (edges.legal & ~exact).any(axis=-1)
     visits = jnp.where(exact, edges.visits, 0)
@@ -71,7 +69,7 @@ def _restrict(tree: Tree, exact: Bool[Array, "B A"]) -> Tree:
         value=tree.value.at[:, ROOT].set(jnp.where(changed, value, tree.value[:, ROOT])),
         proven=tree.proven.at[:, ROOT].set(jnp.where(changed, closed, tree.proven[:, ROOT])),
         parent=jnp.where(banned, NOWHERE, tree.parent),
-        logits=tree.logits.at[:, ROOT].set(masked(tree.logits[:, ROOT], legal)),
+        logits=tree.logits.at[:, ROOT].set(logits),
         child=tree.child.at[:, ROOT].set(jnp.where(exact, tree.child[:, ROOT], NOWHERE)),
     )
 

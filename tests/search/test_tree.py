@@ -110,6 +110,26 @@ def test_following_a_move_keeps_its_subtree_node_by_node(name):
             assert node[:5] == new[path][:5]
 
 
+NARROW = {
+    "uct": Uct(simulations=16, breadth=2),
+    "gumbel": Gumbel(simulations=16, breadth=2),
+    "puct": Puct(16, breadth=2),
+}
+
+
+@pytest.mark.parametrize("name", mostly_slow(NARROW, ["uct"]))
+def test_a_root_that_was_a_node_has_the_candidates_that_it_had(name):
+    """All legal moves were candidates there: Uct tried each of them before its formula was asked."""
+    search, root = NARROW[name], positions(GAME, 16, 4)
+    q = extend(search, root, begin(search, root), 16)
+    action = edges.root_edges(q.tree).visits.argmax(axis=-1).astype(jnp.int32)
+    after = verbs(search, MODEL).follow(KEY, q, action, play(root, action)[0])
+    assert (np.asarray(after.tree.used) > 1).all()
+    found = edges.root_edges(after.tree)
+    assert (np.asarray(found.legal).sum(axis=-1) > 2).all()
+    assert (np.asarray(found.candidate).sum(axis=-1) == 2).all()
+
+
 def test_a_new_game_or_an_untried_move_begins_afresh():
     search, root = SEARCHES["puct"], positions(GAME, 16, 4)
     q = extend(search, root, begin(search, root), 3)
