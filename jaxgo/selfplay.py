@@ -20,7 +20,7 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params, States
 from jaxgo.evaluators.cache import Cached, EvalCache
 from jaxgo.search import outside, reuse
-from jaxgo.search.base import Budget, Search, SearchResult, draw
+from jaxgo.search.base import Budget, Search, SearchResult, check_parts, draw
 from jaxgo.search.model import ILLEGAL, Model
 
 
@@ -125,11 +125,9 @@ class Selfplay:
     aux_targets: tuple[str, ...] = ()  # which of the game's to note
 
     def __post_init__(self) -> None:
-        for name, kind in (("search", Search), ("model", Model), ("config", SelfplayConfig)):
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                raise UsageError(f"self-play is of a search, a model and a config; {value!r} is no {kind.__name__}")
-        outside.check(self.search, self.model)
+        check_parts(self.search, self.model)
+        if not isinstance(self.config, SelfplayConfig):
+            raise UsageError(f"{self.config!r} is no SelfplayConfig")
         known = [target.name for target in self.model.game.aux_targets()]
         for name in self.aux_targets:
             if name not in known:

@@ -29,7 +29,8 @@ from jaxgo.games.mnk import Mnk
 from jaxgo.games.names import describe_options, name_of, read_game
 from jaxgo.nets import Head, Mlp
 from jaxgo.players import Player, load_player
-from jaxgo.search import Greedy, Gumbel
+from jaxgo.search import Greedy, Gumbel, think
+from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.training.config import TargetsConfig, TrainConfig, from_json, to_json
 
 HERE = __name__
@@ -312,6 +313,8 @@ def test_a_search_that_programs_cannot_be_kept_by_is_refused_wherever_one_is_tak
         lambda: load_player(f"{HERE}:Noted", GAME),
         lambda: Player(Noted(), search.Model(GAME, Heuristic())),
         lambda: TrainConfig(search=Noted()),
+        lambda: think.Thinker(Noted(), search.Model(GAME, Heuristic()), (), jax.random.key(0)),
+        lambda: Selfplay(Noted(), search.Model(GAME, Heuristic()), SelfplayConfig()),
     ):
         with pytest.raises(UsageError, match=r"is no search: make it a frozen dataclass that inherits jaxgo\.search"):
             take()

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 import jax
 import numpy as np
 
-from jaxgo.core.errors import UsageError, check_frozen, unknown_name
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.names import place_of
 from jaxgo.core.words import Value, read_value
@@ -41,7 +41,6 @@ class Player:
     rated: Search | None = None  # the search that belongs to these weights; options in a spec count from it
 
     def __post_init__(self) -> None:
-        check_frozen(self.search, f"{type(self.search).__name__} is no search", "jaxgo.search.Search")
         check_parts(self.search, self.model)
 
     def quiet(self) -> "Player":

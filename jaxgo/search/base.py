@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import history, keys
-from jaxgo.core.errors import UsageError, check_settings, check_whole
+from jaxgo.core.errors import UsageError, check_frozen, check_settings, check_whole
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
 from jaxgo.search import outside, reuse
@@ -21,7 +21,7 @@ Budget = Int32[Array, " B"] | Int32[Array, ""] | int | np.integer[Any]
 Temperature = Float32[Array, " B"] | Float32[Array, ""] | float
 
 
-@runtime_checkable
+@runtime_checkable  # the tests check types as programs run
 class SearchState(Protocol):
     """What may be read of the state of any search: a NamedTuple that has at least these."""
 
@@ -201,20 +201,29 @@ def check_parts(search: Any, model: Any) -> None:
     for value, wanted, what in ((search, Search, "search, such as Gumbel()"), (model, Model, "Model")):
         if not isinstance(value, wanted):
             raise UsageError(f"{value!r} is no {what}")
+    check_frozen(search, f"{type(search).__name__} is no search", "jaxgo.search.Search")
     outside.check(search, model)
 
 
-def room(search: Search, plan: Budget | None) -> int:
+def room(search: Search, plan: Budget | None, games: int) -> int:
     """Nodes that a tree begins with."""
+    check_plan(plan, games)
     return search.nodes or max(search.budget, _plain(plan) or 0) + 1
 
 
 def more_room(search: Search, tree: Tree, plan: Budget | None) -> Tree:
     """A tree that is to be followed, with room for what is planned beside as many nodes that are kept."""
+    check_plan(plan, tree.visits.shape[0])
     planned = _plain(plan)
     if search.nodes or planned is None:
         return tree
     return reuse.grow(tree, 2 * planned + 1)
+
+
+def check_plan(plan: Budget | None, games: int) -> None:
+    """A UsageError for simulations that no search takes, before there is room for so many."""
+    if plan is not None:
+        per_game(plan, games, jnp.int32)
 
 
 def check_room(search: Search, tree: Tree, budget: Budget) -> None:

@@ -103,9 +103,7 @@ class Gumbel(Search[GumbelState], Narrowing):
     ) -> GumbelState:
         judge, noise = keys.split(key)
         leaves = model.seen_by(self).root(params, judge, root)
-        if plan is not None:  # before there is room for so many
-            per_game(plan, leaves.value.shape[0], jnp.int32)
-        tree = trees.plant(leaves, room(self, plan))
+        tree = trees.plant(leaves, room(self, plan, leaves.value.shape[0]))
         return self._begun(noise, root, tree, plan)
 
     def extend(self, model: Model, params: Params, key: Array, state: GumbelState, budget: Budget) -> GumbelState:

@@ -134,6 +134,10 @@ def test_more_simulations_than_can_be_counted_are_refused(search: Any):
     for many in (2**24 + 1, 3 * 10**9, np.int64(10**12)):
         with pytest.raises(UsageError, match="simulations are too many; ask for at most 16,777,216"):
             jax.eval_shape(lambda root, many=many: search.run(FOUR, (), KEY, root, many), root)
+        if search.nodes >= 0:  # it keeps a tree, which grows for what is planned
+            begun = jax.eval_shape(lambda root: search.begin(FOUR, (), KEY, root), root)
+            with pytest.raises(UsageError, match="simulations are too many; ask for at most 16,777,216"):
+                jax.eval_shape(lambda s, a, n=many: search.follow(FOUR, (), KEY, s, a, s.root, n), begun, begun.done)
     with pytest.raises(UsageError, match="simulations are too many"):
         per_game(np.array([2**32 + 5, 7]), 2, jnp.int32)
 
