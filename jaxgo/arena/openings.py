@@ -22,6 +22,7 @@ from jaxtyping import Array, Bool, Float32, Int32, UInt32
 from jaxgo.core import choice, play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position
 from jaxgo.core.replay import BookLine, follow_all, padded, read_lines
 from jaxgo.evaluators.base import Params
@@ -199,7 +200,7 @@ def _wander(
         legal = jax.vmap(functools.partial(play.legal, game))(carry)
         action = jax.vmap(choice.pick)(legal, words)
         moved, _ = jax.vmap(functools.partial(play.play, game))(carry, action)
-        return jax.tree.map(lambda new, old: jnp.where(ply < plies, new, old), moved, carry), action
+        return where_lanes(ply < plies, moved, carry), action
 
     return jax.lax.scan(move, start, jnp.arange(LONGEST, dtype=jnp.int32))
 
@@ -256,7 +257,7 @@ def _keys(
     def one(line: Int32[Array, " P"], length: Int32[Array, ""]) -> UInt32[Array, "2"]:
         def move(state: Any, ply: Int32[Array, ""]) -> tuple[Any, None]:
             moved = game.step(state, line[ply])
-            return jax.tree.map(lambda new, old: jnp.where(ply < length, new, old), moved, state), None
+            return where_lanes(ply < length, moved, state), None
 
         begin = play.start(game, jax.random.key(0)).state
         return game.hash(jax.lax.scan(move, begin, jnp.arange(line.shape[0], dtype=jnp.int32))[0])

@@ -9,6 +9,7 @@ from jaxtyping import Array, Int32
 
 from jaxgo.core import choice, play
 from jaxgo.core.game import Game, tree_bytes
+from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position
 from jaxgo.system import devices
 
@@ -27,7 +28,7 @@ def measure_play(game: Game[Any], batch: int, seconds: float) -> tuple[float, fl
 
     def tick(position: Position, number: Int32[Array, ""], lane: Int32[Array, ""]) -> Position:
         over = play.over(game, position)
-        position = jax.tree.map(lambda a, b: jnp.where(over, a, b), start, position)
+        position = where_lanes(over, start, position)
         action = choice.pick(play.legal(game, position), choice.word(number, lane))
         return play.play(game, position, action)[0]
 

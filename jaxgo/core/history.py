@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import MOST_PLIES, Game, S
+from jaxgo.core.lanes import where_lanes
 
 RUNNING, DRAWN, LOST_BY_0, LOST_BY_1 = range(4)
 
@@ -67,7 +68,7 @@ def record(game: Game[S], history: History, before: S, state: S, frozen: Bool[Ar
     if game.repetition == "forbidden":
         # a history cut back to its first key begins a new game
         begun = game.begin_trace(before)
-        trace = jax.tree.map(lambda old, new: jnp.where(history.size <= 1, new, old), trace, begun)
+        trace = where_lanes(history.size <= 1, begun, trace)
         trace = game.extend_trace(trace, before, state)
     return History(keys, history.size + (~frozen).astype(jnp.int16), verdict, trace)
 

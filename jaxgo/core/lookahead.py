@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int32
 
+from jaxgo.core.lanes import where_lanes
+
 
 class Outlook(NamedTuple):
     """Of every legal action; False and 0 elsewhere."""
@@ -74,7 +76,7 @@ def look(game: Any, state: Any, legal: Bool[Array, " A"]) -> Outlook:
 
     def step(walk: _Walk) -> _Walk:
         answering = walk.replies.any()
-        return jax.tree.map(lambda a, b: jnp.where(answering, a, b), answer(walk), visit(walk))
+        return where_lanes(answering, answer(walk), visit(walk))
 
     return jax.lax.while_loop(lambda w: w.moves.any() | w.replies.any(), step, begun).found
 

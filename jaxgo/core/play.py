@@ -16,6 +16,7 @@ from jaxgo.core import history as histories
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Action, Game, S
 from jaxgo.core.history import History
+from jaxgo.core.lanes import where_lanes
 
 NOTHING = -1  # the action that leaves a game as it is
 
@@ -52,14 +53,10 @@ def _transition(before: S, after: S, over: Bool[Array, ""], returns: Float32[Arr
     return Transition(after, reward, jnp.where(over, 0.0, turn).astype(jnp.float32))
 
 
-def _select(stay: Bool[Array, ""], old: S, new: S) -> S:
-    return jax.tree.map(lambda a, b: jnp.where(stay, a, b), old, new)
-
-
 def advance(game: Game[S], state: S, action: Action) -> Transition:
     """Moves a node. A finished state stands still, with reward and discount 0."""
     done = game.over(state)
-    after = _select(done, state, game.step(state, action))
+    after = where_lanes(done, state, game.step(state, action))
     moved = _transition(state, after, game.over(after), game.returns(after))
     return moved._replace(reward=jnp.where(done, 0.0, moved.reward))
 
@@ -78,7 +75,7 @@ def play(game: Game[S], position: Position, action: Action) -> tuple[Position, T
     """Moves a game by a legal action, repetition rules included. A finished game stands still."""
     before, past = position
     done = over(game, position)
-    state = _select(done, before, game.step(before, action))
+    state = where_lanes(done, before, game.step(before, action))
     after = Position(state, histories.record(game, past, before, state, frozen=done))
     moved = _transition(before, after.state, over(game, after), returns(game, after))
     return after, moved._replace(reward=jnp.where(done, 0.0, moved.reward))
@@ -167,7 +164,7 @@ def look(game: Game[Any], position: Position, action: int = NOTHING) -> View:
 @functools.partial(jax.jit, static_argnums=0)
 def _look(game: Game[Any], position: Position, action: Int32[Array, ""]) -> tuple[Any, ...]:
     moved, _ = play(game, position, jnp.maximum(action, 0))
-    position = jax.tree.map(lambda new, old: jnp.where(action >= 0, new, old), moved, position)
+    position = where_lanes(action >= 0, moved, position)
     seen = position.state.to_play, returns(game, position), game.cells(position.state)
     return position, legal(game, position), over(game, position), *seen
 

@@ -10,6 +10,7 @@ import optax
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import where_lanes
 from jaxgo.evaluators.base import Params
 from jaxgo.nets.base import Head
 from jaxgo.training.config import LearnerConfig
@@ -161,7 +162,7 @@ class Learner:
         average = jax.tree.map(lambda old, new: keep * old + (1.0 - keep) * new, state.average, params)
         taken = LearnerState(params, average, slopes, state.step + 1, state.skipped, jnp.int32(0))
         left = state._replace(skipped=state.skipped + 1, broken=state.broken + 1)
-        after = jax.tree.map(lambda a, b: jnp.where(sound, a, b), taken, left)
+        after = where_lanes(sound, taken, left)
         metrics = {name if name == TARGETS else f"loss_{name}": part for name, part in parts.items()}
         return after, {"loss": loss, **metrics, "gradient": norm, "rate": rate}
 

@@ -16,6 +16,7 @@ from jaxtyping import Array, Int8, Int32
 
 from jaxgo.core import play
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import where_lanes
 from jaxgo.ui import board_shape
 
 LANES = 32  # moves that are tried at once: one compiled program for each game
@@ -39,7 +40,7 @@ def _after(game: Game[Any], state: Any, actions: Int32[Array, " L"]) -> Int8[Arr
 def _line(game: Game[Any], state: Any, actions: Int32[Array, " T"]) -> Int8[Array, "T cells"]:
     def move(state: Any, action: Int32[Array, ""]) -> tuple[Any, Int8[Array, " cells"]]:
         after = game.step(state, action)
-        after = jax.tree.map(lambda old, new: jnp.where(game.over(state) | (action < 0), old, new), state, after)
+        after = where_lanes(game.over(state) | (action < 0), state, after)
         return after, game.cells(after)
 
     return jax.lax.scan(move, state, actions)[1]

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import play as rules
 from jaxgo.core.game import Game
-from jaxgo.core.lanes import alone
+from jaxgo.core.lanes import alone, where_lanes
 from jaxgo.core.play import Position
 from jaxgo.core.replay import follow
 from jaxgo.evaluators.base import Params
@@ -124,7 +124,7 @@ def _play(model: Model, params: Params, plies: int) -> _Played:
         drawn = jax.random.categorical(jax.random.fold_in(key, now.ply), logits)
         action = jnp.where(now.ply < FREE, drawn, logits.argmax(-1)).astype(jnp.int32)
         after, _ = model.play(now.position, action)
-        middle = jax.tree.map(lambda new, old: jnp.where(now.ply == FREE, new, old), now.position.state, now.middle)
+        middle = where_lanes(now.ply == FREE, now.position.state, now.middle)
         length = now.length + ~now.over
         actions = now.actions.at[now.ply].set(action)
         return _Played(now.start, after, actions, length, middle, model.over(after), now.ply + 1)

@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float32, Int8, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_seat
+from jaxgo.core.lanes import where_lanes
 from jaxgo.games.kamisado.towers import (
     ANY,
     CELLS,
@@ -116,11 +117,11 @@ class Kamisado(Game[KamisadoState]):
     def step(self, state: KamisadoState, action: Action) -> KamisadoState:
         passes = action == PASS
         moved, passed = move(state, jnp.minimum(action, MOVES - 1)), give_way(state)
-        after = jax.tree.map(lambda yes, no: jnp.where(passes, yes, no), passed, moved)
+        after = where_lanes(passes, passed, moved)
         after = end_round(after, state.to_play)
         if self.points > 1:
             regrouped = regroup(state, action == FILL_LEFT)
-            after = jax.tree.map(lambda yes, no: jnp.where(action > PASS, yes, no), regrouped, after)
+            after = where_lanes(action > PASS, regrouped, after)
         return after._replace(ply=state.ply + jnp.int16(1))
 
     def score(self, state: KamisadoState) -> Int8[Array, " 2"]:

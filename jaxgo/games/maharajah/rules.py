@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_winner
+from jaxgo.core.lanes import where_lanes
 from jaxgo.games.boards import nibbles
 from jaxgo.games.boards.nibbles import any_square, equal, unpack, widen
 from jaxgo.games.maharajah.moves import ALL, GLYPHS, KING, LONG, MAHARAJA, ROOK, SHORT, MoveRules, Moves, by_kind
@@ -119,7 +120,7 @@ class Maharajah(Game[MaharajahState]):
     def _moves(self, state: MaharajahState) -> Moves:
         mine = state.to_play == self.army
         moves = [self._rules.army(state.men, state.rights), self._rules.maharaja(state.men)]
-        return jax.tree.map(lambda army, maharaja: jnp.where(mine, army, maharaja), *moves)
+        return where_lanes(mine, *moves)
 
     def step(self, state: MaharajahState, action: Action) -> MaharajahState:
         source, target = action // 64, action % 64
