@@ -67,11 +67,11 @@ class Layout:
     """How a board lies in its words, and what is seen of it there."""
 
     def __init__(self, game: ConnectFour) -> None:
-        columns = game.columns
-        fits = 3 * (columns.bits + 1) <= self.low_bits(game) <= SIDE_BITS
+        columns, split = game.columns, game.columns.per_word * game.columns.bits
+        fits = 3 * (columns.bits + 1) <= split <= SIDE_BITS
         if game.k != LINE or columns.words > 2 or game.width > 7 or not fits:
             raise UsageError("the solver of Connect Four knows four in a row on at most 7 columns of 4 to 6 cells")
-        self.width, self.height, self.bits, self.split = game.width, game.height, columns.bits, self.low_bits(game)
+        self.width, self.height, self.bits, self.split = game.width, game.height, columns.bits, split
         self.bottom = self._of([(column, 0) for column in range(self.width)])
         self.full = self._of([(c, level) for c in range(self.width) for level in range(self.height)])
         self.cells = self.width * self.height
@@ -80,10 +80,6 @@ class Layout:
         self.lower = self.full ^ self.upper
         self.order = sorted(range(self.width), key=lambda c: abs(2 * c + 1 - self.width))
         self.low_mask = np.uint32((1 << self.split) - 1)
-
-    @staticmethod
-    def low_bits(game: ConnectFour) -> int:
-        return game.columns.per_word * game.columns.bits
 
     def _of(self, cells: list[tuple[int, int]]) -> Words:
         number = sum(1 << (column * self.bits + level) for column, level in cells)

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Int32, UInt32
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_settings
 from jaxgo.core.game import Game
 from jaxgo.evaluators.solved import as_numbers
 from jaxgo.solvers.visited import Visited
@@ -33,6 +33,7 @@ class Room:
     most: int = 100_000_000  # positions in all; more are an error
 
     def __post_init__(self) -> None:
+        check_settings("Room: ", self)
         if min(self.batch, self.fan, self.most) < 1:
             raise UsageError("a solver needs a batch, a fan and room for positions of at least 1")
         if self.batch > MOST_BATCH:
@@ -144,9 +145,9 @@ class Explorer:
             entry = _Waiting(number, self.depths[number], states, made.keys[part])
             self._waiting.setdefault((value, -int(entry.depth[0])), []).append(entry)
 
-    def wait_roots(self, priority: int = 0) -> None:
+    def wait_roots(self) -> None:
         """Puts the roots in line."""
-        self.wait(self.roots, self.roots.better, np.full(len(self.roots.number), priority))
+        self.wait(self.roots, self.roots.better, np.zeros(len(self.roots.number), np.int64))
 
     @property
     def next_priority(self) -> int | None:

@@ -4,7 +4,7 @@ A* expands first what `least_moves` says may be nearest, and what lies deepest a
 knows nothing. Both end only when nothing that waits could lead to a shorter solution.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import numpy as np
@@ -15,7 +15,6 @@ from jaxgo.core.lanes import alone
 from jaxgo.solvers.explore import Explorer, Made, Room
 
 Method = Literal["astar", "breadth"]
-METHODS: tuple[Method, ...] = ("astar", "breadth")
 
 
 class Solution(NamedTuple):
@@ -64,8 +63,8 @@ def solve_puzzle(
     end."""
     if game.players != 1:
         raise UsageError("only a puzzle of one player has a solution to find; games of two are solved to a table")
-    if method not in METHODS:
-        raise unknown_name("method of solving", method, METHODS)
+    if method not in get_args(Method):
+        raise unknown_name("method of solving", method, get_args(Method))
     if backward:
         turned = game.backwards()
         if turned is None or state is not None:
@@ -74,12 +73,12 @@ def solve_puzzle(
         return found._replace(moves=None if found.moves is None else found.moves[::-1])
     game = without_ply_limit(game)
     root = game.init(jax.random.key(0)) if state is None else state
-    trail, guided = _Trail(), method == "astar"
-    walk = Explorer(game, alone(root), room or Room(), guided)
+    trail = _Trail()
+    walk = Explorer(game, alone(root), room or Room(), method == "astar")
     best, goal = None, -1
     if bool(walk.roots.over[0]):
         return Solution([] if walk.roots.value[0] >= SOLVED else None, 0, 1, 0)
-    walk.wait_roots(int(walk.roots.bound[0]) if guided else 1)
+    walk.wait_roots()
     while walk.next_priority is not None and (best is None or walk.next_priority < best):
         for made in walk.expand():
             trail.extend(made)
@@ -90,7 +89,7 @@ def solve_puzzle(
                 if best is None or depth[nearest] < best:
                     best, goal = int(depth[nearest]), int(made.number[nearest])
             # what is not solved needs one move at least
-            priority = depth + np.maximum(made.bound if guided else 0, 1, dtype=np.int64)  # bounds may be huge
+            priority = depth + np.maximum(made.bound, 1, dtype=np.int64)  # bounds may be huge
             live = made.better & ~made.over
             walk.wait(made, live if best is None else live & (priority < best), priority)
     return Solution(None if best is None else trail.back(goal), walk.expanded, walk.count, walk.made)

@@ -12,7 +12,7 @@ from judges import At, Bare
 from reference.pegs import Pegs as PlainPegs
 from reference.sliding import SlidingBlocks as PlainSliding
 from reference.sliding import breadth_first
-from support import Host
+from support import Host, untyped
 
 from jaxgo.cli import main as cli
 from jaxgo.core import play
@@ -76,6 +76,12 @@ def test_a_batch_that_no_program_holds_is_refused(capsys):
 def test_a_batch_whose_moves_int32_cannot_number_is_refused():
     with pytest.raises(UsageError, match="too large for 4,096 actions; at most 524,287"):
         Explorer(make("maharajah"), None, Room(batch=524_288))
+
+
+@pytest.mark.parametrize("batch", ["9", 2.5, None])
+def test_room_is_of_whole_numbers(batch):
+    with pytest.raises(UsageError, match=r"Room: batch=.* is not a whole number"):
+        untyped(Room, batch=batch)
 
 
 @pytest.mark.slow
