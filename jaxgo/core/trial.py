@@ -37,22 +37,22 @@ def check(game: Game[Any]) -> None:
     if not is_own(game):
         return
     check_shapes(game)
-    stuck, live, plies, seat, uncounted, results = _played(game)
-    if uncounted:
+    last, results = _played(game)
+    if last.uncounted:
         raise UsageError(f"step of {game} does not count `ply`; let it add 1 at every action")
-    if seat not in range(game.players):
+    if (seat := int(last.seat)) not in range(game.players):
         raise UsageError(f"{game} has to_play={seat} in a random game; number its {game.players} seats from 0 on")
-    if stuck:
+    if last.stuck:
         raise UsageError(
-            f"{game} has a position that goes on and has no legal action, after {plies} random moves; let `over` say "
-            "that the game ends there, or `legal` give a move, such as a pass"
+            f"{game} has a position that goes on and has no legal action, after {last.plies} random moves; let `over` "
+            "say that the game ends there, or `legal` give a move, such as a pass"
         )
-    if live:
+    if last.live.any():
         raise UsageError(
-            f"{game} goes on after {plies} random moves, as many as its max_plies; raise max_plies, or let `over` end "
-            "the game there"
+            f"{game} goes on after {last.plies} random moves, as many as its max_plies; raise max_plies, or let `over` "
+            "end the game there"
         )
-    for result in results:
+    for result in results:  # all games have ended
         if not (abs(result) <= 1).all() or (game.players == 2 and abs(result.sum()) > 1e-5):
             raise UsageError(
                 f"{game} ends a random game with returns of {result.tolist()}; let `returns` give each seat a number "
@@ -96,7 +96,7 @@ def check_state(game: Game[Any], kinds: tuple[tuple[Any, Any], ...]) -> None:
 
 
 def traced(name: str, method: str, rule: Any, *given: Any) -> Any:
-    """What a method of a game returns, as shapes."""
+    """What a method of somebody's own returns, as shapes."""
     with _told_by(f"{method} of {name} cannot be traced by JAX", "mend it so that it makes arrays of arrays"):
         return jax.eval_shape(rule, *given)
 
@@ -268,17 +268,9 @@ def _fits(old: Any, new: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def _played(game: Game[Any]) -> tuple[bool, bool, int, int, bool, Any]:
-    """Of `_play`, the results of the games that have ended alone."""
-    last, results = jax.device_get(_play(game, jax.random.key(0)))
-    return (
-        bool(last.stuck),
-        bool(last.live.any()),
-        int(last.plies),
-        int(last.seat),
-        bool(last.uncounted),
-        results[~last.live],
-    )
+def _played(game: Game[Any]) -> "tuple[_Carry, Any]":
+    """`_play`, on the host."""
+    return jax.device_get(_play(game, jax.random.key(0)))
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -80,23 +80,12 @@ class Rollout(Evaluator):
         """Positions that are not wanted begin no playout, so the loop is soon one over fewer lanes."""
         games = states.ply.shape[0]
         lanes, asked = jax.tree.map(lambda x: jnp.repeat(x, self.count, axis=0), (states, wanted))
-        results = self.play(game, params, key, lanes, asked)
+        results = self.judge(game, lanes.to_play, self.ends(game, params, key, lanes, asked))
         if self.prior == "weights":
             logits = weight_logits(game, states)
         else:
             logits = jnp.zeros((games, game.num_actions))
         return Evaluation(logits, results.reshape(games, self.count).mean(axis=1))
-
-    def play(
-        self,
-        game: Game[Any],
-        params: Params,
-        key: Array,
-        states: States,
-        wanted: Bool[Array, " L"] | None = None,
-    ) -> Float32[Array, " L"]:
-        """The result of one playout from each position, for the side to move there."""
-        return self.judge(game, states.to_play, self.ends(game, params, key, states, wanted))
 
     def ends(
         self,
