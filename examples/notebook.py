@@ -41,8 +41,8 @@ rival = jaxgo.load_player("random", game)
 openings, _ = jax.jit(player.model.play)(player.model.start(jax.random.key(2), 9), jnp.arange(9))
 score = jaxgo.play_match(player, rival, jax.random.key(3), openings)
 pairs = [
-    jaxgo.PairResult("tictactoe", player.name, rival.name, float(first), float(second), str(number))
-    for number, (first, second) in enumerate(zip(score.first, score.second, strict=True))
+    jaxgo.PairResult("tictactoe", player.name, rival.name, float(first), float(second), id="")
+    for first, second in zip(score.first, score.second, strict=True)
 ]
 ratings = jaxgo.ladder(jaxgo.rate(pairs))
 ratings

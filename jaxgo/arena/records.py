@@ -37,7 +37,7 @@ class PairResult:
     b: str
     first: float  # what `a` got on seat 0
     second: float  # what `a` got on seat 1
-    id: str  # see `pair_id`
+    id: str  # see `pair_id`; "": another pair than all others
     options: tuple[str, ...] = ()  # of the game, such as "komi=5.5"
     seed: int = 0
     number: int = 0  # of the opening among those of this seed
@@ -234,7 +234,12 @@ def merge(*files: Iterable[PairResult]) -> list[PairResult]:
     found: dict[str, PairResult] = {}
     for pairs in files:
         for pair in pairs:
-            found.setdefault(pair.id or f"nameless {len(found)}", pair)
+            old = found.setdefault(pair.id or f"nameless {len(found)}", pair)
+            if (old.game, old.a, old.b, old.seed, old.number) != (pair.game, pair.a, pair.b, pair.seed, pair.number):
+                raise UsageError(
+                    f"two pairs have the id {pair.id!r}, number {old.number} of {old.a} and {old.b}, and {pair.number} "
+                    f"of {pair.a} and {pair.b}; give each an id of its own, as records.pair_id does, or none"
+                )
     return list(found.values())
 
 

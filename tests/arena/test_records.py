@@ -138,6 +138,14 @@ def test_a_last_line_that_only_lacks_its_end_counts(tmp_path):
     assert records.read(path) == [FULL, pair(0)]
 
 
+def test_pairs_of_others_do_not_vanish_behind_the_same_id():
+    one = records.PairResult("go9", "ann", "bob", 1.0, 0.5, "0")
+    for other in (dataclasses.replace(one, b="eve"), dataclasses.replace(one, number=1)):
+        with pytest.raises(UsageError, match="two pairs have the id '0', number 0 of ann and bob, and"):
+            records.merge([one], [other])
+    assert len(records.merge([dataclasses.replace(one, id="")] * 3)) == 3
+
+
 def test_merging_is_idempotent_and_keeps_the_first(tmp_path):
     path = tmp_path / "matches.jsonl"
     records.append(path, [pair(0), pair(1), pair(0, 0.0, 0.0)])
