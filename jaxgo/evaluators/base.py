@@ -112,6 +112,22 @@ class Evaluator(abc.ABC):
         return False
 
 
+def ask(
+    judge: Evaluator,
+    game: Game[Any],
+    params: Params,
+    key: Array,
+    states: States,
+    wanted: Bool[Array, " B"] | None = None,
+) -> Evaluation:
+    """What a judge, who may be somebody's own, says of live positions, or of the `wanted` ones of them."""
+    if wanted is None:
+        found = judge(game, params, key, states)
+    else:
+        found = judge.evaluate_wanted(game, params, key, states, wanted)
+    return as_evaluation(type(judge).__name__, found, states.ply.shape[0], game.num_actions)
+
+
 def check_part(part: str, value: Any) -> None:
     """A UsageError for a part of an evaluator that is to be an evaluator itself and is none."""
     if not isinstance(value, Evaluator):

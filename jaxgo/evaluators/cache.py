@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int32, UInt32
 
 from jaxgo.core.game import Game
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask
 
 
 class EvalCache(NamedTuple):
@@ -45,7 +45,7 @@ class Cached(Evaluator):
     ) -> Evaluation:
         inner, cache = params
         place, found = recall(game, cache, states)
-        said = self.judge.evaluate_wanted(game, inner, key, states, wanted & ~found)
+        said = ask(self.judge, game, inner, key, states, wanted & ~found)
         old = jax.tree.map(lambda x: x[place], cache.said)
         return Evaluation(jnp.where(found[:, None], old.logits, said.logits), jnp.where(found, old.value, said.value))
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Int32
 from jaxgo.core import keys
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, check_part
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask, check_part
 from jaxgo.evaluators.heuristic import Heuristic
 
 RARE = -30.0  # the logit of a move that is not among the likeliest, beside 0 for the best
@@ -46,12 +46,12 @@ class Likely(Evaluator):
         return self.judge.init(game, key)
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
-        return self._likeliest(game, states, self.judge(game, params, key, states))
+        return self._likeliest(game, states, ask(self.judge, game, params, key, states))
 
     def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
-        return self._likeliest(game, states, self.judge.evaluate_wanted(game, params, key, states, wanted))
+        return self._likeliest(game, states, ask(self.judge, game, params, key, states, wanted))
 
     def _likeliest(self, game: Game[Any], states: States, found: Evaluation) -> Evaluation:
         legal = jax.vmap(game.legal)(states)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float32
 from jaxgo.core import keys
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, check_part
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask, check_part
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,17 +49,19 @@ class Mix(Evaluator):
         return self.first.init(game, first), self.second.init(game, second)
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
-        (one, two), (first, second) = keys.split(key), self._pair(params)
-        return self._mixed(game, states, self.first(game, first, one, states), self.second(game, second, two, states))
+        return self._mixed(game, params, key, states, None)
 
     def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
-        (one, two), (first, second) = keys.split(key), self._pair(params)
-        a = self.first.evaluate_wanted(game, first, one, states, wanted)
-        return self._mixed(game, states, a, self.second.evaluate_wanted(game, second, two, states, wanted))
+        return self._mixed(game, params, key, states, wanted)
 
-    def _mixed(self, game: Game[Any], states: States, a: Evaluation, b: Evaluation) -> Evaluation:
+    def _mixed(
+        self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"] | None
+    ) -> Evaluation:
+        (one, two), (first, second) = keys.split(key), self._pair(params)
+        a = ask(self.first, game, first, one, states, wanted)
+        b = ask(self.second, game, second, two, states, wanted)
         # among legal moves: shares given to illegal ones would shift the weight between the two
         legal = jax.vmap(game.legal)(states)
         policy = self._mean(_shares(a.logits, legal), _shares(b.logits, legal))

@@ -128,7 +128,7 @@ def _shapes(seen: tuple[Any, list[Any]]) -> str:
 
 
 def _convolves(params: Params) -> bool:
-    return any(leaf.ndim > 2 for leaf in jax.tree.leaves(params))
+    return any(np.ndim(leaf) > 2 for leaf in jax.tree.leaves(params))
 
 
 def chunk_of(game: Game[Any], lanes: int, platform: str, near: bool = False) -> int:

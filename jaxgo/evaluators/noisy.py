@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float32
 
 from jaxgo.core import keys
 from jaxgo.core.game import Game
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,19 +58,19 @@ class Noisy(Evaluator):
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         one, two = keys.split(key)
-        return self._disturbed(game, states, two, self.judge(game, params, one, states))
+        return self._disturbed(game, states, two, ask(self.judge, game, params, one, states))
 
     def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
         one, two = keys.split(key)
-        return self._disturbed(game, states, two, self.judge.evaluate_wanted(game, params, one, states, wanted))
+        return self._disturbed(game, states, two, ask(self.judge, game, params, one, states, wanted))
 
     def _disturbed(self, game: Game[Any], states: States, key: Array, found: Evaluation) -> Evaluation:
         # lanes of one game lie side by side, and draw from the key of their game
         own = keys.sample(_seeds, key, found.value.shape) if keys.each_its_own(key) else key
         legal = jax.vmap(game.legal)(states)
-        return found._replace(logits=self.noise.mixed(own, found.logits.astype(jnp.float32), legal))
+        return found._replace(logits=self.noise.mixed(own, found.logits, legal))
 
 
 def _seeds(key: Array, shape: tuple[int, ...]) -> Array:

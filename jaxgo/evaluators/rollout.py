@@ -17,7 +17,7 @@ from jaxgo.core import choice, keys
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.lanes import where_lanes
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, check_part
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask, check_part
 from jaxgo.evaluators.heuristic import weight_logits
 
 Unfinished = Literal["heuristic", "even"]
@@ -138,13 +138,14 @@ class Rollout(Evaluator):
         legal = jax.vmap(game.legal)(lanes.states)
         word = jax.vmap(choice.word, in_axes=(None, 0))(ply, lanes.word)
         if self.advisor is not None:
-            logits = self.advisor(game, params, jax.random.fold_in(key, ply), lanes.states).logits
+            logits = ask(self.advisor, game, params, jax.random.fold_in(key, ply), lanes.states).logits
             sound = ~(lanes.live & (jnp.isnan(logits) | jnp.isposinf(logits)).any(axis=-1))
             best = jnp.where(legal, logits, -jnp.inf).max(axis=-1, keepdims=True)
             weights = jnp.exp(jnp.where(sound[:, None] & legal, logits - best, 0.0))
             return jax.vmap(choice.pick_weighted)(legal, weights, word), sound
         if self.weighted and knows_weights(game):
-            return jax.vmap(choice.pick_weighted)(legal, jax.vmap(game.move_weights)(lanes.states), word), lanes.sound
+            weights = jax.vmap(game.move_weights)(lanes.states).astype(jnp.float32)
+            return jax.vmap(choice.pick_weighted)(legal, weights, word), lanes.sound
         return jax.vmap(choice.pick)(legal, word), lanes.sound
 
     def judge(self, game: Game[Any], seat: Array, lanes: Lanes) -> Float32[Array, " L"]:

@@ -14,7 +14,7 @@ from jaxgo.core import keys, play, trial
 from jaxgo.core.errors import UsageError, check_frozen, is_whole
 from jaxgo.core.game import Game, check
 from jaxgo.core.play import Position, Transition
-from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation
+from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask
 from jaxgo.search.forcing import knows_threats
 from jaxgo.search.functions import Asked, Evaluate, Functions, Legal, Step
 from jaxgo.search.narrow import ALL_MOVES, Narrowing
@@ -171,12 +171,7 @@ class Model:
         wanted: Bool[Array, " B"] | None = None,
     ) -> Evaluation:
         """Judges live positions, or the `wanted` ones of them, with logits masked to `legal`."""
-        judge = self.evaluator.on(self.platform)
-        if wanted is None:
-            found = judge(self.game, params, key, states)
-        else:
-            found = judge.evaluate_wanted(self.game, params, key, states, wanted)
-        logits, value = as_evaluation(type(judge).__name__, found, legal.shape[0], self.game.num_actions)
+        logits, value = ask(self.evaluator.on(self.platform), self.game, params, key, states, wanted)
         return Evaluation(masked(logits, legal), value)
 
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
@@ -212,7 +207,7 @@ class Model:
         moved = jax.vmap(functools.partial(play.advance, self.game))(states, action).state
         legal = jax.vmap(self.game.legal)(moved)
         over = jax.vmap(self.game.over)(moved)
-        result, live = jax.vmap(self.game.returns)(moved)[:, 0], wanted & ~over
+        result, live = jax.vmap(self.game.returns)(moved)[:, 0].astype(jnp.float32), wanted & ~over
         if self.narrowing.proves:
             won, _ = self.narrowing.wins(self.game, self.platform, moved, legal, live)
             over, live = over | won, live & ~won

@@ -388,10 +388,36 @@ class Lumping(Evaluator):
         return jnp.zeros((states.ply.shape[0], game.num_actions)), jnp.float32(0.5)
 
 
-def test_an_evaluator_of_other_shapes_is_refused():
-    model = Model(make("tictactoe"), Lumping())
+@dataclasses.dataclass(frozen=True)
+class Pair(Evaluator):
+    """Says what is asked for as a plain pair."""
+
+    def __call__(self, game: Game[Any], params: Any, key: Array, states: Any) -> Any:
+        games = states.ply.shape[0]
+        return jnp.zeros((games, game.num_actions)), jnp.full(games, 0.5)
+
+
+ASKING = {  # whoever asks another one, and its parameters
+    "alone": (lambda judge: judge, ()),
+    "mix": (lambda judge: Mix(judge, Uniform()), ((), ())),
+    "likely": (Likely, ()),
+    "noisy": (lambda judge: Noisy(judge, Dirichlet(0.25, 0.3, 1.0)), ()),
+    "rollout": (lambda judge: Rollout(advisor=judge), ()),
+}
+
+
+@pytest.mark.parametrize("asking", ASKING)
+def test_an_evaluator_of_other_shapes_is_refused_and_a_pair_is_taken_whoever_asks_it(asking):
+    """A number for all positions was stretched over them where another evaluator asked for it."""
+    made, params = ASKING[asking]
+
+    def root(judge: Evaluator) -> Any:
+        model = Model(make("tictactoe"), made(judge))
+        return jax.eval_shape(lambda key: model.root(params, key, model.start(key, 3)), jax.random.key(0))
+
     with pytest.raises(UsageError, match=r"Lumping gave logits of shape .* and values of shape .* for 3 positions"):
-        jax.eval_shape(lambda key: model.root((), key, model.start(key, 3)), jax.random.key(0))
+        root(Lumping())
+    assert root(Pair()).value.shape == (3,)
 
 
 @pytest.mark.slow
