@@ -215,7 +215,7 @@ class Selfplay:
         lost = (value <= -self.config.resign) & ~random_move & (self.config.resign > 0)
         resigns = lost & state.may_resign
         end = ruled | resigns
-        mover = position.state.to_play
+        mover = position.state.to_play.astype(jnp.int8)  # rules of somebody's own may count in wider numbers
         gave_up = jnp.where(lost & (state.gave_up < 0), mover, state.gave_up)
         trajectory = Trajectory(
             state=position.state,

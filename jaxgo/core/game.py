@@ -383,8 +383,7 @@ def check_seats(game: "Game[Any]") -> None:
 @functools.lru_cache(maxsize=256)
 def state_bytes(game: "Game[S]") -> int:
     """Size of one state, as a tree node stores it."""
-    shapes = jax.eval_shape(game.init, jax.ShapeDtypeStruct((2,), jnp.uint32))
-    return tree_bytes(shapes)
+    return tree_bytes(jax.eval_shape(game.init, jax.eval_shape(lambda: jax.random.key(0))))
 
 
 def tree_bytes(tree: Any) -> int:

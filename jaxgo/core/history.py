@@ -60,7 +60,9 @@ def record(game: Game[S], history: History, before: S, state: S, frozen: Bool[Ar
     if game.repetition == "draw":  # the third occurrence ends the game
         verdict = jnp.where(occurrences(history, key) >= 2, jnp.int8(DRAWN), verdict)
     elif game.repetition == "loss":  # who brings a position back loses
-        verdict = jnp.where(occurrences(history, key) >= 1, jnp.int8(LOST_BY_0) + before.to_play, verdict)
+        verdict = jnp.where(
+            occurrences(history, key) >= 1, jnp.int8(LOST_BY_0) + before.to_play.astype(jnp.int8), verdict
+        )
     slot = jnp.where(frozen, history.keys.shape[0], history.size)
     keys = history.keys.at[slot].set(key, mode="drop")
     verdict = jnp.where(frozen, history.verdict, verdict)

@@ -96,7 +96,7 @@ def over(game: Game[S], position: Position) -> Bool[Array, ""]:
 
 def returns(game: Game[S], position: Position) -> Float32[Array, " P"]:
     """The result for each seat of a game that is over."""
-    result = game.returns(position.state)
+    result = game.returns(position.state).astype(jnp.float32)  # rules of somebody's own may have 64 bits
     if game.repetition in ("none", "forbidden"):
         return result
     return jnp.where(histories.over(position.history), histories.returns(position.history)[: game.players], result)

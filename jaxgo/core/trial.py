@@ -138,9 +138,16 @@ def _start(game: Game[Any]) -> Any:
     state = traced(name, "init", begin, jax.eval_shape(lambda: jax.random.key(0)))
     if plain:
         raise UsageError(f"init of {name} gives {plain[0]}; make it an array, such as jnp.int8(0) or jnp.bool_(False)")
+    for path, leaf in jax.tree_util.tree_leaves_with_path(state):
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):  # which numpy cannot hold, and matches lie there
+            raise UsageError(
+                f"init of {name} gives a key of randomness, {jax.tree_util.keystr(path).lstrip('.')}; keep its words, "
+                "jax.random.key_data(key), and let `step` wrap them by jax.random.wrap_key_data"
+            )
     for field in ("to_play", "ply"):
         found: Any = getattr(state, field, None)
-        if getattr(found, "shape", None) != () or not jnp.issubdtype(found.dtype, jnp.integer):
+        whole = getattr(found, "shape", None) == () and jnp.issubdtype(found.dtype, jnp.integer)
+        if not whole or not hasattr(state, "_replace"):
             raise UsageError(
                 f"init of {name} gives no whole number `{field}`; return a NamedTuple of arrays that has to_play, such "
                 "as jnp.int8(0), and ply, jnp.int16(0)"

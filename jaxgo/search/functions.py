@@ -48,8 +48,8 @@ class Functions(Game[Moved]):
 
     def __post_init__(self) -> None:
         for name, function in (("step", self.of_step), ("legal", self.of_legal)):
-            if not callable(function) and (name, function) != ("legal", None):
-                raise UsageError(f"{name}={function!r} of an environment is no function; it takes a state of yours")
+            if (name, function) != ("legal", None):
+                _check(name, function, "it takes a state of yours")
         if not is_whole(self.actions) or self.actions < 1:
             raise UsageError(f"an environment needs at least 1 action, and {self.actions!r} is no such whole number")
 
@@ -121,6 +121,18 @@ class Functions(Game[Moved]):
         _refuse("no move weights: search it by gumbel, puct or uct, and by its own evaluate")
 
 
+def _check(name: str, function: Any, what: str) -> None:
+    if not callable(function):
+        raise UsageError(f"{name}={function!r} of an environment is no function; {what}")
+    try:
+        hash(function)
+    except TypeError:
+        raise UsageError(
+            f"{name} of an environment, a {type(function).__name__}, cannot be hashed, and compiled programs are kept "
+            "by it; give a function, or an object of a frozen dataclass"
+        ) from None
+
+
 def _refuse(what: str) -> NoReturn:
     raise UsageError(f"an environment of functions has {what}")
 
@@ -132,8 +144,7 @@ class Asked(Evaluator):
     evaluate: Evaluate
 
     def __post_init__(self) -> None:
-        if not callable(self.evaluate):
-            raise UsageError(f"evaluate={self.evaluate!r} of an environment is no function; it judges states of yours")
+        _check("evaluate", self.evaluate, "it judges states of yours")
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         found = self.evaluate(params, key, states.state)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float32, Int32
 
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.lanes import where_lanes
 from jaxgo.evaluators.base import Params
@@ -108,6 +109,13 @@ class Learner:
     module: Any  # of `Net.module`
     heads: tuple[Head, ...]
     config: LearnerConfig
+
+    def __post_init__(self) -> None:
+        if not callable(getattr(self.module, "learn", None)):
+            raise UsageError(
+                f"{type(self.module).__name__} has no method `learn`, which tells every head; make it one that has by "
+                "jaxgo.nets.as_net(yours).module(game, heads)"
+            )
 
     def begin(self, params: Params) -> LearnerState:
         zero = jnp.int32(0)

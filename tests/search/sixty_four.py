@@ -3,17 +3,30 @@
 Prints a line for each array of a state or a result that has another type than it should.
 """
 
+import functools
 import warnings
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
+from examples.own_game import Nim
 from jaxgo.evaluators import Heuristic, Rollout
 from jaxgo.games import make
 from jaxgo.search import SEARCHES, AlphaBeta, BreadthFirst, Chain, Gumbel, Model, Puct, Uct
 
 WIDE = ("float64", "int64", "uint64")
 MODEL = Model(make("tictactoe"), Rollout())
+
+
+class Wide(Nim):
+    """A game whose results and weights have 64 bits where JAX has them."""
+
+    def move_weights(self, state: Any) -> Any:
+        return jnp.ones(self.num_actions)
+
+
+OWN = Model(Wide(), Rollout())
 PUZZLE = Model(make("hughe"), Heuristic())
 TRACED: tuple[Any, ...] = (
     Uct(simulations=8, parallel_leaves=4),
@@ -27,9 +40,8 @@ TRACED: tuple[Any, ...] = (
 )
 
 
-def traced(search: Any, key: Any) -> Any:
+def traced(search: Any, model: Model, key: Any) -> Any:
     """A search, its result, and another one after the move."""
-    model = PUZZLE if isinstance(search, BreadthFirst) else MODEL
     root = model.start(key, 2)
     state = search.extend(model, (), key, search.begin(model, (), key, root), search.budget)
     result = search.result(key, state, 1.0)
@@ -41,10 +53,11 @@ def main() -> None:
     jax.config.update("jax_enable_x64", True)
     warnings.simplefilter("error", FutureWarning)  # of scatters that later JAX refuses
     for search in TRACED:
-        found = jax.eval_shape(lambda key, search=search: traced(search, key), jax.random.key(0))
-        for path, leaf in jax.tree_util.tree_leaves_with_path(found):
-            if str(leaf.dtype) in WIDE:
-                print(type(search).__name__, jax.tree_util.keystr(path), leaf.dtype)
+        for model in (PUZZLE,) if isinstance(search, BreadthFirst) else (MODEL, OWN):
+            found = jax.eval_shape(functools.partial(traced, search, model), jax.random.key(0))
+            for path, leaf in jax.tree_util.tree_leaves_with_path(found):
+                if str(leaf.dtype) in WIDE:
+                    print(type(search).__name__, jax.tree_util.keystr(path), leaf.dtype)
     print("traced", len(TRACED))
 
 

@@ -274,3 +274,18 @@ def test_what_is_no_environment_is_refused():
             untyped(Functions, **{"of_step": take, "actions": 2, "of_legal": None, **part})
     with pytest.raises(UsageError, match="evaluate=None of an environment is no function; it judges states"):
         untyped(Asked, evaluate=None)
+
+
+def test_functions_that_programs_cannot_be_kept_by_are_refused():
+    class Unhashed:
+        __hash__ = None
+
+        def __call__(self, *given: Any) -> Any: ...
+
+    for name, model in (
+        ("step", lambda: Model.from_functions(Unhashed(), even, 2)),
+        ("legal", lambda: Model.from_functions(take, even, 2, legal=Unhashed())),
+        ("evaluate", lambda: Model.from_functions(take, Unhashed(), 2)),
+    ):
+        with pytest.raises(UsageError, match=f"{name} of an environment, a Unhashed, cannot be hashed"):
+            model()

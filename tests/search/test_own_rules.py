@@ -26,6 +26,7 @@ from jaxgo.nets import Mlp, ResNet
 from jaxgo.nets.base import planes_shape
 from jaxgo.players import load_player
 from jaxgo.search import AlphaBeta, Flat, Greedy, Model, Random, Uct, health
+from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.solvers.retrograde import solve_game
 from jaxgo.system.devices import make_mesh
 from jaxgo.training.config import TrainConfig
@@ -263,6 +264,43 @@ def test_a_code_without_a_piece_is_told_when_it_is_drawn():
 def test_rules_that_fail_are_told_by_their_method(method, said):
     with pytest.raises(UsageError, match=said):
         trial.check(wrong(method, FAILING[method]))
+
+
+def test_states_that_only_a_part_of_the_parts_can_hold_are_refused():
+    class Keyed(NamedTuple):
+        luck: Any
+        to_play: Any
+        ply: Any
+
+    def plain(key: Any) -> Any:
+        made = dataclasses.make_dataclass("Plain", [("to_play", Any), ("ply", Any)])
+        return jax.tree_util.register_dataclass(made, ["to_play", "ply"], [])(jnp.int8(0), jnp.int16(0))
+
+    def keyed(key: Any) -> Any:
+        return Keyed(key, jnp.int8(0), jnp.int16(0))
+
+    for init, said in ((keyed, "a key of randomness, luck; keep its words"), (plain, "return a NamedTuple of arrays")):
+        with pytest.raises(UsageError, match=f"init of Wrong gives .*{said}"):
+            trial.check_shapes(wrong("init", init))
+
+
+@pytest.mark.parametrize("repetition", ["none", "loss"])
+def test_seats_may_be_counted_in_wider_numbers(repetition):
+    wide = dataclasses.dataclass(frozen=True)(
+        type(
+            "Counting",
+            (Sound,),
+            {
+                "repetition": repetition,
+                "init": lambda self, key: Sound().init(key)._replace(to_play=jnp.int32(0)),
+            },
+        )
+    )()
+    trial.check(wide)
+    player = Selfplay(Random(), Model(wide, Uniform()), SelfplayConfig(games=2, steps=2))
+    state = jax.eval_shape(lambda key: player.begin(key, 2), jax.random.key(0))
+    after, _, _ = jax.eval_shape(lambda state, key: player.collect((), state, key), state, jax.random.key(1))
+    assert after.gave_up.dtype == jnp.int8
 
 
 def test_rules_that_searches_can_do_without_may_be_missing():

@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -244,6 +245,11 @@ def test_settings_that_cannot_work_are_refused():
             dataclasses.replace(LearnerConfig(), **change)
     with pytest.raises(UsageError, match=r"unknown learner.optimizer 'adam'; choose one of: adamw, sgd"):
         LearnerConfig(optimizer="adam")
+
+
+def test_a_net_that_tells_no_heads_is_refused_before_it_learns():
+    with pytest.raises(UsageError, match=r"Dense has no method `learn`, .* by jaxgo\.nets\.as_net"):
+        Learner(nn.Dense(9), (), LearnerConfig())
 
 
 def test_a_row_tells_of_the_steps_that_were_taken():
