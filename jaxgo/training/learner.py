@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any, NamedTuple
 
+import flax.linen as nn
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
@@ -111,7 +112,7 @@ class Learner:
     config: LearnerConfig
 
     def __post_init__(self) -> None:
-        if not callable(getattr(self.module, "learn", None)):
+        if isinstance(self.module, nn.Module) and not hasattr(self.module, "learn"):
             raise UsageError(
                 f"{type(self.module).__name__} has no method `learn`, which tells every head; make it one that has by "
                 "jaxgo.nets.as_net(yours).module(game, heads)"
