@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,37 @@ LOST = 60  # seconds without a sign of a host after which JAX ends the others; `
 def join_hosts() -> None:
     """Joins the hosts of a cluster, where there is one; comes before anything that touches a device.
 
-    Slurm, Open MPI and TPU pods are found by JAX itself; with JAXGO_POD=1 it asks a pod's own service, where no
-    variable tells of a pod. Anything else names JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID.
+    Slurm, Open MPI up to 4 and TPU pods are found by JAX itself; with JAXGO_POD=1 it asks a pod's own service, where
+    no variable tells of a pod. Anything else names JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID; Open
+    MPI has the numbers.
     """
-    address = os.environ.get("JAX_COORDINATOR_ADDRESS")
+    known = os.environ.get
+    address = known("JAX_COORDINATOR_ADDRESS")
+    count, index = known("OMPI_COMM_WORLD_SIZE", ""), known("OMPI_COMM_WORLD_RANK", "")
     if address:
-        count, index = os.environ.get("JAX_NUM_PROCESSES"), os.environ.get("JAX_PROCESS_ID")
-        if not (count and index and count.isdecimal() and index.isdecimal()):
+        count, index = known("JAX_NUM_PROCESSES", count), known("JAX_PROCESS_ID", index)
+        if not (count.isdecimal() and index.isdecimal()):
             raise UsageError("JAX_COORDINATOR_ADDRESS needs JAX_NUM_PROCESSES and JAX_PROCESS_ID, two whole numbers")
         jax.distributed.initialize(address, int(count), int(index), heartbeat_timeout_seconds=LOST)
-    elif _processes() > 1 or os.environ.get("JAXGO_POD") == "1":
+    elif count.isdecimal() and int(count) > 1 and not known("OMPI_MCA_orte_hnp_uri"):
+        raise UsageError(
+            f"Open MPI has started {count} processes and does not say where the first one is; give each of them "
+            "JAX_COORDINATOR_ADDRESS=HOST:PORT of the first (mpirun -x JAX_COORDINATOR_ADDRESS)"
+        )
+    elif _processes() > 1 or known("JAXGO_POD") == "1":
         jax.distributed.initialize(heartbeat_timeout_seconds=LOST)
+    else:
+        return
+    if _alone_here() and not known("JAX_LOCAL_DEVICE_IDS"):
+        # where JAX knows the launcher, it gives a process the one device that has the number of the process on its host
+        for name in ("jax_cuda_visible_devices", "jax_rocm_visible_devices"):
+            jax.config.update(name, known(name.upper(), "all"))
+
+
+def _alone_here() -> bool:
+    """Whether the launcher has started one process on each host, as far as it says so: it has all of its devices."""
+    each = os.environ.get("SLURM_STEP_TASKS_PER_NODE", os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", "1"))
+    return set(re.sub(r"\(x\d+\)", "", each).split(",")) == {"1"}  # such as 1(x2)
 
 
 def _cores() -> int:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax._src import clusters
 from jax.sharding import Mesh
 
 from jaxgo.core.errors import UsageError
@@ -69,3 +70,37 @@ def test_hosts_are_joined_only_where_there_are_some(monkeypatch):
     monkeypatch.setenv("JAX_PROCESS_ID", "1")
     devices.join_hosts()
     assert asked[-1][:3] == ("10.0.0.1:1234", 2, 1)
+
+
+def test_open_mpi_has_the_numbers_and_not_always_the_address(monkeypatch):
+    asked = []
+    monkeypatch.setattr(jax.distributed, "initialize", lambda *args, **more: asked.append(args))
+    for name, value in (("SIZE", "2"), ("RANK", "1"), ("LOCAL_SIZE", "1")):
+        monkeypatch.setenv(f"OMPI_COMM_WORLD_{name}", value)
+    with pytest.raises(UsageError, match="Open MPI has started 2 processes and does not say where the first one is"):
+        devices.join_hosts()
+    monkeypatch.setenv("OMPI_MCA_orte_hnp_uri", "1531576320.0;tcp://10.96.0.1:34911")
+    devices.join_hosts()
+    monkeypatch.setenv("JAX_COORDINATOR_ADDRESS", "10.0.0.1:1234")
+    devices.join_hosts()
+    assert asked == [(), ("10.0.0.1:1234", 2, 1)]
+
+
+@pytest.mark.parametrize(("tasks", "seen"), [("1(x2)", "all"), ("1", "all"), ("2(x2)", "1"), ("1,2", "1")])
+def test_a_process_that_is_alone_on_its_host_has_all_devices_there(monkeypatch, tasks, seen):
+    """JAX leaves a process of Slurm or Open MPI one device: seven of eight stood idle."""
+    slurm = {"SLURM_JOB_ID": "7", "SLURM_STEP_NODELIST": "a,b", "SLURM_NTASKS": "2", "SLURM_PROCID": "0"}
+    for name, value in (slurm | {"SLURM_STEP_NUM_TASKS": "2", "SLURM_LOCALID": "1"}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SLURM_STEP_TASKS_PER_NODE", tasks)
+    set_ = {}
+
+    def initialize(**given):
+        """As jax.distributed begins, up to where it would connect."""
+        found = clusters.ClusterEnv.auto_detect_unset_distributed_params(None, None, None, None, None, 1)
+        jax.config.update("jax_cuda_visible_devices", ",".join(map(str, found[3])))
+
+    monkeypatch.setattr(jax.config, "update", set_.__setitem__)
+    monkeypatch.setattr(jax.distributed, "initialize", initialize)
+    devices.join_hosts()
+    assert set_["jax_cuda_visible_devices"] == seen
