@@ -147,6 +147,9 @@ def run(job: Job, console: Console | None = None) -> int:
     told: Any = Forgiving(sys.stdout)
     console = console or Console(file=told, force_terminal=False if job.plain else None, emoji=False, quiet=not first)
     check(config)
+    for sink, wanted in ((TensorBoard, job.log.tensorboard), (WeightsAndBiases, job.log.wandb)):
+        if first and wanted:
+            sink.package()  # before there is a folder, which would refuse other settings
     place, start = Path(job.run), None
     if job.init_from:
         start = inherit.find(Trainer(config, devices.make_mesh()), job.init_from, place)
@@ -177,7 +180,7 @@ def run(job: Job, console: Console | None = None) -> int:
         folder.wait()
         if stop() or phases[-1] == "stopped":  # by a signal here, or on another host
             saved = "but the newest checkpoint could not be saved" if folder.unsaved else "and saved"
-            console.print(f"stopped {saved} in {place}; go on with: {job.again}", soft_wrap=True, highlight=False)
+            _say(console, f"stopped {saved} in {place}; go on with: {job.again}")
             return stop.status if stop() else STOPPED
         if first:
             _finish(console, job)
@@ -237,15 +240,14 @@ def _greet(console: Console, job: Job, resumed: bool) -> None:
     game = job.config.game_name
     name = game if job.preset == game else f"{job.preset}: {game}"
     words = f"{name} on {devices.describe()}{minutes}, {where}"
-    console.print(words, soft_wrap=True, highlight=False)
+    _say(console, words)
     reuse, real = job.config.learner.reuse, job.config.reuse
     if abs(real - reuse) > 0.1 * reuse:
         steps = f"{job.config.updates} steps" if job.config.updates > 1 else "one step"
-        console.print(
-            f"learner.reuse={reuse:g} comes to {real:.3g}: {steps} of {job.config.learner.batch:,} samples for the "
-            f"{job.config.positions:,} positions of an iteration",
-            soft_wrap=True,
-            highlight=False,
+        samples, positions = f"{job.config.learner.batch:,} samples", f"{job.config.positions:,} positions"
+        _say(
+            console,
+            f"learner.reuse={reuse:g} comes to {real:.3g}: {steps} of {samples} for the {positions} of an iteration",
         )
 
 
@@ -254,12 +256,12 @@ def _table(console: Console, job: Job) -> None:
     played = records.read_begun(Path(job.run) / MATCHES)
     if not played:
         why = "(see --judge.final)" if job.config.make_game().players == 2 else "as puzzles are for one"
-        console.print(f"nobody was met, so there are no ratings {why}", highlight=False)
+        _say(console, f"nobody was met, so there are no ratings {why}")
         return
     table = elo.rate(played, anchor(job.config, played))
     console.print(ranking(table))
     for sentence in remarks(table):
-        console.print(sentence, soft_wrap=True, highlight=False)
+        _say(console, sentence)
 
 
 def _finish(console: Console, job: Job) -> None:
@@ -270,10 +272,15 @@ def _finish(console: Console, job: Job) -> None:
     except OSError as fault:
         sentences = [f"the report in {job.run} could not be written ({fault.strerror}); all else of the run is saved"]
     for sentence in sentences:
-        console.print(sentence, soft_wrap=True, highlight=False)
+        _say(console, sentence)
     for what, words in then(job).items():
         # the command alone on its line, so that it can be copied
-        console.print(f"{what}:\n  {words}", soft_wrap=True, highlight=False)
+        _say(console, f"{what}:\n  {words}")
+
+
+def _say(console: Console, text: str) -> None:
+    """Text on a line of its own, however long, and as it is: names of folders may have brackets."""
+    console.print(text, soft_wrap=True, highlight=False, markup=False)
 
 
 def then(job: Job) -> dict[str, str]:

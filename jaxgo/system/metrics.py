@@ -141,9 +141,13 @@ def _numbers(row: Any, above: str = "") -> Iterable[tuple[str, float]]:
 class TensorBoard:
     """Event files in `tensorboard/` of the run folder."""
 
+    @staticmethod
+    def package() -> Any:
+        """What it needs; a UsageError where that is missing."""
+        return names.package("tensorboardX", "--log.tensorboard", "uv run --extra tensorboard train.py ...")
+
     def __init__(self, run: Path) -> None:
-        module = names.package("tensorboardX", "--log.tensorboard", "uv run --extra tensorboard train.py ...")
-        self._writer = module.SummaryWriter(logdir=str(run / "tensorboard"), flush_secs=30)
+        self._writer = self.package().SummaryWriter(logdir=str(run / "tensorboard"), flush_secs=30)
 
     def write(self, step: int, numbers: Mapping[str, float]) -> None:
         for name, value in numbers.items():
@@ -156,11 +160,15 @@ class TensorBoard:
 class WeightsAndBiases:
     """A run in a project of Weights & Biases; goes on with the same run when the folder is resumed."""
 
+    @staticmethod
+    def package() -> Any:
+        """What it needs; a UsageError where that is missing."""
+        return names.package("wandb", "--log.wandb", "uv run --extra wandb train.py ...")
+
     def __init__(self, run: Path, project: str, config: Mapping[str, Any]) -> None:
-        module = names.package("wandb", "--log.wandb", "uv run --extra wandb train.py ...")
-        identity = _identity(run)
+        package, identity = self.package(), _identity(run)
         try:
-            self._run = module.init(
+            self._run = package.init(
                 project=project, name=run.name, id=identity, resume="allow", dir=str(run), config=dict(config)
             )
         except Exception as fault:  # it has errors of its own, as where nobody is logged in

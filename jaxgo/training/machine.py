@@ -176,8 +176,9 @@ def measure_evaluations(config: TrainConfig, seconds: float = 0.5) -> float:
     game = config.make_game()
     module: Any = config.network.module(game)
     model = Model(game, Network(module))
-    mesh, hosts = devices.of_this_host(devices.make_mesh()), jax.process_count()
-    batch = config.selfplay.games // hosts
+    every, games = devices.make_mesh(), config.selfplay.games
+    mesh = devices.of_this_host(every)
+    batch = games // every.devices.size * mesh.devices.size  # hosts need not have equally many
     states = jax.jit(functools.partial(model.start, games=batch))(jax.random.key(0)).state
     states = devices.place(states, devices.split(mesh))
     params = devices.place(jax.jit(model.init)(jax.random.key(1)), devices.copied(mesh))
@@ -189,4 +190,4 @@ def measure_evaluations(config: TrainConfig, seconds: float = 0.5) -> float:
     while (passed := time.perf_counter() - began) < seconds or not calls:
         jax.block_until_ready(judge(params, states))
         calls += 1
-    return calls * batch * hosts / passed
+    return calls * games / passed

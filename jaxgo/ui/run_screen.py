@@ -95,6 +95,8 @@ class Screen:
         self._heard = self._now()
         if changed:
             self._changed = self._heard
+        if report.phase == "start":
+            self._ended.clear()  # a run that goes back has had fewer games again
         self._last = report
         told = {name: value for name, value in report.metrics.items() if name != "elo"}
         self._seen = self._seen | told | self._games_rate(report)

@@ -5,10 +5,8 @@ from typing import Any
 
 
 class Forgiving:
-    """What cannot be written to a stream, as a log on a full disk, is lost; standard error hears so once.
-
-    A pipe whose reader has gone is no fault of the machine, and ends the program as ever.
-    """
+    """What cannot be written to a stream, as a log on a full disk or a pipe that nobody reads, is lost; standard error
+    hears so once."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._lost = stream, False
@@ -23,8 +21,6 @@ class Forgiving:
     def _do(self, act: Any) -> None:
         try:
             act()
-        except BrokenPipeError:
-            raise
         except OSError as fault:
             if not self._lost:
                 self._lost = True

@@ -2,6 +2,7 @@
 
 import errno
 import io
+import os
 
 import pytest
 from rich.console import Console
@@ -50,10 +51,18 @@ def test_a_log_that_cannot_be_written_ends_no_run(capsys):
     assert (
         capsys.readouterr().err == "what is told here cannot be written (No space left on device); training goes on\n"
     )
-    pipe = io.StringIO()
-    pipe.write = lambda text: (_ for _ in ()).throw(BrokenPipeError())
-    with pytest.raises(BrokenPipeError):
-        Forgiving(pipe).write("a word")
+
+
+def test_a_reader_that_has_gone_ends_no_run(capsys):
+    """Rich leaves the program by itself there, or the thread that speaks: a run was not saved, or went on unseen."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as pipe:
+        screen = Screen("tictactoe", CONFIG, Console(file=Forgiving(pipe)))
+        for sentence in ("one", "two"):
+            screen.say(sentence)
+        assert capsys.readouterr().err == "what is told here cannot be written (Broken pipe); training goes on\n"
+        os.dup2(os.open(os.devnull, os.O_WRONLY), writer)  # what is left in the buffer goes there
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -90,6 +99,10 @@ def test_games_are_counted_over_a_while():
         ended = 40 * (second // 10)
         screen(Report("play", second, float(second), PLAY | {"games": ended, "games_s": 0.0}))
     assert "games/s 4 " in screen.line(Report("play", 61, 61.0, {}))
+    screen(Report("start", 30, 61.0, {}))  # it goes back
+    for second, ended in ((62, 160), (72, 200)):
+        screen(Report("play", second, float(second), PLAY | {"games": ended, "games_s": 0.0}))
+    assert "games/s 4 " in screen.line(Report("play", 72, 72.0, {}))
 
 
 def test_the_clock_goes_on_between_two_reports():

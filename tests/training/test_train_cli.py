@@ -303,9 +303,13 @@ def test_a_mistake_is_one_sentence(words, sentence, capsys):
         ),
         ("--gate.every 5 --gate.pairs 2", "gate.elo=20: not even by winning both games of all 2 openings could new"),
         ("--judge.final uct:x", "simulations=x is not a whole number"),
+        ("--log.tensorboard", "--log.tensorboard needs tensorboardX"),
+        ("--log.wandb mine", "--log.wandb needs wandb"),
     ],
 )
-def test_an_impossible_run_is_refused_before_it_leaves_a_trace(words, sentence, tmp_path, capsys):
+def test_an_impossible_run_is_refused_before_it_leaves_a_trace(words, sentence, tmp_path, capsys, monkeypatch):
+    for package in ("tensorboardX", "wandb"):
+        monkeypatch.setitem(sys.modules, package, None)
     assert main(["train", *TINY, "--run", str(tmp_path / "run"), *words.split()]) == 2
     error = capsys.readouterr().err
     assert sentence in error
@@ -362,6 +366,14 @@ def test_a_run_without_an_end_says_so():
     job = command.parse(shlex.split("tictactoe-cpu --budget.seconds 0 --budget.iterations 0"))
     train_job._greet(Console(file=out, width=200), job, resumed=False)
     assert "without an end until Ctrl-C" in out.getvalue()
+
+
+def test_a_folder_is_named_as_it_is():
+    """Words in brackets are for colours: `go on with` named another folder."""
+    out = io.StringIO()
+    job = command.parse(["tictactoe-cpu", "--run", "runs/a[lr=2e-3][/x]"])
+    train_job._greet(Console(file=out, width=200), job, resumed=False)
+    assert "runs/a[lr=2e-3][/x]" in out.getvalue()
 
 
 @pytest.mark.slow
