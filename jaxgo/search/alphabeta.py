@@ -168,7 +168,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         entries: UInt32[Array, "B T 4"],
         history: Float32[Array, "B 2 A"],
     ) -> AlphaBetaState:
-        leaves = model.seen_by(self).root(params, key, root)
+        model = model.seen_by(self)
+        leaves = model.root(params, key, root)
         games, actions = leaves.logits.shape
         levels = self.depth + self.quiescence + 1
         seat = leaves.seat.astype(jnp.int32)
@@ -176,7 +177,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         mask = forcing.narrowed(model.game, leaves.states, legal) if self._knows(model) and self.threats else None
         likely = history[jnp.arange(games), seat]
         moves, score, whole = self._candidates(leaves.logits, mask, likely, jnp.full(games, -1, jnp.int32))
-        ahead = self._look_ahead(model.seen_by(self), params, leaves.states, moves)
+        ahead = self._look_ahead(model, params, leaves.states, moves)
         frames = stack.planted(leaves.states, levels, moves, score, whole, seat, self._first, ahead)
         nothing = jnp.zeros(games, jnp.int32)
         value = leaves.value * mover_sign(leaves.seat)

@@ -122,7 +122,7 @@ class Chain(Search[ChainState]):
         return ChainState(
             root=root,
             among=among,
-            by=by.astype(jnp.int32),
+            by=by,
             luck=keys.sample(jax.random.uniform, ties, legal.shape, jnp.float32),
             last=self.search.begin(model, params, inner, root, plan),
         )
