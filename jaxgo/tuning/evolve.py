@@ -123,12 +123,12 @@ class Evolution:
     def _fits(self, one: Generation, number: int) -> bool:
         """Whether this is the generation of such a number, all of its numbers are there, and are finite."""
         count, size = self.plan.population, len(self.space.names)
-        shapes = {(count, size): one.candidates, (count,): one.scores, (size,): one.mean}
+        wanted = ((one.candidates, (count, size)), (one.scores, (count,)), (one.mean, (size,)))
         try:
-            arrays = [(shape, np.asarray(said, float)) for shape, said in shapes.items()]
+            arrays = [(np.asarray(said, float), shape) for said, shape in wanted]
         except (ValueError, TypeError):
             return False
-        whole = all(array.shape == shape and np.isfinite(array).all() for shape, array in arrays)
+        whole = all(array.shape == shape and np.isfinite(array).all() for array, shape in arrays)
         return whole and one.generation == number and self.space.allows(np.asarray(one.mean, float))
 
     def _write(self, line: dict[str, Any]) -> None:

@@ -83,6 +83,22 @@ def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
         assert path.read_bytes() == strange
 
 
+def test_damaged_scores_are_told_where_there_are_as_many_candidates_as_numbers(tmp_path):
+    class Even(Evolution):
+        def _play(self, candidates, number):
+            return [0.5] * len(candidates)
+
+    game = make("gomoku9")
+    tuned = Space(load_player("greedy", game), (), tuple(game.weights())[:4], tuple(game.weights().values())[:4])
+    plan, log = Plan(generations=1, population=4, pairs=1, rounds=1), tmp_path / "log.jsonl"
+    list(Even(tuned, plan, NOWHERE, log).run())
+    about, line = log.read_text().splitlines()
+    for scores in ([0.5], [0.5] * 5, []):
+        log.write_text(f"{about}\n{json.dumps(json.loads(line) | {'scores': scores})}\n")
+        with pytest.raises(UsageError, match="line 2 was damaged"):
+            Even(tuned, plan, NOWHERE, log)
+
+
 @pytest.mark.slow
 def test_every_round_of_every_generation_has_openings_and_luck_of_its_own(monkeypatch, tmp_path):
     asked, lucks = [], []
