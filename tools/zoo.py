@@ -23,10 +23,9 @@ from jaxgo.system import devices
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.weights import HALF, SHIPPED, digest, load_weights, save_weights
-from jaxgo.training.named import CPU, GPU
+from jaxgo.training.named import CPU
 from jaxgo.training.presets import preset
 
-MOST = {CPU: 2**20, GPU: 2**23}  # bytes of a file, by what trained it: on a GPU wide nets are quick
 WRITTEN = "made"
 
 
@@ -42,6 +41,11 @@ class Zoo:
     """Where the weights go."""
     machine: str = ""
     """What it runs on, in words, with what else ran there; empty: as jax describes it."""
+
+
+def most(name: str) -> int:
+    """The bytes that the weights of a preset may take, by what trains it: on an accelerator wide nets are quick."""
+    return 2**20 if preset(name).hardware == CPU else 2**23
 
 
 def made(run: Path, name: str) -> dict[str, Any]:
@@ -75,9 +79,10 @@ def ship(run: Path, name: str, to: Path, machine: str) -> Path:
         draft = Path(folder) / file.name
         save_weights(draft, params, about | {HALF: True, WRITTEN: note})
         whole = draft.read_bytes()
-    most = MOST[preset(name).hardware]
-    if len(whole) > most:
-        raise UsageError(f"the weights of {run} take {len(whole):,} bytes, more than the {most:,} that are shipped")
+    if len(whole) > most(name):
+        raise UsageError(
+            f"the weights of {run} take {len(whole):,} bytes, more than the {most(name):,} that are shipped"
+        )
     write_whole(file, whole)
     return file
 

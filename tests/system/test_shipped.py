@@ -49,7 +49,7 @@ def test_shipped_weights_are_the_player_of_their_note(name):
     player = load_player(f"@{name}", find(about["game"]))
     assert player.name == made["player"]
     assert made["elo"][player.name][0] > made["elo"]["random"][0]
-    assert (weights.SHIPPED / f"{name}.npz").stat().st_size <= zoo.MOST[preset(name).hardware]
+    assert (weights.SHIPPED / f"{name}.npz").stat().st_size <= zoo.most(name)
 
 
 # each game's match is a program of its own, which takes long to compile
@@ -115,6 +115,8 @@ def test_a_run_is_shipped_with_its_note(run, tmp_path, monkeypatch, capsys):
     assert f"sha256  {digest(PARAMS)}" in capsys.readouterr().out
     assert main(["weights", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["made"]["iterations"] == 7
+    named_by_the_game = zoo.ship(run, "tictactoe", tmp_path, "a machine")
+    assert load_weights(named_by_the_game)[0]["made"]["command"] == "uv run train.py tictactoe"
 
 
 def test_weights_are_made_again_by_the_command_that_made_them(tmp_path, monkeypatch, capsys):
