@@ -3,7 +3,8 @@
 import functools
 import math
 import numbers
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -25,6 +26,7 @@ from jaxgo.search import health
 from jaxgo.system import devices
 
 FOREVER = np.int32(2**30)  # ticks
+GLANCE = 0.5  # seconds between two looks at a match
 MOST_SLOTS = {"cpu": 512}  # in a row; more would only leave the caches
 MOST_SLOTS_ELSEWHERE = 2048
 ROWS_SHARE = 16  # the trees of a row may take one part in so many of a device's memory
@@ -163,6 +165,17 @@ class Pool:
             agent = self.agents[int(sick.argmax())]
             raise health.EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match', agent.search)}")
         return bool((np.asarray(self._games.number) != program.EMPTY).any())
+
+    def slices(self) -> Iterator[float]:
+        """Plays on to the end, about half a second at a time, and tells how long each took: between them somebody may
+        look at the games, and a signal is heard."""
+        ticks, going = 1, True
+        while going:
+            began = time.monotonic()
+            going = self.advance(ticks)
+            taken = time.monotonic() - began
+            ticks = max(1, round(ticks * min(4.0, max(0.5, GLANCE / max(taken, 1e-6)))))
+            yield taken
 
     def finished(self, match: int) -> Bool[np.ndarray, " n"]:
         """Which openings of a match have both games over."""

@@ -38,7 +38,6 @@ from jaxgo.players import Player
 CHUNK = 256  # most pairs of one match in a round, for each host
 SHORT_CHUNK = 32  # where every round decides anew who plays
 NAMED = 3  # matches that a note names
-GLANCE = 0.5  # seconds between two looks at a match
 
 
 class Tournament:
@@ -355,12 +354,7 @@ class Tournament:
             pool.advance(0)
             self._compiled = True
         seen = [np.zeros(len(some), bool) for some in numbers]
-        ticks, going = 1, True
-        while going:
-            began = time.monotonic()
-            going = pool.advance(ticks)
-            taken = time.monotonic() - began
-            ticks = max(1, round(ticks * min(4.0, max(0.5, GLANCE / max(taken, 1e-6)))))
+        for taken in pool.slices():
             fresh = []
             for i, match in enumerate(plan):
                 ended = pool.finished(i)

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxgo.arena.match import FOREVER, Pool
+from jaxgo.arena.match import Pool
 from jaxgo.arena.openings import Openings
 from jaxgo.core.errors import MOST_SEED, UsageError
 from jaxgo.core.names import package
@@ -209,7 +209,8 @@ class Evolution:
             key = jax.random.fold_in(jax.random.key(self.plan.seed), first)
             keys = jax.random.split(key, self.plan.pairs)
             pool.begin(matches, [positions] * len(matches), [keys] * len(matches))
-            pool.advance(FOREVER)
+            for _ in pool.slices():  # one program that plays to the end would not hear Ctrl-C
+                pass
             for i, (a, b) in enumerate(matches):
                 share = pool.score(i).mean
                 points[a] += share

@@ -35,7 +35,7 @@ def bare(pairs) -> dict[str, PairResult]:
 def _short_glances():
     """Every tick is looked at, so that runs can be stopped anywhere."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tournament, "GLANCE", 0.0)
+        patch.setattr("jaxgo.arena.match.GLANCE", 0.0)
         patch.setattr(tournament, "SHORT_CHUNK", PLAN.pairs)  # one program for all tests
         yield
 

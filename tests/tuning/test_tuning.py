@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support import Host
 
-from jaxgo.arena import program, records
+from jaxgo.arena import match, program, records
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.cli.main import main
@@ -116,8 +116,8 @@ def test_every_round_of_every_generation_has_openings_and_luck_of_its_own(monkey
             assert sorted(i for match in matches for i in match) == list(range(4)), "everybody plays once a round"
             lucks.append(jax.random.key_data(keys[0]).tolist())
 
-        def advance(self, steps):
-            pass
+        def slices(self):
+            return ()
 
         def score(self, match):
             return SimpleNamespace(mean=0.75)
@@ -179,6 +179,23 @@ def test_a_ladder_without_its_log_is_refused_before_all_the_work(tmp_path, capsy
     records.append(tmp_path / "ladder.jsonl", [records.PairResult("tictactoe", "a", "b", 0.5, 0.5, "id")])
     assert main(["tune", "tictactoe", "uct:4", "--numbers", "c", "--out", str(tmp_path)]) == 2
     assert "ladder.jsonl is of a tuning whose log is gone; move it away" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_ctrl_c_is_heard_within_a_round(monkeypatch, tmp_path, capsys):
+    asked = []
+
+    def advance(self, ticks):
+        asked.append(int(ticks))
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return True
+
+    monkeypatch.setattr(match.Pool, "advance", advance)
+    words = ["--numbers", "c", "--population", "4", "--pairs", "1", "--rounds", "1", "--out", str(tmp_path)]
+    assert main(["tune", "tictactoe", "uct:4", *words]) == 130
+    assert "all finished generations are kept" in capsys.readouterr().err
+    assert max(asked) <= 16, "a few moves, and more where these were quick"
 
 
 def test_weights_are_written_and_load_as_the_same_player(tmp_path):
