@@ -226,7 +226,11 @@ def _is_torn(line: bytes) -> bool:
 
 def read_begun(path: Path) -> list[PairResult]:
     """All pairs of a file that may not have been begun: then there are none."""
-    return read(path) if path.exists() and not path.is_char_device() else []
+    if not path.exists() or path.is_char_device():
+        return []
+    if not path.is_file():  # who wrote to a pipe would wait for its own words
+        raise UsageError(f"{path} is no plain file, which a match reads before it adds its results; name another one")
+    return read(path)
 
 
 def merge(*files: Iterable[PairResult]) -> list[PairResult]:

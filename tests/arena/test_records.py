@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from jaxgo.arena import records
 from jaxgo.arena.records import PairResult, pair_id
+from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 
 
@@ -89,6 +91,18 @@ def test_a_device_keeps_nothing_and_holds_nothing():
     records.append("/dev/null", [pair(0)])
     for device in ("/dev/null", "/dev/full"):  # the latter can be read without an end
         assert records.read_begun(Path(device)) == []
+
+
+def test_results_are_not_written_where_reading_them_would_wait_for_ever(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)  # as that of /dev/stdout is the process itself
+    records.append(tmp_path / "file", [pair(0)])
+    try:
+        for words in (["tictactoe", "--agents", "random", "greedy"], ["ratings", str(tmp_path / "file")]):
+            assert main(["eval", *words, "--out", str(tmp_path / "pipe")]) == 2
+            assert "pipe is no plain file" in capsys.readouterr().err
+    finally:
+        os.close(writer)
 
 
 def test_a_last_line_that_is_whole_and_wrong_is_not_cut(tmp_path):
