@@ -23,6 +23,7 @@ from jaxgo.system.rundir import CONFIG, read_config
 SHORT, REPLY = "short", "reply"  # heads that every game can teach
 MEMORIES = ("device", "host")
 OPTIMIZERS = ("adamw", "sgd")
+MOST_PAIRS = 100_000  # of a gate, whose openings are all drawn before the run begins
 MOST_STEPS = 2**31 - 1  # of the learner, that are counted
 HORIZON = 400  # plies that wait for the end of their game at most, unless asked for
 
@@ -158,6 +159,8 @@ class GateConfig:
         check_settings("gate.", self)
         if self.every < 0 or self.pairs < 1 or not self.elo > 0:
             raise UsageError("gate.every is at least 0, gate.pairs at least 1, and gate.elo is above 0")
+        if self.pairs > MOST_PAIRS:
+            raise UsageError(f"gate.pairs={self.pairs} is too large; at most {MOST_PAIRS:,}")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -306,6 +306,8 @@ def test_mistakes(monkeypatch):
     for wrong in ({"every": -1}, {"pairs": 0}, {"elo": 0.0}):
         with pytest.raises(UsageError, match=r"gate\.every is at least 0"):
             GateConfig(**cast(Any, wrong))
+    with pytest.raises(UsageError, match=r"gate\.pairs=1000000000 is too large; at most 100,000"):
+        GateConfig(1, pairs=10**9)  # whose openings would be drawn for hours
     many = Openings(make("tictactoe"), [[((i, i + 1), bytes([i])) for i in range(36)]])
     monkeypatch.setattr(judge, "_gate_openings", lambda game, seed: many)
     for elo, pairs, said in ((20.0, 200, r"raise gate\.elo$"), (30.0, 35, r"raise gate\.pairs or gate\.elo$")):
