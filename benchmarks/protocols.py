@@ -131,8 +131,8 @@ def play_game(game: Any, seats: list[Engine], draw: random.Random) -> Iterator[f
     for ply, action in enumerate(draw.sample(range(game.points), 3)):
         board = board.play(action)
         moves.append((ply % 2, action))
-    for seat, engine in enumerate(seats):
-        engine.begin(seat, moves)
+    for engine in seats:
+        engine.begin(moves)
     while not board.over:
         seat = board.now.seat
         time.sleep(0.02)  # some engines drop what comes right behind their own move

@@ -90,7 +90,7 @@ def test_a_match_with_a_handicap_says_whom_it_calls_the_first_mover():
 def test_a_player_by_the_clock_stops_with_the_match():
     """A game that was under way was played to its end: minutes after Ctrl-C, or after a test that was decided."""
     engine = open_engine("uct:0.2s", make("tictactoe"))
-    engine.begin(0, [])
+    engine.begin([])
     engine.kill()
     with pytest.raises(Fault, match="it was stopped"):
         engine.choose(0)
@@ -119,7 +119,7 @@ def test_every_game_of_a_player_by_the_clock_has_a_key_of_its_own(monkeypatch):
         def draw_by(self, key):
             drawn.append(tuple(jax.random.key_data(key).tolist()))
 
-        def begin(self, seat, moves):
+        def begin(self, moves):
             pass
 
         def choose(self, seat):
@@ -163,7 +163,7 @@ class Resigns(Clocked):
         super().__init__(game, words, limits)
         self.words = words
 
-    def begin(self, seat, moves):
+    def begin(self, moves):
         pass
 
     def told(self, seat, action):

@@ -185,7 +185,7 @@ def test_no_process_stays(openings, monkeypatch):
 def test_children_of_an_engine_are_killed(openings):
     engine, last = open_engine(gtp("stuck"), openings.game, PATIENT), time.monotonic() + 60
     try:
-        engine.begin(0, [])
+        engine.begin([])
         engine.choose(0)
         engine.limits = STRICT  # from now on it hangs
         with pytest.raises(Fault, match="in time"):
@@ -210,11 +210,11 @@ def test_rules_time_and_handicap(tmp_path):
     log = tmp_path / "log"
     game = make("go9", handicap=2, ko="situational", komi=0.5)
     engine = open_engine(gtp("timed", log), game, Limits(move=7.5))
-    engine.begin(1, [])
+    engine.begin([])
     engine.close()
     unasked = tmp_path / "unasked"
     engine = open_engine(gtp("timed", unasked), game)
-    engine.begin(1, [])
+    engine.begin([])
     engine.close()
     assert not any(line.startswith("time") for line in told(unasked))
     rules = 'kata-set-rules {"ko":"SITUATIONAL","scoring":"AREA","tax":"NONE","suicide":false}'
@@ -234,7 +234,7 @@ def test_who_thinks_as_long_as_it_was_told_is_in_time():
     """GTP tells whole seconds, so an engine with a part of one is told 1."""
     engine = open_engine(gtp("slowly"), GO, Limits(move=0.1, grace=0.2))
     try:
-        engine.begin(0, [])
+        engine.begin([])
         assert engine.choose(0) >= 0
     finally:
         engine.kill()
@@ -243,7 +243,7 @@ def test_who_thinks_as_long_as_it_was_told_is_in_time():
 def test_dead_stones_are_taken_off_before_a_pass(tmp_path):
     log = tmp_path / "log"
     engine = open_engine(gtp("tidy", log), GO, PATIENT)
-    engine.begin(0, [])
+    engine.begin([])
     assert engine.choose(0) == GO.parse_action("a1")
     engine.told(1, GO.points)
     engine.close()
@@ -252,14 +252,14 @@ def test_dead_stones_are_taken_off_before_a_pass(tmp_path):
 
 def test_gomoku_by_gtp():
     engine = open_engine(gtp("gomoku"), GOMOKU, PATIENT)
-    engine.begin(0, [(0, GOMOKU.parse_action("d4")), (1, GOMOKU.parse_action("e5"))])
+    engine.begin([(0, GOMOKU.parse_action("d4")), (1, GOMOKU.parse_action("e5"))])
     action = engine.choose(0)
     assert 0 <= action < GOMOKU.points
     assert engine.verdict() == ""
     engine.close()
     engine = open_engine(gtp(), GOMOKU, PATIENT)
     with pytest.raises(Fault, match="it plays Go, not Gomoku"):
-        engine.begin(0, [])
+        engine.begin([])
     engine.kill()
 
 

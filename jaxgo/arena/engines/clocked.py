@@ -71,7 +71,7 @@ class Clocked(Engine):
     def draw_by(self, key: Array) -> None:
         self._luck = key
 
-    def begin(self, seat: int, moves: Sequence[tuple[int, int]]) -> None:
+    def begin(self, moves: Sequence[tuple[int, int]]) -> None:
         self._position = self._model.start(jax.random.key(0), 1)
         for _, action in moves:
             self._position = self._step(self._position, jnp.full(1, action, jnp.int32))[0]

@@ -72,8 +72,8 @@ class Engine(abc.ABC):
         """The key of the next game, for players of jaxgo; other programs have luck of their own."""
 
     @abc.abstractmethod
-    def begin(self, seat: int, moves: Sequence[tuple[int, int]]) -> None:
-        """Sets up a fresh game after these moves (seat, action), in which the engine has a seat."""
+    def begin(self, moves: Sequence[tuple[int, int]]) -> None:
+        """Sets up a fresh game after these moves (seat, action)."""
 
     @abc.abstractmethod
     def told(self, seat: int, action: int) -> None:
@@ -121,7 +121,7 @@ class Gtp(Engine):
                 f"{game.shape[0]}x{game.shape[1]}"
             )
 
-    def begin(self, seat: int, moves: Sequence[tuple[int, int]]) -> None:
+    def begin(self, moves: Sequence[tuple[int, int]]) -> None:
         self._meet()
         for command in ("clear_board", f"boardsize {self.game.shape[0]}", "clear_board"):
             good, text = self._ask(command, self.limits.start)
@@ -242,7 +242,7 @@ class Gomocup(Engine):
         if not plain_gomoku(game):
             raise UsageError(f"engines of Gomocup play Gomoku without opening rules, not {game}")
 
-    def begin(self, seat: int, moves: Sequence[tuple[int, int]]) -> None:
+    def begin(self, moves: Sequence[tuple[int, int]]) -> None:
         if not isinstance(self.game, Gomoku):
             raise AssertionError("not checked")
         self._moves, self._known = list(moves), 0

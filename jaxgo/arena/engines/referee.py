@@ -221,7 +221,7 @@ class _Table:
                 key = jax.random.fold_in(self._event.keys[index], 2 * number + side)
                 self._ask(number, lambda engine, k=key: engine.draw_by(k))
                 try:
-                    self._ask(number, lambda engine, s=number ^ side: engine.begin(s, moves))
+                    self._ask(number, lambda engine: engine.begin(moves))
                 except _Forfeit as forfeit:
                     if number in self._event.started:
                         raise
