@@ -220,13 +220,11 @@ class Machine:
         return told
 
 
+@harness.told
 def main() -> None:
     options = tyro.cli(Ablations)
     devices.use_cores(MOST_CORES)
-    try:
-        Machine(options).run()
-    except UsageError as error:
-        sys.exit(str(error))
+    Machine(options).run()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 Rates are only compared within one run, with the competitors taking turns, because machines drift.
 """
 
+import functools
 import importlib.metadata
 import json
 import os
@@ -11,7 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import jax
 import tyro
@@ -28,6 +29,7 @@ class Options(Protocol):
 
 
 Asked = TypeVar("Asked", bound=Options)
+Said = ParamSpec("Said")
 Program = Callable[[], float]  # does some work, returns how much of it per second
 WIDER = 64  # times as many games on an accelerator: what keeps two cores busy would leave it idle
 
@@ -94,18 +96,29 @@ def report(question: str, **answer: Any) -> None:
     print(json.dumps({"question": question, **short, "machine": machine()}), flush=True)
 
 
+def told(run: Callable[Said, None]) -> Callable[Said, None]:
+    """A program that ends with one sentence, and no traceback, where it is asked what cannot be."""
+
+    @functools.wraps(run)
+    def program(*args: Said.args, **kwargs: Said.kwargs) -> None:
+        try:
+            run(*args, **kwargs)
+        except UsageError as error:
+            sys.exit(str(error))
+
+    return program
+
+
+@told
 def ask(
     kind: type[Asked], questions: Mapping[str, Callable[[Asked], None]], prepare: Callable[[], None] = lambda: None
 ) -> None:
     """The program of a benchmark: reads its options, and asks the questions that they name."""
-    try:
-        options = tyro.cli(kind)
-        prepare()
-        wanted = [word for word in options.only.split(",") if word] or list(questions)
-        for word in wanted:
-            if word not in questions:
-                raise unknown_name("question", word, questions)
-        for word in wanted:
-            questions[word](options)
-    except UsageError as error:
-        sys.exit(str(error))
+    options = tyro.cli(kind)
+    prepare()
+    wanted = [word for word in options.only.split(",") if word] or list(questions)
+    for word in wanted:
+        if word not in questions:
+            raise unknown_name("question", word, questions)
+    for word in wanted:
+        questions[word](options)

@@ -4,7 +4,6 @@
 whatever its buttons ask for, ponders and begins anew. Counts what it calls an error, and positions without an answer.
 """
 
-import json
 import os
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import MagicMock
 
+import harness
 import tyro
 
 # before KaTrain is imported: it keeps a folder in the home, and Kivy reads the command line and writes to the terminal
@@ -104,7 +104,7 @@ def soon(holds: Any, seconds: float) -> bool:
 
 def main() -> None:
     asked = tyro.cli(Katrain)
-    print(json.dumps({"protocol": "katrain", **vars(asked)} | asked.run()), flush=True)
+    harness.report("protocols/katrain", **vars(asked) | asked.run())
 
 
 if __name__ == "__main__":

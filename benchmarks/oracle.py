@@ -15,7 +15,6 @@ them count, those where nothing can be lost, too.
 
 import dataclasses
 import functools
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -259,25 +258,23 @@ def report(question: str, result: SearchResult, values: Values, ply: np.ndarray,
     )
 
 
+@harness.told
 def main() -> None:
     options = tyro.cli(Oracle)
-    try:
-        game = make(options.game)
-        players = [load_player(spec, game) for spec in options.player]
-        if options.published:
-            knows = truth(game, options)
-            asked = {f"/{path.name}": of_file(game, path, knows) for path in options.published}
-        else:
-            drawer = load_player(options.policy, game) if options.policy else players[0]
-            asked = {"": questions(game, drawer, options)}
-        for spec, player in zip(options.player, players, strict=True):
-            ask = answers(player, max(options.budgets), options)
-            for name, (position, values) in asked.items():
-                for budget in options.budgets:
-                    result, spent = ask(budget, position)
-                    report(f"{spec}/{budget}{name}", result, values, np.asarray(position.state.ply), spent)
-    except UsageError as error:
-        sys.exit(str(error))
+    game = make(options.game)
+    players = [load_player(spec, game) for spec in options.player]
+    if options.published:
+        knows = truth(game, options)
+        asked = {f"/{path.name}": of_file(game, path, knows) for path in options.published}
+    else:
+        drawer = load_player(options.policy, game) if options.policy else players[0]
+        asked = {"": questions(game, drawer, options)}
+    for spec, player in zip(options.player, players, strict=True):
+        ask = answers(player, max(options.budgets), options)
+        for name, (position, values) in asked.items():
+            for budget in options.budgets:
+                result, spent = ask(budget, position)
+                report(f"{spec}/{budget}{name}", result, values, np.asarray(position.state.ply), spent)
 
 
 if __name__ == "__main__":

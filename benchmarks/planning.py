@@ -8,7 +8,6 @@ rest to the last two moves; `again` halves for a few, then for twice as many, an
 """
 
 import dataclasses
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,27 +61,25 @@ class Planning:
     """Of the openings."""
 
 
+@harness.told
 def main() -> None:
     options = tyro.cli(Planning)
-    try:
-        game = make(options.game)
-        player = load_player(options.player, game)
-        search: Any = player.search.quiet()  # type: ignore[attr-defined]
-        if type(search) is not Gumbel:
-            raise UsageError(f"--player {options.player} does not search by Gumbel's halving; name one that does")
-        settings = {field.name: getattr(search, field.name) for field in dataclasses.fields(search)}
-        sides = {
-            "planned": search,
-            "short": Unplanned(**settings, few=options.few),
-            "again": Unplanned(**settings, few=options.few, parts=search.simulations // PART),
-        }
-        openings = random_openings(game, seed=options.seed).positions(range(options.openings))
-        for pairing in options.pairings:
-            one, other = (dataclasses.replace(player, search=sides[name]) for name in pairing.split("-"))
-            score = play_match(one, other, jax.random.key(1), openings)
-            harness.report(f"planning/{pairing}", games=score.games, score=score.mean, error_95=1.96 * score.error)
-    except UsageError as error:
-        sys.exit(str(error))
+    game = make(options.game)
+    player = load_player(options.player, game)
+    search: Any = player.search.quiet()  # type: ignore[attr-defined]
+    if type(search) is not Gumbel:
+        raise UsageError(f"--player {options.player} does not search by Gumbel's halving; name one that does")
+    settings = {field.name: getattr(search, field.name) for field in dataclasses.fields(search)}
+    sides = {
+        "planned": search,
+        "short": Unplanned(**settings, few=options.few),
+        "again": Unplanned(**settings, few=options.few, parts=search.simulations // PART),
+    }
+    openings = random_openings(game, seed=options.seed).positions(range(options.openings))
+    for pairing in options.pairings:
+        one, other = (dataclasses.replace(player, search=sides[name]) for name in pairing.split("-"))
+        score = play_match(one, other, jax.random.key(1), openings)
+        harness.report(f"planning/{pairing}", games=score.games, score=score.mean, error_95=1.96 * score.error)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ whose two final scores differ. `uv run benchmarks/protocols.py gomocup --games 1
 gomocup` plays itself; counts what is illegal, refused, not answered, and late by the referee's clock.
 """
 
-import json
 import random
 import shlex
 import shutil
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import harness
 import jax
 import numpy as np
 import tyro
@@ -23,6 +23,7 @@ from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import Engine, Limits
 from jaxgo.arena.engines.referee import play_pairs
 from jaxgo.arena.engines.specs import open_engine, read_engine
+from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.games import make
 
@@ -43,7 +44,7 @@ class Gtp:
 
     def run(self) -> Iterator[dict[str, Any]]:
         if shutil.which("gnugo") is None and shutil.which("gnugo", path="/usr/games") is None:
-            raise SystemExit("there is no GNU Go here; on Debian and Ubuntu: apt-get install gnugo")
+            raise UsageError("there is no GNU Go here; on Debian and Ubuntu: apt-get install gnugo")
         game = make(self.board, move_limit=800)
         ours = f"gtp:{shlex.quote(sys.executable)} -m jaxgo gtp {self.board} --agent {self.agent}"
         players = read_engine(f"gtp:{GNUGO.format(level=self.level)}", game), read_engine(ours, game)
@@ -145,10 +146,11 @@ def play_game(game: Any, seats: list[Engine], draw: random.Random) -> Iterator[f
         seats[1 - seat].told(seat, action)
 
 
+@harness.told
 def main() -> None:
     chosen: Gtp | Gomocup = tyro.extras.subcommand_cli_from_dict({"gtp": Gtp, "gomocup": Gomocup})
     for answer in chosen.run():
-        print(json.dumps({"protocol": type(chosen).__name__.lower(), **vars(chosen)} | answer), flush=True)
+        harness.report(f"protocols/{type(chosen).__name__.lower()}", **vars(chosen) | answer)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ uv run --extra benchmark benchmarks/rules.py --only go9,bytes   # some questions
 
 import functools
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ import pgx
 import tyro
 
 from jaxgo.core import choice, play
-from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.errors import unknown_name
 from jaxgo.core.game import Game, state_bytes
 from jaxgo.games import GAMES
 
@@ -183,6 +182,7 @@ def superko(options: Rules, batch: int = 256, plies: int = 150) -> None:
     harness.report("superko", batch=batch, plies=plies, cost=cost, **masks)
 
 
+@harness.told
 def main() -> None:
     options = tyro.cli(Rules, prog="benchmarks/rules.py")
     groups = ("duels", "games", "bytes", "superko")
@@ -203,8 +203,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except UsageError as error:
-        print(f"rules: {error}", file=sys.stderr)
-        sys.exit(2)
+    main()

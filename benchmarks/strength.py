@@ -7,7 +7,6 @@ Score is a win or half a draw a game; its error comes from the pairs, since two 
 independent. This compares searches; it is no rating.
 """
 
-import sys
 from dataclasses import dataclass, field
 
 import harness
@@ -16,7 +15,6 @@ import tyro
 
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
-from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.games import make
 from jaxgo.players import Player, load_player
@@ -60,26 +58,24 @@ def speed(agent: Player, root: Position, seconds: float) -> float:
     return harness.rate(float(games), lambda: search(jax.random.key(1), root), seconds)()
 
 
+@harness.told
 def main() -> None:
     options = tyro.cli(Strength)
-    try:
-        game = make("connect4")
-        opponent = load_player(options.against, game)
-        openings = random_openings(game, plies=options.plies).positions(range(options.pairs))
-        for spec in options.agents:
-            agent = load_player(spec, game)
-            score = play_match(agent, opponent, jax.random.key(1), openings)
-            harness.report(
-                f"strength/{spec}",
-                against=options.against,
-                games=score.games,
-                score=score.mean,
-                error_95=1.96 * score.error,
-                batch=options.pairs,
-                moves_s=speed(agent, openings, options.seconds),
-            )
-    except UsageError as error:
-        sys.exit(str(error))
+    game = make("connect4")
+    opponent = load_player(options.against, game)
+    openings = random_openings(game, plies=options.plies).positions(range(options.pairs))
+    for spec in options.agents:
+        agent = load_player(spec, game)
+        score = play_match(agent, opponent, jax.random.key(1), openings)
+        harness.report(
+            f"strength/{spec}",
+            against=options.against,
+            games=score.games,
+            score=score.mean,
+            error_95=1.96 * score.error,
+            batch=options.pairs,
+            moves_s=speed(agent, openings, options.seconds),
+        )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ uv run --extra benchmark benchmarks/training.py --only limit,peers     # some qu
 
 import dataclasses
 import functools
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from kept_runs import for_minutes, quiet, trained
 from walk import Walk
 
 from jaxgo.core import play
-from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.errors import unknown_name
 from jaxgo.evaluators import network
 from jaxgo.evaluators.network import Network
 from jaxgo.games import GAMES
@@ -237,24 +236,22 @@ def bar_smoke(options: Training) -> None:
     harness.report("smoke", seconds=seconds, lost_as_first=losses[0], lost_as_second=losses[1])
 
 
+@harness.told
 def main() -> None:
     options = tyro.cli(Training)
     asked = [word.strip() for word in options.only.split(",") if word.strip()]
     valid = ["limit", "peers", "overhead", "smoke", "chunks", *SHAPES, *(f"chunks/{name}" for name in SHAPES)]
-    try:
-        for word in asked:
-            if word not in valid:
-                raise unknown_name("question", word, valid)
-        for name in SHAPES:
-            if name in asked or {"limit", "peers"} & set(asked):
-                bar_selfplay(options, name, peer="peers" in asked or name in asked)
-            if f"chunks/{name}" in asked or ("chunks" in asked and name in CHUNKED):
-                bar_chunks(options, name)
-        for word, bar in (("overhead", bar_overhead), ("smoke", bar_smoke)):
-            if word in asked:
-                bar(options)
-    except UsageError as error:
-        sys.exit(str(error))
+    for word in asked:
+        if word not in valid:
+            raise unknown_name("question", word, valid)
+    for name in SHAPES:
+        if name in asked or {"limit", "peers"} & set(asked):
+            bar_selfplay(options, name, peer="peers" in asked or name in asked)
+        if f"chunks/{name}" in asked or ("chunks" in asked and name in CHUNKED):
+            bar_chunks(options, name)
+    for word, bar in (("overhead", bar_overhead), ("smoke", bar_smoke)):
+        if word in asked:
+            bar(options)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ uv run --extra tune benchmarks/tuning.py             # 9x9, greedy, all weights 
 """
 
 import json
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ class Tuning:
     """Pairs of each match at the end."""
 
 
+@harness.told
 def main() -> None:
     options = tyro.cli(Tuning)
     with TemporaryDirectory() as folder:
@@ -41,7 +43,7 @@ def main() -> None:
         weights = dict.fromkeys(make("gomoku").weights(), 1000.0)
         bad.write_text(json.dumps({"game": Gomoku.__name__, "weights": weights}))
         began = time.perf_counter()
-        Tune(
+        status = Tune(
             "gomoku",
             f"{options.agent},file={bad}",
             ("weights",),
@@ -52,6 +54,8 @@ def main() -> None:
             option=(f"size={options.size}",),
             out=Path(folder),
         ).run()
+        if status:
+            sys.exit(status)
         seconds = time.perf_counter() - began
         lines = [json.loads(line) for line in (Path(folder) / "log.jsonl").read_text().splitlines()[1:]]
         results = records.read(Path(folder) / "ladder.jsonl")

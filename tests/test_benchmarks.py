@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import harness
@@ -10,9 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pgx
+import protocols
 import published
 import pytest
 import rules
+import tuning
 
 from jaxgo.core import choice
 from jaxgo.core.errors import UsageError
@@ -57,6 +60,17 @@ def test_medians_and_the_json_line(capsys):
     assert line["question"] == "a question"
     assert line["ratio"] == 1.235
     assert {"device", "cores", "jax", "python"} <= set(line["machine"])
+
+
+def test_a_benchmark_that_is_asked_what_cannot_be_ends_with_a_sentence(monkeypatch):
+    for program, words, said in (
+        (rules.main, ["--only", "go8"], "unknown question 'go8'"),
+        (tuning.main, ["--generations", "0"], "tuning needs generations"),
+        (protocols.main, ["gomocup", "--size", "3"], "size"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["benchmark", *words])
+        with pytest.raises(SystemExit, match=said):
+            program()
 
 
 def test_a_rate_counts_whole_runs():
