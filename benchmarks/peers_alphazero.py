@@ -166,7 +166,7 @@ class PeerLoop:
         first, games, self.key = jax.random.split(jax.random.key(seed), 3)
         states = jax.jit(jax.vmap(self.env.init))(jax.random.split(games, peer.games))
         variables = self.net.init(first, states.observation)
-        self.states = devices.place(states, devices.split(self.mesh))
+        self.states = jax.device_put(states, devices.split(self.mesh))
         self.adam = optax.adam(peer.rate)
         self.learnt = Learnt(variables, self.adam.init(variables["params"]))
         self.frames = 0
@@ -203,7 +203,7 @@ class PeerLoop:
     def advance(self) -> None:
         """One iteration."""
         self.key, play, shuffle = jax.random.split(self.key, 3)
-        variables = devices.place(self.learnt.variables, devices.copied(self.mesh))
+        variables = jax.device_put(self.learnt.variables, devices.copied(self.mesh))
         self.states, plies = self._collect(variables, self.states, play)
         batches = self._shuffle(jax.device_put(plies, self.mesh.devices.flat[0]), shuffle)
         for number in range(batches[0].shape[0]):

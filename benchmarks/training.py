@@ -84,8 +84,8 @@ def planes_of(states: Any, game: str) -> Any:
 def going_on(local: Any, params: Any, states: Any, mesh: Mesh) -> Callable[[], Any]:
     """Self-play as a run has it: games go on from call to call."""
     collect = peers_alphazero.spread(local, mesh)
-    params = devices.place(params, devices.copied(mesh))
-    state = [devices.place(states, devices.split(mesh)), 0]
+    params = jax.device_put(params, devices.copied(mesh))
+    state = [jax.device_put(states, devices.split(mesh)), 0]
     where = jax.tree.map(lambda leaf: leaf.sharding, state[0])
 
     def run() -> Any:
@@ -130,7 +130,7 @@ def network_alone(game: str, games: int) -> Callable[[], Any]:
     states = jax.vmap(functools.partial(play.start, GAMES[game]))(jax.random.split(jax.random.key(0), games)).state
     planes, mesh = planes_of(states, game), devices.make_mesh()
     apply, params = apply_of(game, planes)
-    planes, params = devices.place(planes, devices.split(mesh)), devices.place(params, devices.copied(mesh))
+    planes, params = jax.device_put(planes, devices.split(mesh)), jax.device_put(params, devices.copied(mesh))
     judge = jax.jit(apply)
     return lambda: judge(params, planes)
 

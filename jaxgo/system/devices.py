@@ -186,11 +186,6 @@ def copied(mesh: Mesh) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec())
 
 
-def place(tree: Any, sharding: NamedSharding) -> Any:
-    """The arrays of a tree laid out in one way."""
-    return jax.device_put(tree, sharding)
-
-
 def check_divides(what: str, count: int, mesh: Mesh) -> None:
     """A UsageError where `count` games or samples cannot be shared out evenly."""
     devices = mesh.devices.size

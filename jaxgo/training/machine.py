@@ -180,8 +180,8 @@ def measure_evaluations(config: TrainConfig, seconds: float = 0.5) -> float:
     mesh = devices.of_this_host(every)
     batch = games // every.devices.size * mesh.devices.size  # hosts need not have equally many
     states = jax.jit(functools.partial(model.start, games=batch))(jax.random.key(0)).state
-    states = devices.place(states, devices.split(mesh))
-    params = devices.place(jax.jit(model.init)(jax.random.key(1)), devices.copied(mesh))
+    states = jax.device_put(states, devices.split(mesh))
+    params = jax.device_put(jax.jit(model.init)(jax.random.key(1)), devices.copied(mesh))
     judge: Any = jax.jit(
         lambda params, states: model.evaluator.on(model.platform)(game, params, jax.random.key(2), states)
     )

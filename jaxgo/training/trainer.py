@@ -150,7 +150,7 @@ class Trainer:
         """Where games begin, if not at the start. An argument of the programs: another book is no other program."""
         # other openings than those in which its players are judged, and than those of the gate
         found = read_book(self.game, self.config.selfplay.book, self.config.seed + 2)
-        return None if found is None else devices.place(found, devices.copied(self.mesh))
+        return None if found is None else jax.device_put(found, devices.copied(self.mesh))
 
     def deal(self, state: TrainState) -> tuple[TrainState, int]:
         """A state that was saved on any number of devices, among these; and how many there were."""

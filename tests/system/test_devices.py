@@ -19,9 +19,9 @@ def test_the_mesh_has_every_device_and_shares_evenly():
     mesh = devices.make_mesh()
     assert mesh.axis_names == (devices.AXIS,)
     assert mesh.devices.size == len(jax.devices()) == 2
-    games = devices.place(jnp.arange(6), devices.split(mesh))
+    games = jax.device_put(jnp.arange(6), devices.split(mesh))
     assert [shard.data.tolist() for shard in games.addressable_shards] == [[0, 1, 2], [3, 4, 5]]
-    weights = devices.place(jnp.arange(6), devices.copied(mesh))
+    weights = jax.device_put(jnp.arange(6), devices.copied(mesh))
     assert all(shard.data.tolist() == [0, 1, 2, 3, 4, 5] for shard in weights.addressable_shards)
     assert devices.describe().startswith("2 x cpu")
 

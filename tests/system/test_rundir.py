@@ -44,11 +44,11 @@ def state(seed: int = 0) -> State:
     mesh = devices.make_mesh()
     split, copied = devices.split(mesh), devices.copied(mesh)
     weights = {"params": {"dense": {"kernel": jnp.arange(6.0).reshape(2, 3) + seed, "half": jnp.ones(3, jnp.bfloat16)}}}
-    weights = devices.place(weights, copied)
+    weights = jax.device_put(weights, copied)
     games = Inner(
-        devices.place(jnp.arange(8, dtype=jnp.int8) + jnp.int8(seed), split),
-        devices.place(jnp.zeros((8, 0), jnp.float32), split),  # a history that this game does not need
-        devices.place(jax.random.split(jax.random.key(seed), 8), split),
+        jax.device_put(jnp.arange(8, dtype=jnp.int8) + jnp.int8(seed), split),
+        jax.device_put(jnp.zeros((8, 0), jnp.float32), split),  # a history that this game does not need
+        jax.device_put(jax.random.split(jax.random.key(seed), 8), split),
     )
     return State(weights, optax.adam(1e-3).init(weights), games, jnp.int32(seed))
 

@@ -107,6 +107,6 @@ def test_any_host_may_stop_and_the_first_one_says_the_rest():
     said = [Word(0.0, 62.0, 1.0, 0.0), Word(1.0, 55.0, 7.0, 9.0)]
     mesh = devices.make_mesh()
     tally = Tally(*(jnp.arange(2, dtype=jnp.float32) + number for number in range(len(Tally._fields))))
-    sums, word = jax.device_get(_share(mesh, *devices.place((tally, np.array(said, np.float32)), devices.split(mesh))))
+    sums, word = jax.device_get(_share(mesh, *jax.device_put((tally, np.array(said, np.float32)), devices.split(mesh))))
     assert Word(*map(float, word)) == Word(1.0, 62.0, 1.0, 0.0)
     assert [float(x) for x in sums] == [2 * number + 1 for number in range(len(Tally._fields))]
