@@ -277,6 +277,7 @@ def test_lock_files_agree():
             ("pyproject.toml", f"\n{group} = [", f'\n{group} = ["trueskill", ', "trueskill is not locked")
             for group in ("test", "lint", "docs", "dev")
         ),
+        ("pyproject.toml", "\nplot = [", '\nelo = ["trueskill"]\nplot = [', "trueskill is not locked"),
     ],
 )
 def test_lock_faults_are_found(name, old, new, fault, tmp_path, monkeypatch):

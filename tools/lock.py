@@ -12,24 +12,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PROJECT = ROOT / "pyproject.toml"
+EXTRAS = ("plot", "png", "web", "export", "tune", "benchmark")
+UNLOCKED = ("tensorboard", "wandb", "tpu")  # for loggers and machines of somebody's own
 LOCKS = {
     "requirements.lock": [
         "--group",
         "dev",
         "--group",
         "docs",
-        "--extra",
-        "plot",
-        "--extra",
-        "png",
-        "--extra",
-        "web",
-        "--extra",
-        "export",
-        "--extra",
-        "tune",
-        "--extra",
-        "benchmark",
+        *(word for name in EXTRAS for word in ("--extra", name)),
     ],
     "requirements-cuda.lock": ["--extra", "cuda"],
 }
@@ -73,9 +64,7 @@ def faults() -> list[str]:
     table, extras = project["project"], project["project"]["optional-dependencies"]
     groups = [need for group in project["dependency-groups"].values() for need in group]
     direct = [*table["dependencies"], *(need for need in groups if isinstance(need, str))]  # of groups in groups, too
-    direct += [
-        need for extra in ("plot", "png", "web", "export", "tune", "benchmark", "cuda") for need in extras[extra]
-    ]
+    direct += [need for extra in extras.keys() - set(UNLOCKED) for need in extras[extra]]
     names = {re.split(r"[=\[]", pin)[0] for pin in locked}
     wanted = {re.split(r"[<>=;\[ ]", need)[0].lower() for need in direct}
     return out + [f"{name} is not locked" for name in sorted(wanted - names)]
