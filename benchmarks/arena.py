@@ -140,7 +140,7 @@ def single_game(agent: Player, key: Any, position: Any) -> Any:
 # -- seats ----------------------------------------------------------------------------------------------------------
 
 
-def reference_of(name: str, game: Game[Any]) -> Any:
+def reference_of(game: Game[Any]) -> Any:
     """The slow rules of a game, as its tests have them."""
     if REFERENCES not in sys.path:
         sys.path.append(REFERENCES)
@@ -188,7 +188,7 @@ def ask_seats(options: Arena) -> None:
         start = jax.tree.map(lambda x: jnp.stack([x] * 500), play.start(game, jax.random.key(0)))
         score = play_match(agent, agent, jax.random.key(3), start)
         fast = int((score.first == 1).sum() + (score.second == 0).sum())
-        won, done = slow_wins(reference_of(name, game), options.seconds, 1000)
+        won, done = slow_wins(reference_of(game), options.seconds, 1000)
         share = (fast + won) / (score.games + done)
         spread = math.sqrt(max(share * (1 - share), 1e-9) * (1 / score.games + 1 / done))
         off = (fast / score.games - won / done) / spread

@@ -71,7 +71,7 @@ async def load(address: str, honest: int, hostile: int, seconds: float, seen: Lo
     """So many visitors at once, each for so many seconds."""
     kinds = list(HOSTILE)
     ready = asyncio.Barrier(honest + 1)
-    bad = [asyncio.create_task(HOSTILE[kinds[i % len(kinds)]](address, seconds, seen)) for i in range(hostile)]
+    bad = [asyncio.create_task(HOSTILE[kinds[i % len(kinds)]](address, seen)) for i in range(hostile)]
     good = [asyncio.create_task(_honest(address, seconds, ready, seen, i)) for i in range(honest)]
     async with asyncio.timeout(START + seconds + PATIENCE):
         await ready.wait()
@@ -121,7 +121,7 @@ async def _honest(address: str, seconds: float, ready: asyncio.Barrier, seen: Lo
             await asyncio.sleep(draw.random() * PAUSE)
 
 
-async def _flood(address: str, seconds: float, seen: Load) -> None:
+async def _flood(address: str, seen: Load) -> None:
     """Nonsense, a thousand messages a second."""
     while True:
         with contextlib.suppress(websockets.ConnectionClosed):
@@ -142,7 +142,7 @@ async def _count(wire: ClientConnection, kind: str, seen: Load) -> None:
             seen.refused[kind] += json.loads(text)["tell"] == "error"
 
 
-async def _huge(address: str, seconds: float, seen: Load) -> None:
+async def _huge(address: str, seen: Load) -> None:
     """Messages of a megabyte."""
     while True:
         async with visit(address) as wire:
@@ -154,7 +154,7 @@ async def _huge(address: str, seconds: float, seen: Load) -> None:
         await asyncio.sleep(PAUSE)
 
 
-async def _mute(address: str, seconds: float, seen: Load) -> None:
+async def _mute(address: str, seen: Load) -> None:
     """Asks for much and reads nothing."""
     while True:
         with contextlib.suppress(websockets.ConnectionClosed):
@@ -165,7 +165,7 @@ async def _mute(address: str, seconds: float, seen: Load) -> None:
         seen.refused["mute, closed"] += 1
 
 
-async def _greedy(address: str, seconds: float, seen: Load) -> None:
+async def _greedy(address: str, seen: Load) -> None:
     """Wants the machine for itself: more than there is, and then all that there is."""
     async with visit(address) as wire:
         await wire.send('{"do": "budget", "simulations": 100000000}')
@@ -178,7 +178,7 @@ async def _greedy(address: str, seconds: float, seen: Load) -> None:
                 pass
 
 
-async def _stranger(address: str, seconds: float, seen: Load) -> None:
+async def _stranger(address: str, seen: Load) -> None:
     """A page from elsewhere."""
     while True:
         try:
@@ -189,7 +189,7 @@ async def _stranger(address: str, seconds: float, seen: Load) -> None:
         await asyncio.sleep(PAUSE)
 
 
-HOSTILE: dict[str, Callable[[str, float, Load], Awaitable[None]]] = {
+HOSTILE: dict[str, Callable[[str, Load], Awaitable[None]]] = {
     "flood": _flood,
     "huge": _huge,
     "mute": _mute,

@@ -188,7 +188,14 @@ class Replay(abc.ABC):
 
     def begin(self, like: Sample, seed: int) -> ReplayState:
         """Empty rings for samples shaped like these."""
-        return _begin(self, like, seed)
+        each, whole = NamedSharding(self.home, EACH), NamedSharding(self.home, ALL)
+
+        @functools.partial(jax.jit, out_shardings=ReplayState(each, whole, whole))  # type: ignore[arg-type]
+        def blank() -> ReplayState:
+            ring = empty(like, self.config.capacity, self.home.devices.size)
+            return ReplayState(ring, jax.random.fold_in(jax.random.key(seed), DRAWS), jnp.int32(0))
+
+        return blank()
 
     @abc.abstractmethod
     def add(self, state: ReplayState, new: NewSamples) -> ReplayState:
@@ -268,17 +275,6 @@ def make(config: ReplayConfig, updates: int, batch: int, mesh: Mesh) -> Replay:
     """The memory that `replay.memory` asks for."""
     kind = HostReplay if config.memory == "host" else DeviceReplay
     return kind(config, updates, batch, mesh)
-
-
-def _begin(replay: Replay, like: Sample, seed: int) -> ReplayState:
-    each, whole = NamedSharding(replay.home, EACH), NamedSharding(replay.home, ALL)
-
-    @functools.partial(jax.jit, out_shardings=ReplayState(each, whole, whole))  # type: ignore[arg-type]
-    def blank() -> ReplayState:
-        ring = empty(like, replay.config.capacity, replay.home.devices.size)
-        return ReplayState(ring, jax.random.fold_in(jax.random.key(seed), DRAWS), jnp.int32(0))
-
-    return blank()
 
 
 @functools.partial(jax.jit, static_argnums=0)
