@@ -138,15 +138,11 @@ def _to_elo(
 
 
 def _log_chances(lead: Float64[np.ndarray, " m"], log_draw: float) -> Float64[np.ndarray, "m 3"]:
-    """Logarithms of `chances`, also of those that are too small for a number."""
+    """Logarithms of the chances that the first mover loses, draws and wins, for its lead `u` in natural units; also of
+    those that are too small for a number."""
     logits = np.stack([-lead / 2, np.full_like(lead, log_draw), lead / 2], -1)
     logits -= logits.max(-1, keepdims=True)
     return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-
-
-def chances(lead: Float64[np.ndarray, " m"], log_draw: float) -> Float64[np.ndarray, "m 3"]:
-    """Chances that the first mover loses, draws and wins, for its lead `u` in natural units."""
-    return np.exp(_log_chances(lead, log_draw))
 
 
 def _log_seats(counted: Tally, x: Vector) -> tuple[Float64[np.ndarray, "m 3"], Float64[np.ndarray, "m 3"]]:
@@ -179,7 +175,7 @@ def _posterior(counted: Tally, prior: Prior) -> Posterior:
     weight, hold, middle = np.zeros((size + 2, size + 2)), np.zeros((size + 2, size + 2)), np.zeros(size + 2)
     weight[-2, -2], weight[-1, -1] = (ELO / prior.advantage) ** 2, prior.draw**-2
     middle[-1] = prior.draw_mean
-    hold[:size, :size] = (pool[:, None] == pool) / np.bincount(pool)[pool][:, None]
+    hold[:size, :size] = _zero(pool, None)
     counts = counted.counts + more[:, None, None] * split
     return Posterior(dataclasses.replace(counted, counts=counts), weight, middle, hold)
 

@@ -145,8 +145,3 @@ def cast_once(module: Any, params: Any) -> Any:
 def on_platform(module: Any, platform: str) -> Any:
     """A module in the form that suits a platform, where it has several; modules of others are what they are."""
     return module.on(platform) if isinstance(module, PolicyValueNet) else module
-
-
-def count(params: Any) -> int:
-    """How many numbers a network has."""
-    return sum(leaf.size for leaf in jax.tree.leaves(params))

@@ -37,6 +37,12 @@ def round_robin(names, table):
     return Tally(tuple(names), np.array(first), np.array(second), np.array(counts, float))
 
 
+def chances(lead, draw):
+    """Chances that the first mover loses, draws and wins, for its lead in natural units."""
+    odds = np.stack([np.exp(-lead / 2), np.full_like(lead, draw), np.exp(lead / 2)], -1)
+    return odds / odds.sum(-1, keepdims=True)
+
+
 def simulate(rng, strengths, pairs, advantage=0.4, draw=0.5, bias=0.0):
     """A round robin in the model, or with openings that favour one seat (`bias`, as a standard deviation)."""
     first, second = np.triu_indices(len(strengths), 1)
@@ -45,7 +51,7 @@ def simulate(rng, strengths, pairs, advantage=0.4, draw=0.5, bias=0.0):
         opening = bias * rng.standard_normal(pairs)
         ends = []
         for seat in (1, -1):
-            chance = elo.chances(strengths[i] - strengths[j] + seat * (advantage + opening), math.log(draw))
+            chance = chances(strengths[i] - strengths[j] + seat * (advantage + opening), draw)
             ends.append((rng.random(pairs)[:, None] > chance.cumsum(1)).sum(1))
         np.add.at(counts[row], tuple(ends), 1)
     return Tally(tuple(map(str, range(len(strengths)))), first, second, counts)
