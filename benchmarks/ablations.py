@@ -169,10 +169,8 @@ class Machine:
         most = self.options.simulations
 
         def ask() -> list[float]:
-            position, values = self.questions
-            think = oracle.answers(kept_runs.last_player(self.folder(name, seed), most), most, self.oracle)
-            moves = [think(budget, position)[0].action for budget in (0, most)]
-            return [float(oracle.keeps(values, move).mean()) for move in moves]
+            player = kept_runs.last_player(self.folder(name, seed), most)
+            return oracle.shares_kept(player, most, self.questions, self.oracle)
 
         question = f"value kept of {self.options.positions} positions at 0 and {most} simulations"
         return [float(share) for share in kept_runs.found(self.folder(name, seed), question, ask)]

@@ -237,6 +237,14 @@ def keeps(values: Values, action: np.ndarray) -> np.ndarray:
     return values[np.arange(len(values)), action] == values.max(axis=1)
 
 
+def shares_kept(player: Player, most: int, asked: tuple[Position, Values], options: Oracle) -> list[float]:
+    """The shares of positions whose value a player keeps: by its policy, and with `most` simulations."""
+    position, values = asked
+    think = answers(player, most, options)
+    moves = [think(budget, position)[0].action for budget in (0, most)]
+    return [float(keeps(values, move).mean()) for move in moves]
+
+
 def report(question: str, result: SearchResult, values: Values, ply: np.ndarray, seconds: float) -> None:
     best = values.max(axis=1)
     kept = keeps(values, result.action)

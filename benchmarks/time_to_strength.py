@@ -114,14 +114,6 @@ def their_player(options: TimeToStrength, seed: int) -> Player:
     return Player(search, Model(GAME, Network(net)), variables, "pgx + mctx")
 
 
-def kept(options: TimeToStrength, player: Player, asked: Any, settings: oracle.Oracle) -> list[float]:
-    """The shares of positions whose value a player keeps: by its policy, and with its simulations."""
-    position, values = asked
-    think = oracle.answers(player, options.simulations, settings)
-    moves = [think(budget, position)[0].action for budget in (0, options.simulations)]
-    return [float(oracle.keeps(values, move).mean()) for move in moves]
-
-
 def matches(options: TimeToStrength) -> None:
     """A row for each seed, and one of all."""
     train_theirs(options)
@@ -137,7 +129,9 @@ def matches(options: TimeToStrength) -> None:
         counts.append([int(count) for count in score.outcomes])
         truth = {}
         if asked:
-            shares.append([kept(options, player, asked, settings) for player in (ours, theirs)])
+            shares.append(
+                [oracle.shares_kept(player, options.simulations, asked, settings) for player in (ours, theirs)]
+            )
             truth = {"kept_ours": shares[-1][0], "kept_theirs": shares[-1][1]}
         elo, error = seed_bars.elo_of_seeds(np.asarray(counts[-1:]))
         bar = seed_bars.NINETY_FIVE * error[0]
