@@ -228,7 +228,7 @@ def ply(options: Options) -> None:
 
 def begun(config: TrainConfig) -> tuple[Trainer, Any]:
     """A run on a device of this host, and the shapes of the state that it begins with."""
-    run = Trainer(config, Mesh(np.array(jax.devices()[:1]), (devices.AXIS,), axis_types=(AxisType.Auto,)))
+    run = Trainer(config, devices.make_mesh(jax.devices()[:1]))
     return run, jax.eval_shape(run.begin)
 
 

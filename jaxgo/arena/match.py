@@ -225,6 +225,6 @@ def _room(agents: Sequence[Player], mesh: Mesh) -> int:
     largest = 1
     for agent in {(agent.search, agent.model): agent for agent in agents}.values():  # others take no more
         largest = max(largest, tree_bytes(jax.eval_shape(functools.partial(begin, agent))))
-    most = MOST_SLOTS.get(mesh.devices.flat[0].platform, MOST_SLOTS_ELSEWHERE)
+    most = MOST_SLOTS.get(devices.platform(mesh), MOST_SLOTS_ELSEWHERE)
     room = (devices.memory(mesh) or LITTLE) // mesh.devices.size // ROWS_SHARE
     return max(1, min(most, room // largest))

@@ -70,8 +70,8 @@ class Schedule:
 
         `room` is how many pairs of a match can be played that are not known yet; a match that is not in it has enough.
         """
-        free = {match: min(chunk, (room or {}).get(match, chunk)) for match in self.matches(len(agents))}
         matches = self.matches(len(agents))
+        free = {match: min(chunk, (room or {}).get(match, chunk)) for match in matches}
         if sum(played.get(match, 0) for match in matches) >= self.most(len(agents)) or self.enough(table, agents):
             return {}
         if self.kind != "informative":

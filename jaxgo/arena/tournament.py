@@ -81,8 +81,9 @@ class Tournament:
             player.fingerprint() if isinstance(player, Player) else player.fingerprint(self.limits)
             for player in self.players
         ]
-        warm = contest.temperature > 0 and contest.hot_plies > 0
-        self._lucky = [player.lucky or (warm and isinstance(player, Player)) for player in self.players]
+        self._lucky = [
+            player.lucky or (contest.temperature > 0 and isinstance(player, Player)) for player in self.players
+        ]
         steady = schedule.kind != "informative" and schedule.until <= 0
         self.chunk = min(chunk or (CHUNK * self._hosts.count if steady else SHORT_CHUNK), schedule.pairs)
         # by name, so that the same agents in another order are the same program; engines play elsewhere

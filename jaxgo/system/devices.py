@@ -139,14 +139,13 @@ def platform(mesh: Mesh) -> str:
 
 def beside(mesh: Mesh) -> Mesh:
     """A CPU device of the same host for each of these: what lies on them is in the memory of the hosts."""
-    wanted = mesh.devices.flat
-    if wanted[0].platform == "cpu":
+    if platform(mesh) == "cpu":
         return mesh
     try:
         free = jax.devices("cpu")
     except RuntimeError:
         raise UsageError("memory of the host needs JAX's CPU devices too: add cpu to JAX_PLATFORMS") from None
-    return make_mesh(neighbours(list(wanted), free))
+    return make_mesh(neighbours(list(mesh.devices.flat), free))
 
 
 def neighbours(wanted: Sequence[Any], free: Sequence[Any]) -> list[Any]:

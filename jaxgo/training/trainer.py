@@ -194,7 +194,7 @@ class Trainer:
         On CPU devices it must be: XLA can deadlock, and then abort, while several programs are under way of which one
         exchanges numbers between devices.
         """
-        return self.mesh.devices.size > 1 and bool(self.mesh.devices.flat[0].platform == "cpu")
+        return self.mesh.devices.size > 1 and devices.platform(self.mesh) == "cpu"
 
     def _settled(self, made: Any) -> Any:
         return jax.block_until_ready(made) if self.waits else made

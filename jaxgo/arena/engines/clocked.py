@@ -53,8 +53,6 @@ def read_timed(spec: str, game: Game[Any]) -> tuple[Player, float, Spec]:
 class Clocked(Engine):
     """One game of such a player, which follows it on a board of its own."""
 
-    parting = ""
-
     def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
         self.game, self.limits = game, limits
         player, self.seconds, _ = read_timed(words[0], game)
