@@ -22,6 +22,7 @@ import harness
 import jax
 import numpy as np
 
+from jaxgo.cli.train_job import MOST_CORES
 from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir, read_config
@@ -121,5 +122,5 @@ def kills(options: Options) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
-    devices.use_cores(8)
+    devices.use_cores(MOST_CORES)
     harness.ask(Options, {"kills": kills})

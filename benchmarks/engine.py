@@ -1,6 +1,5 @@
 """Games against an engine: who wins by the rules of jaxgo, and who by the engine's own count. See `arena.py`."""
 
-import os
 import time
 
 import harness
@@ -15,6 +14,7 @@ from jaxgo.arena.openings import random_openings
 from jaxgo.games import GAMES
 from jaxgo.players import load_player
 from jaxgo.records.record import winner
+from jaxgo.system import devices
 
 GNUGO = "gtp:gnugo --mode gtp --level 1"
 
@@ -31,7 +31,7 @@ def ask(spec: str, games: int) -> None:
     openings, numbers = random_openings(game, plies=2), range(-(-games // 2))
     keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(5), jnp.arange(len(numbers)))
     lines = [openings.actions(number) for number in numbers]
-    limits = Limits(at_once=os.cpu_count() or 1)
+    limits = Limits(at_once=devices.cores())
     began = time.perf_counter()
     pairs = list(play_pairs((engine, agent), game, lines, openings.positions(numbers), keys, limits=limits))
     seconds = time.perf_counter() - began

@@ -6,7 +6,6 @@ Rates are only compared within one run, with the competitors taking turns, becau
 import functools
 import importlib.metadata
 import json
-import os
 import platform
 import statistics
 import sys
@@ -18,6 +17,7 @@ import jax
 import tyro
 
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.system import devices
 
 
 class Options(Protocol):
@@ -75,7 +75,7 @@ def machine() -> dict[str, Any]:
     return {
         "device": f"{device.platform} {device.device_kind}",
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": devices.cores(),
         "python": platform.python_version(),
         **versions,
     }

@@ -23,6 +23,7 @@ import harness
 import jax
 import numpy as np
 
+from jaxgo.cli.train_job import MOST_CORES
 from jaxgo.cli.train_words import parse
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
@@ -113,5 +114,5 @@ def soak(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    devices.use_cores(8)
+    devices.use_cores(MOST_CORES)
     harness.ask(Options, {"soak": soak})

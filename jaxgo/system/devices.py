@@ -56,7 +56,7 @@ def _alone_here() -> bool:
     return set(re.sub(r"\(x\d+\)", "", each).split(",")) == {"1"}  # such as 1(x2)
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many cores of the processor this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -67,7 +67,7 @@ def has_one_core() -> bool:
     For choices of speed alone: a program lowered on another host may choose otherwise, and says the same.
     """
     try:
-        return _cores() < 2 * len(jax.local_devices(backend="cpu"))
+        return cores() < 2 * len(jax.local_devices(backend="cpu"))
     except RuntimeError:  # the processor is not in use here, as with JAX_PLATFORMS=cuda
         return False
 
@@ -78,7 +78,7 @@ def use_cores(most: int = 0) -> None:
     With `most`, a power of two up to it, which shares out any number of games that divides by it. Accelerators are not
     touched, nor is a count that the user has set, nor a backend that runs already.
     """
-    count = _cores()
+    count = cores()
     if most:
         count = 1 << (min(count, most).bit_length() - 1)
     if "device_count" in os.environ.get("XLA_FLAGS", "") or jax.config.jax_num_cpu_devices > 0:  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import os
 import threading
 import time
 
@@ -124,6 +125,12 @@ def test_an_error_of_our_own_is_answered_logged_and_changes_nothing(client, monk
         assert logged == [ZeroDivisionError]
         assert {**state(page), "number": before["number"]} == before
         assert page.play("a1")["moves"] == ["b2", "a1"]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores are given to processes on Linux alone")
+def test_as_many_search_at_once_as_half_of_the_cores_that_the_process_may_use(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)))
+    assert Searches().most == 3
 
 
 def test_a_search_that_cannot_begin_leaves_its_place_to_others():

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import inspect
-import os
 import threading
 import time
 from typing import Any
@@ -22,6 +21,7 @@ from jaxgo.games import make
 from jaxgo.search import Flat, Greedy, Gumbel, Model, Puct, Random, Search, Uct, think
 from jaxgo.search.health import EvaluatorError
 from jaxgo.search.think import Limit, Thinker
+from jaxgo.system import devices
 
 GAME = make("connect4")
 MODEL = Model(GAME, Uniform())
@@ -144,8 +144,9 @@ def test_cores_share_no_reads_of_a_single_game_s_tree():
         return "outer_dimension_partitions" in program.lower(*asked).compile().as_text()
 
     assert not parted(think._extend.program(MODEL, (), 1))
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    assert parted(think._extend.parted) or cores == 1, "XLA shares nothing out any more: is `UNPARTED` needed?"
+    assert parted(think._extend.parted) or devices.cores() == 1, (
+        "XLA shares nothing out any more: is `UNPARTED` needed?"
+    )
     large = np.zeros(think.LARGE, np.float32)
     assert think._extend.program(MODEL, large, 1) is think._extend.program(MODEL, (), 2) is think._extend.parted
     assert think._extend.program(dataclasses.replace(MODEL, platform="gpu"), (), 1) is think._extend.parted

@@ -1,12 +1,12 @@
 """Whose search runs: a few at a time, whoever asked first first, and nobody for long while others wait."""
 
-import os
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 from jaxgo.frontends.thinking import Thinking
+from jaxgo.system import devices
 
 SLICE = 8.0  # seconds that a search may go on while others wait
 Ending = Callable[[Thinking], None]
@@ -17,7 +17,7 @@ class Searches:
     """The searches of all visitors. Each visitor has at most one that waits and one that runs."""
 
     def __init__(self, most: int = 0) -> None:
-        self.most = most or max(1, (os.cpu_count() or 2) // 2)
+        self.most = most or max(1, devices.cores() // 2)
         self._lock = threading.Lock()
         self._waiting: OrderedDict[Hashable, Begin] = OrderedDict()
         self._running: dict[Hashable, tuple[Thinking | None, float]] = {}  # None: it is about to begin
