@@ -201,16 +201,16 @@ def like(board: Board, game: Game[Any]) -> Board:
 
 
 def _with_passes(board: Board) -> Board:
-    """The board with a pass for every turn that was taken (see `take_turn`), where the game went on through it."""
+    """The board with a pass for every turn that was taken (see `take_turn`), where no other pass followed."""
     game = board.game
     if not isinstance(game, Go):
         return board
     actions = list(board.actions)
-    for number, (before, after) in enumerate(zip(board.views, board.views[1:], strict=False)):
-        if actions[number] == NOTHING and not before.over:
-            passed, put = (view.position.state for view in (look(game, before.position, game.points), after))
-            if int(passed.ply) == int(put.ply) and play.alike(game, passed, put):
-                actions[number] = game.points
+    for number, (before, after, then) in enumerate(zip(board.views, board.views[1:], actions[1:], strict=False)):
+        follows = int(after.position.state.ply) == int(before.position.state.ply) + 1  # else it was put there anew
+        same = follows and np.array_equal(before.cells, after.cells)
+        if actions[number] == NOTHING and same and then != game.points:
+            actions[number] = game.points
     return dataclasses.replace(board, actions=tuple(actions))
 
 
@@ -227,9 +227,10 @@ def from_text(game: Game[Any], text: str) -> Board:
 
 
 def take_turn(board: Board, seat: int) -> Board:
-    """Makes it the turn of a seat. In Go the other one passes, or the board goes on where the game had ended.
+    """Makes it the turn of a seat. In Go the other one leaves its turn, or the board goes on where the game had ended.
 
-    So it does in every game that somebody gave up: that was no move.
+    So it does in every game that somebody gave up: that was no move. A turn that is left is no pass either, which the
+    next pass would end the game behind.
     """
     game = board.game
     if board.now.over and not isinstance(game, Go):
@@ -239,10 +240,11 @@ def take_turn(board: Board, seat: int) -> Board:
         return board
     if not isinstance(game, Go):
         raise UsageError(f"it is the turn of {'bw'[board.now.seat]}")
-    passed = board.now if board.over else look(game, board.now.position, game.points)
+    passed = look(game, board.now.position, game.points)
     if passed.over:
         return board.arrange(play.put(game, game.place(board.now.cells, seat)))
-    return board.arrange(passed.position)
+    state, history = passed.position
+    return board.arrange(Position(state._replace(recent=state.recent.at[0].set(-1)), history))
 
 
 def go_score(game: Go, view: View) -> str:

@@ -119,7 +119,7 @@ class GtpEngine:
         self.session.restore(board, source=source)
 
     def take_turn(self, seat: int) -> None:
-        """Makes it the turn of a seat. In Go the other one passes, or the board goes on where the game had ended."""
+        """Makes it the turn of a seat, see `boards.take_turn`."""
         board = self.session.board
         turned = boards.take_turn(board, seat)
         if turned is not board:

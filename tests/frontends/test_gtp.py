@@ -131,6 +131,22 @@ def test_a_superko_is_seen_beyond_an_inserted_pass(go):
     assert go.ask("play b c2") == "="  # the board is another one
 
 
+def test_a_move_out_of_turn_is_searched_without_a_pass_to_answer(searching):
+    """Behind a pass of Black's White, whom the komi puts ahead, would win by another one."""
+    assert re.fullmatch(r"= [A-E][1-5]", searching.ask("genmove w"))
+
+
+def test_a_turn_that_was_taken_is_no_pass_to_end_the_game_with(go):
+    for line in ("play b c3", "play b pass"):
+        assert go.ask(line) == "="
+    assert not go.engine.session.board.over
+    assert go.ask("gogui-rules_side_to_move") == "= white"
+    assert go.ask("komi 6") == "="
+    assert not go.engine.session.board.over, "the same by another komi"
+    assert go.ask("play w pass") == "="
+    assert go.engine.session.board.over
+
+
 def test_who_gave_up_can_be_played_on_with(go):
     """A referee or a GUI may go on: the answer `resign` is no move."""
     assert go.ask("play b c3") == "="

@@ -115,7 +115,7 @@
 83 clear_board
 #? []
 84 genmove w
-#? [([A-E][1-5]|pass)]
+#? [[A-E][1-5]]
 85 reg_genmove b
 #? [([A-E][1-5]|pass)]
 86 undo
