@@ -20,6 +20,7 @@ from jaxgo.games.go.rules import Go
 from jaxgo.records.record import GameRecord
 
 RESIGNED = "resigned"
+Ending = tuple[tuple[int, ...], int | None]  # the moves, and who gave up
 
 
 class Result(NamedTuple):
@@ -48,6 +49,11 @@ class Board:
     @property
     def over(self) -> bool:
         return self.now.over or self.resigned is not None
+
+    @property
+    def ending(self) -> Ending:
+        """What tells an end of the game from the one that it had before moves were taken back."""
+        return self.actions, self.resigned
 
     @property
     def moves(self) -> list[str]:

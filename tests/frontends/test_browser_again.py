@@ -117,6 +117,28 @@ def test_a_limit_and_game_after_game_are_kept(page):
     expect(page.locator("#loop")).to_be_checked()
 
 
+def test_a_finished_game_that_was_put_up_stays_in_game_after_game_and_one_that_was_played_does_not(page):
+    page.locator("#files summary").click()
+    page.fill("#text", "XXX/OO./... 1")
+    page.locator("#position button").click()
+    expect(page.locator("#banner")).to_be_visible()
+    page.locator("#loop").check()
+    page.fill("#delay", "0")
+    page.press("#delay", "Enter")
+    page.reload()
+    expect(page.locator("#loop")).to_be_checked()
+    expect(page.locator("#banner")).to_be_visible()
+    page.wait_for_timeout(500)
+    expect(page.locator("#banner")).to_be_visible()
+    page.locator("#new").click()
+    page.fill("#delay", "4")
+    page.press("#delay", "Enter")
+    touch(page, 4, 0, 3, 1, 5)
+    page.reload()
+    expect(page.locator("#banner")).to_be_visible()
+    expect(page.locator("#banner")).to_be_hidden()
+
+
 def test_a_game_outlives_a_player_that_is_on_offer_no_more(page):
     sit(page, "", "uct:8")
     page.locator("#stop").click()

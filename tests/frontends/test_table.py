@@ -48,6 +48,35 @@ def test_a_game_that_is_taken_back_as_the_pause_ends_is_not_replaced_either():
         assert len(sat.table.session.board.actions) == len(WON) - 1
 
 
+def test_a_finished_game_that_was_put_up_is_not_replaced_by_the_next():
+    with guest() as sat:
+        sat.ask("setup", actions=list(WON))
+        sat.ask("loop", on=True, delay=0)
+        for count in (5, 2):
+            sat.ask("undo", count=count)
+            sat.ask("redo", count=count)
+        assert sat.table._pause is None
+        assert sat.last["position"]["actions"] == list(WON)
+        sat.ask("setup", actions=list(WON), undo=2)
+        sat.ask("redo", count=2)
+        assert sat.table._pause is None, "nor where it was looked at in its middle"
+
+
+def test_another_pause_between_games_begins_anew_and_the_next_game_behind_it():
+    with guest() as sat:
+        sat.play(*WON)
+        sat.ask("loop", on=True, delay=60)
+        assert sat.last["position"]["actions"] == [], "who asks for game after game behind one does not wait"
+        sat.play(*WON)
+        first = sat.table._pause
+        sat.ask("loop", on=True, delay=50)
+        assert sat.last["position"]["actions"] == list(WON)
+        assert first.finished.is_set()
+        assert sat.table._pause.interval == 50
+        sat.ask("loop", on=False, delay=50)
+        assert sat.table._pause is None
+
+
 def test_who_looks_while_another_game_is_put_up_sees_one_of_both(monkeypatch):
     """The server's loop looks at any time: also when the seats are those of a puzzle, and the board is not yet."""
     begin, looked = boards.begin, []

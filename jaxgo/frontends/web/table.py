@@ -33,7 +33,6 @@ HUMAN = "you"
 LOG = logging.getLogger(__name__)
 TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "gzero": "text/plain", "json": "application/json"}
 Tell = Callable[[dict[str, Any]], None]
-Ending = tuple[tuple[int, ...], int | None]  # the moves, and who gave up
 
 
 class Table:
@@ -48,7 +47,8 @@ class Table:
         self._limit: Limit | None = None
         self._paused, self._analysing = False, False
         self._loop, self._delay = False, 3.0
-        self._counted: frozenset[Ending] = frozenset()  # ends of this game that the score knows, or must not
+        self._given: boards.Ending | None = None  # of a game that was put up: nobody has played it here
+        self._counted: frozenset[boards.Ending | None] = frozenset()  # those that the score knows, or must not
         self._score: dict[str, list[int]] = {}
         self._kept: list[dict[str, Any]] = []
         self._pause: threading.Timer | None = None
@@ -83,7 +83,7 @@ class Table:
 
     def _remember(self) -> Callable[[], None]:
         """What makes the table again as it is now; the page is told where it has seen another one."""
-        names = ("name", "options", "_limit", "_paused", "_analysing", "_loop", "_delay", "_counted", "_kept")
+        names = ("name", "options", "_limit", "_paused", "_analysing", "_loop", "_delay", "_counted", "_given", "_kept")
         before = {name: getattr(self, name) for name in names}
         score, session = copy.deepcopy(self._score), self.session
         board, seats, number, called = session.board, session.seats, session.number, session.name
@@ -161,8 +161,10 @@ class Table:
 
     def _fresh(self, paused: bool = False) -> None:
         """A game has begun, or was put up."""
-        ends = paused and self.session.board.over  # nobody has played it here
-        self._counted, self._paused = frozenset({self._ending()} if ends else ()), paused
+        board = self.session.board
+        whole = board.redo(len(board.undone)) if board.undone else board
+        self._given, self._paused = whole.ending if paused else None, paused
+        self._counted = frozenset({self._given})
         self._wait_no_more()
         self._changed()
 
@@ -203,8 +205,9 @@ class Table:
         if self._stale(request):
             return
         self.session.redo(min(request.count, len(self.session.board.undone)) or 1)
-        self._paused = not self.session.board.over
-        self._counted |= {self._ending()}  # who only looks through a game has not played it
+        board = self.session.board
+        self._paused = not board.over or board.ending == self._given
+        self._counted |= {board.ending}  # who only looks through a game has not played it
         self._changed()
 
     def _do_resign(self, request: protocol.Resign) -> None:
@@ -389,11 +392,21 @@ class Table:
 
     # -- one game after another --------------------------------------------------------------------------------
     def _do_loop(self, request: protocol.Loop) -> None:
+        begins = request.on and not self._loop and self.session.board.over and not self._paused
         self._loop, self._delay = request.on, request.delay
-        self._wait_no_more()
-        if request.on and self.session.board.over:
+        if begins:
             self._again()
-        self._tell_position()
+        else:
+            self._wait()
+            self._tell_position()
+
+    def _wait(self) -> None:
+        """The next game of a loop begins after the pause, if this one has ended and nobody only looks at it."""
+        self._wait_no_more()
+        if self._loop and self.session.board.over and not self._paused:
+            self._pause = threading.Timer(self._delay, self._go_on)
+            self._pause.daemon = True
+            self._pause.start()
 
     def _wait_no_more(self) -> None:
         """No next game begins by itself, unless this one ends again."""
@@ -402,23 +415,15 @@ class Table:
             self._pause = None
 
     def _ended(self) -> None:
-        if self._ending() not in self._counted:
+        if self.session.board.ending not in self._counted:
             self._count()
-        if self._loop and not self._paused:
-            self._wait_no_more()
-            self._pause = threading.Timer(self._delay, self._go_on)
-            self._pause.daemon = True
-            self._pause.start()
-
-    def _ending(self) -> "Ending":
-        """What tells an end of the game from the one that it had before moves were taken back."""
-        return self.session.board.actions, self.session.board.resigned
+        self._wait()
 
     def _count(self) -> None:
         result = self.session.board.result()
         if result is None:
             return
-        self._counted |= {self._ending()}
+        self._counted |= {self.session.board.ending}
         players = [name or HUMAN for name in self._players()]
         for seat, name in enumerate(players):
             gain = result.returns[seat]

@@ -181,10 +181,10 @@ function follow() {
 
 // The tab keeps its game, because the server forgets a visitor who leaves: until it has put the game up as well.
 function remember() {
-  const { start: text, actions, later, resigned, players, paused, undone, result, limit, loop } = position;
+  const { start: text, actions, later, resigned, players, paused, undone, limit, loop } = position;
   const moves = { text, actions: [...actions, ...later], undo: later.length, resigned };
   const setup = { do: "setup", game: shape.game, options: shape.options, ...moves, players };
-  const now = JSON.stringify({ hash: location.hash, setup, limit, loop, paused: paused || undone > 0 || Boolean(result) });
+  const now = JSON.stringify({ hash: location.hash, setup, limit, loop, paused: paused || undone > 0 });
   if (boards === 1) usual ??= now;
   coming &&= boards === 1;
   if (coming) return;
