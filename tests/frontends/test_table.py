@@ -77,6 +77,15 @@ def test_another_pause_between_games_begins_anew_and_the_next_game_behind_it():
         assert sat.table._pause is None
 
 
+def test_a_game_that_was_given_up_before_a_move_and_put_up_again_counts_once():
+    with guest() as sat:
+        sat.ask("resign")
+        assert sat.last["position"]["score"] == [["you", 1, 0, 1]]
+        sat.ask("setup", players=["", ""], resigned=0)
+        assert sat.last["position"]["paused"]
+        assert sat.last["position"]["score"] == [["you", 1, 0, 1]]
+
+
 def test_who_looks_while_another_game_is_put_up_sees_one_of_both(monkeypatch):
     """The server's loop looks at any time: also when the seats are those of a puzzle, and the board is not yet."""
     begin, looked = boards.begin, []

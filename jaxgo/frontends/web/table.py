@@ -232,7 +232,7 @@ class Table:
         self._put_up(board, name, options)
         if players is not None:
             self._sit(players)
-        self._fresh(paused=bool(request.text or request.actions))
+        self._fresh(paused=bool(request.text or request.actions) or request.resigned is not None)
 
     def _put_up(
         self, board: boards.Board, name: str, options: dict[str, str], source: GameRecord | None = None
