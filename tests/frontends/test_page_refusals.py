@@ -56,6 +56,8 @@ REFUSED = [
     '{"do": "new", "game": "tictactoe", "options": [1]}',
     '{"do": "new", "game": "examples/nim.py:Nim"}',
     '{"do": "load", "text": "{\\"jaxgo\\": 1, \\"game\\": \\"examples/nim.py:Nim\\", \\"moves\\": []}"}',
+    '{"do": "load", "text": "{\\"jaxgo\\": 1, \\"game\\": \\"jaxgo.games.go.rules:Go\\", \\"moves\\": []}"}',
+    '{"do": "load", "text": "\\ufeff{\\"jaxgo\\": 1, \\"game\\": \\"jaxgo.games.go.rules:Go\\", \\"moves\\": []}"}',
     '{"do": "seats", "players": ["", "examples.mine:Search"]}',
     '{"do": "undo", "count": 7}',
     '{"do": "redo"}',

@@ -22,7 +22,6 @@ from jaxgo.nets import ResNet
 from jaxgo.nets.base import cell_actions, planes_shape
 from jaxgo.players import SHORT, Player, parse
 from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Gumbel, Search
-from jaxgo.system.files import read_json
 from jaxgo.system.weights import load_weights, name_of_run, shipped, weight_steps
 from jaxgo.training.named import NAMED
 
@@ -130,17 +129,6 @@ def check_game(name: str, own: str = "") -> str:
     if name not in GAMES and name != own:
         raise unknown_name("game", name[:80], GAMES)
     return name
-
-
-def check_record(text: str, own: str = "") -> str:
-    """A game's file, if it names a game that a page may: see `check_game`."""
-    if text.lstrip().startswith("{"):
-        try:
-            told = read_json(text)
-        except ValueError:
-            raise UsageError("the file is no whole JSON") from None
-        check_game(str(told.get("game", "")), own)
-    return text
 
 
 def find(folders: Sequence[Path]) -> Offers:

@@ -454,7 +454,8 @@ class Table:
         self._tell({"tell": "file", "name": name, "type": TYPES[request.kind], "text": text})
 
     def _do_load(self, request: protocol.Load) -> None:
-        record = formats.read(offers.check_record(request.text, self._own))
+        record = formats.read(request.text)
+        offers.check_game(record.name, self._own)
         name, options = name_of(record.game)
         board = boards.of_record(record)
         self._put_up(board, name, {key: write_value(value) for key, value in options.items()}, record)
