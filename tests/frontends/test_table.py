@@ -11,6 +11,7 @@ from visitor import WAIT, guest
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
+from jaxgo.frontends.thinking import Thinking, Thought
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.frontends.web.table import LOG
@@ -115,6 +116,29 @@ def test_somebody_else_sits_down_where_a_folder_is_gone(monkeypatch):
     with guest(shared=shared) as sat:
         sat.table.open()
         assert sat.last["position"]["players"] == ["", "random"]
+
+
+def test_a_search_that_was_dropped_is_heard_no_more(monkeypatch, caplog):
+    """A hint for the next position was lost when it answered, and what it had failed at paused the next game."""
+    with guest() as sat:
+        sat.play(4)
+        thought, begun = Thought(0, 0, 4, "b2", 0.0, False, [], ("b2",), 8, 0.1, "random", True), []
+        monkeypatch.setattr(sat.table.shared.searches, "ask", lambda who, begin: begun.append(begin))
+        sat.ask("hint")
+        monkeypatch.setattr(sat.table.shared.searches, "forget", lambda who: begun.clear())
+        heard = len(sat.heard)
+        for ending in (
+            lambda late: late.set_result(thought),
+            lambda late: late.set_exception(OSError()),
+        ):
+            late = Thinking(0)  # it had thought of the move that was played meanwhile
+            late.drop()
+            ending(late.future)
+            sat.table._answered(False, late)
+        assert len(begun) == 1, "the hint is still to come"
+        assert sat.heard[heard:] == []
+        assert not sat.table._paused
+        assert [record.exc_info[0] for record in caplog.records if record.name == LOG.name] == [OSError]
 
 
 def test_a_page_hears_that_a_search_which_failed_pauses_the_game(monkeypatch):

@@ -307,6 +307,7 @@ class Table:
             raise UsageError("it is not your turn; a hint is for who is to move")
         if self._analysing:
             self.shared.searches.forget(self)  # the analysis, which goes on when the hint is there
+            self._tell_position()  # should it be a player who has just moved
         self._ask(self.session.think, self._limit, hint=True)
 
     def _do_analyse(self, request: protocol.Analyse) -> None:
@@ -368,25 +369,23 @@ class Table:
         """A search is over: what it found is told, and the game goes on where a move was played, or the analysis where
         it was ended for a hint or for others."""
         error = thinking.future.exception()
-        if error is not None:
-            words = str(error)
-            if not isinstance(error, UsageError):
-                LOG.error("a search failed", exc_info=error)
-                words = "the search failed; see the server's log"
-            self._tell({"tell": "error", "text": words})
-            with self._lock:
-                self._paused = True
-                self._tell_position()
-            return
-        thought = thinking.result()
-        self._tell_thought(thought, hint)
+        words = str(error)
+        if error is not None and not isinstance(error, UsageError):
+            LOG.error("a search failed", exc_info=error)
+            words = "the search failed; see the server's log"
         with self._lock:
-            if self._closed:
+            if self._closed or thinking.dropped:
                 return
+            if error is not None:
+                self._tell({"tell": "error", "text": words})
+                self._paused = True
+                return self._tell_position()
+            thought = thinking.result()
+            self._tell_thought(thought, hint)
             if thought.number + 1 == self.session.number and not hint:
                 self._changed()
             elif thought.number == self.session.number and self._analysing and not self._plays():
-                cut = thinking.stopped.is_set() and not thinking.dropped  # for others: who stops his own unticks it
+                cut = thinking.stopped.is_set()  # for others: who stops his own unticks it
                 if (hint or cut) and not self.shared.searches.waits(self):
                     self._analyse()
 
