@@ -1,5 +1,6 @@
 """A page in a real browser that is read or connected again: it goes on with its game, wherever the player looked."""
 
+import json
 import threading
 
 import pytest
@@ -115,6 +116,34 @@ def test_a_limit_and_game_after_game_are_kept(page):
     expect(moves(page)).to_have_count(1)
     expect(page.locator("#amount")).to_have_value("7")
     expect(page.locator("#loop")).to_be_checked()
+
+
+def test_a_file_that_is_saved_behind_a_page_that_was_read_again_keeps_who_played_it(page):
+    def saved():
+        with page.expect_download() as download:
+            page.locator("[data-save=json]").click()
+        return json.loads(download.value.path().read_text())
+
+    told = {"jaxgo": 1, "game": "tictactoe", "moves": ["b2", "a1"], "players": ["Ada", "Ben"], "comments": {"1": "ah"}}
+    page.set_input_files("#file", {"name": "g.json", "mimeType": "", "buffer": json.dumps(told).encode()})
+    expect(moves(page)).to_have_count(2)
+    page.locator("#back").click()
+    expect(moves(page)).to_have_count(1)
+    for _ in range(2):
+        page.reload()
+        expect(moves(page)).to_have_count(1)
+    page.set_input_files("#file", {"name": "g.json", "mimeType": "", "buffer": b"no game"})
+    expect(page.locator("#error")).not_to_be_empty()
+    page.reload()
+    page.locator("#files summary").click()
+    page.locator("#on").click()
+    expect(moves(page)).to_have_count(2)
+    assert {key: saved()[key] for key in ("players", "comments")} == {key: told[key] for key in ("players", "comments")}
+    touch(page, 8)
+    page.reload()
+    expect(moves(page)).to_have_count(3)
+    page.locator("#files summary").click()
+    assert saved()["players"] == ["human", "human"]
 
 
 def test_a_finished_game_that_was_put_up_stays_in_game_after_game_and_one_that_was_played_does_not(page):

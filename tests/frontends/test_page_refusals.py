@@ -74,6 +74,7 @@ REFUSED = [
     '{"do": "loop", "on": 1}',
     '{"do": "setup", "text": "X../... 0"}',
     '{"do": "setup", "actions": [9]}',
+    '{"do": "setup", "actions": [0], "source": "no game"}',
     '{"do": "load", "text": "(;GM[1]"}',
     '{"do": "save", "kind": "../x"}',
     "[" * 50_000,

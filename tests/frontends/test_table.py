@@ -1,5 +1,6 @@
 """A table by itself: what goes on behind a request, and what is told where something fails."""
 
+import json
 import threading
 import time
 
@@ -76,6 +77,15 @@ def test_another_pause_between_games_begins_anew_and_the_next_game_behind_it():
         assert sat.table._pause.interval == 50
         sat.ask("loop", on=False, delay=50)
         assert sat.table._pause is None
+
+
+def test_a_game_that_is_put_up_with_its_file_is_that_of_its_players():
+    file = json.dumps({"jaxgo": 1, "game": "tictactoe", "moves": ["b2", "a1"], "players": ["Ada", "Ben"]})
+    with guest() as sat:
+        sat.ask("setup", actions=[4, 6], source=file)
+        assert sat.table.session.record().players == ("Ada", "Ben")
+        sat.play(0)
+        assert sat.table.session.record().players == ("human", "human")
 
 
 def test_a_game_that_was_given_up_before_a_move_and_put_up_again_counts_once():

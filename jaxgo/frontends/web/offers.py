@@ -21,6 +21,8 @@ from jaxgo.games import GAMES
 from jaxgo.nets import ResNet
 from jaxgo.nets.base import cell_actions, planes_shape
 from jaxgo.players import SHORT, Player, parse
+from jaxgo.records import formats
+from jaxgo.records.record import GameRecord
 from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Gumbel, Search
 from jaxgo.system.weights import load_weights, name_of_run, shipped, weight_steps
 from jaxgo.training.named import NAMED
@@ -129,6 +131,13 @@ def check_game(name: str, own: str = "") -> str:
     if name not in GAMES and name != own:
         raise unknown_name("game", name[:80], GAMES)
     return name
+
+
+def read_record(text: str, own: str = "") -> GameRecord:
+    """The game of a file, if it is one that a page may show: see `check_game`."""
+    record = formats.read(text)
+    check_game(record.name, own)
+    return record
 
 
 def find(folders: Sequence[Path]) -> Offers:

@@ -117,6 +117,7 @@ class Setup:
     players: list[str] = dataclasses.field(default_factory=list)
     undo: int = 0  # so many of the moves are taken back at once
     resigned: int | None = None  # the seat that has given up behind all of the moves
+    source: str = ""  # the file that the moves are from, which tells who played them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +166,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "number": (0, 2**53),
     "game": (-1, 10_000),
 }
-LENGTHS = {"text": MOST_TEXT}
+LENGTHS = {"text": MOST_TEXT, "source": MOST_TEXT}
 ARTICLES = {
     int: "a whole number",
     float: "a number",

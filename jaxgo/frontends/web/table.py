@@ -229,7 +229,8 @@ class Table:
             board = board.resign(request.resigned)
         board = board.undo(request.undo) if request.undo else board
         players = self._load_all(request.players, game, name) if request.players else None
-        self._put_up(board, name, options)
+        source = offers.read_record(request.source, self._own) if request.source else None
+        self._put_up(board, name, options, source)
         if players is not None:
             self._sit(players)
         self._fresh(paused=bool(request.text or request.actions) or request.resigned is not None)
@@ -453,8 +454,7 @@ class Table:
         self._tell({"tell": "file", "name": name, "type": TYPES[request.kind], "text": text})
 
     def _do_load(self, request: protocol.Load) -> None:
-        record = formats.read(request.text)
-        offers.check_game(record.name, self._own)
+        record = offers.read_record(request.text, self._own)
         name, options = name_of(record.game)
         board = boards.of_record(record)
         self._put_up(board, name, {key: write_value(value) for key, value in options.items()}, record)

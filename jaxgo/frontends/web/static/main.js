@@ -14,6 +14,8 @@ let usual = null; // what the server began with
 let coming = false; // whether the game that the tab has kept is still to be put up
 let kept = null; // that game
 let instead = null; // the position to show if the server refuses that game
+let source = ""; // the text of the file that the game is from, which tells who played it
+let sought = null; // that of the game that the server was asked for last
 let aim = null; // so many moves of the game are to be shown
 let asked = null; // the number of the position from which the server was asked for them
 let lost = ""; // what the server said to it, where it put up what it could
@@ -27,8 +29,12 @@ const send = (message) => {
   const text = JSON.stringify(message);
   if (socket?.readyState !== WebSocket.OPEN) complain("not connected; the server may have been stopped");
   else if (text.length > MOST) complain(`that is too long: ${text.length} characters, of ${MOST} that can be sent`);
-  else socket.send(text);
+  else {
+    sought = sources[message.do]?.(message) ?? sought;
+    socket.send(text);
+  }
 };
+const sources = { load: ({ text }) => text, setup: ({ source = "" }) => source, new: () => "" };
 const complain = (text) => put(find("error"), text);
 const play = (action) => position && send({ do: "play", action, number: position.number });
 const say = (text) => put(find("said"), text);
@@ -50,6 +56,7 @@ const told = {
   board(message) {
     shape = message;
     [position, aim, asked] = [null, null, null];
+    [source, sought] = [sought ?? source, null];
     boards += 1;
     status(`setting up ${message.game}`);
     put(find("moves-now"));
@@ -67,7 +74,10 @@ const told = {
   },
   position(message) {
     const fresh = message.moves.length === 0 && !message.undone && position?.moves.length;
-    if (fresh) panel.forget();
+    if (fresh) {
+      source = "";
+      panel.forget();
+    }
     const mover = position?.players[position.seat];
     if (mover && message.moves.length === position.moves.length + 1) say(`${mover} plays ${message.moves.at(-1)}`);
     position = message;
@@ -105,9 +115,9 @@ const told = {
   run: (message) => run.set(message),
   status: (message) => status(message.text),
   error(message) {
-    [aim, asked] = [null, null];
+    [aim, asked, sought] = [null, null, null];
     if (coming && kept?.setup.players) { // who played may be on offer no more: the game is put up without them
-      const { players, ...setup } = kept.setup;
+      const { players, source, ...setup } = kept.setup;
       [kept, lost] = [null, message.text];
       send(setup);
     } else if (coming) {
@@ -183,7 +193,8 @@ function follow() {
 function remember() {
   const { start: text, actions, later, resigned, players, paused, undone, limit, loop } = position;
   const moves = { text, actions: [...actions, ...later], undo: later.length, resigned };
-  const setup = { do: "setup", game: shape.game, options: shape.options, ...moves, players };
+  const setup = { do: "setup", game: shape.game, options: shape.options, ...moves, players, source };
+  if (JSON.stringify(setup).length > MOST) setup.source = "";
   const now = JSON.stringify({ hash: location.hash, setup, limit, loop, paused: paused || undone > 0 });
   if (boards === 1) usual ??= now;
   coming &&= boards === 1;
