@@ -4,8 +4,6 @@ import dataclasses
 import time
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.gtp_engine import GtpEngine
@@ -14,6 +12,7 @@ from jaxgo.frontends.outlook import Outlook, foresee
 from jaxgo.frontends.thinking import OnSnapshot, Thought
 from jaxgo.games.go.rules import Go
 from jaxgo.search.analysis import Move
+from jaxgo.ui import heat
 
 INTERVAL = 50  # hundredths of a second between lines
 OPTIONS = ("interval", "maxmoves", "ownership")  # of an analysis
@@ -209,13 +208,10 @@ def moves(engine: GtpEngine, line: Line) -> str:
 
 
 def visits(engine: GtpEngine, line: Line) -> str:
-    """Shares of visits, point by point."""
-    height, width = engine.game.shape
-    share = np.zeros(height * width)
-    for move in _searched(engine).moves:
-        if move.action < height * width:
-            share[move.action] = move.share
-    rows = share.reshape(height, width).tolist()
+    """Shares of visits, cell by cell, where moves land."""
+    game, state = engine.game, engine.session.board.now.position.state
+    share, _ = heat.of_moves(game, state, _searched(engine).moves, "visits")
+    rows = share.reshape(game.picture).tolist()
     return "\n" + "\n".join(" ".join(f"{value:.3f}" for value in row) for row in rows)
 
 

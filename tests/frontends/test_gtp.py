@@ -354,6 +354,16 @@ def test_generated_moves_can_be_watched(searching):
     assert [len(row.split()) for row in rows] == [5] * 5
 
 
+@pytest.mark.slow
+def test_visits_stand_where_moves_land():
+    """The moves of Connect Four are columns, and their numbers were taken for cells of the top row."""
+    talk = Talk("connect4", "uct:24,evaluator=uniform")
+    rows = [row.split() for row in talk.ask("jaxgo-visits").split("\n")[1:]]
+    talk.engine.session.close()
+    assert [len(row) for row in rows] == [7] * 6
+    assert sum(float(share) for share in rows[-1]) == pytest.approx(1, abs=0.01)
+
+
 def test_a_search_that_fails_after_its_first_word_names_no_move(searching, monkeypatch):
     def broken(engine, colour, plays, show):
         show(None)
