@@ -36,8 +36,7 @@ class Wish:
     seat: int
     interval: float  # seconds
     most: int  # moves that are told of
-    points: bool  # whether they are told, too
-    outlook: Outlook = dataclasses.field(default_factory=Outlook)
+    outlook: Outlook  # for the points, where they are told, too
 
 
 def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | None = None) -> str:
@@ -90,7 +89,8 @@ def _wish(engine: GtpEngine, words: Sequence[str]) -> Wish:
             most = read_number(value, "a number of moves", 1, 10**6)
         elif option == "ownership":
             points = value.lower() == "true"
-    return Wish(seat, interval / 100, most, points)
+    outlook = foresee(boards.take_turn(engine.session.board, seat)) if points else Outlook()
+    return Wish(seat, interval / 100, most, outlook)
 
 
 def _teller(engine: GtpEngine, wish: Wish, style: Callable[..., str], write: Callable[[str], None]) -> OnSnapshot:
@@ -148,8 +148,6 @@ def _analyze(style: Callable[..., str]) -> Callable[[GtpEngine, Line], str | Non
         before = session.board
         if before.now.over:
             raise UsageError("the game is over")
-        if wish.points:
-            wish = dataclasses.replace(wish, outlook=foresee(boards.take_turn(before, wish.seat)))
         engine.take_turn(wish.seat)
         tell = _teller(engine, wish, style, engine.write)
         engine.write(f"={line.number}\n")

@@ -335,6 +335,13 @@ def test_points_are_told_where_they_are_asked_for(searching):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("command", ["lz-genmove_analyze", "kata-genmove_analyze", "kata-search_analyze"])
+def test_who_asks_for_a_move_is_told_whose_the_points_are(searching, command):
+    said = searching.ask(f"{command} w 1 ownership true")
+    assert re.search(r"\ninfo move .* ownership( -?\d\.\d{4}){25}\n", said)
+
+
+@pytest.mark.slow
 def test_what_an_analysis_cannot_tell_is_passed_over(searching):
     """What KataGo documents beside what is known here; a move that must not be searched is another thing."""
     more = ["movesOwnership", "ownershipStdev", "movesOwnershipStdev", "pvVisits", "pvEdgeVisits", "noResultValue"]
