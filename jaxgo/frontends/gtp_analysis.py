@@ -39,10 +39,10 @@ class Wish:
     outlook: Outlook  # for the points, where they are told, too
 
 
-def generate(engine: GtpEngine, colour: str, plays: bool, show: OnSnapshot | None = None) -> str:
-    """The move of a colour; `plays` it, or leaves the board as it is."""
+def generate(engine: GtpEngine, seat: int, plays: bool, show: OnSnapshot | None = None) -> str:
+    """The move of a seat; `plays` it, or leaves the board as it is."""
     began = time.monotonic()
-    session, seat = engine.session, read_seat(colour, engine.game)
+    session = engine.session
     if session.board.now.over:
         if not isinstance(engine.game, Go):
             raise UsageError("the game is over")
@@ -179,7 +179,7 @@ def _generate(style: Callable[..., str], plays: bool) -> Callable[[GtpEngine, Li
             told.append(text)
 
         try:
-            move = generate(engine, "bw"[wish.seat], plays, _teller(engine, wish, style, tell))
+            move = generate(engine, wish.seat, plays, _teller(engine, wish, style, tell))
         except UsageError as error:
             if not told:
                 raise

@@ -191,11 +191,11 @@ def play_sequence(engine: GtpEngine, line: Line) -> str:
 
 
 def genmove(engine: GtpEngine, line: Line) -> str:
-    return analysis.generate(engine, _word(line), plays=True)
+    return analysis.generate(engine, read_seat(_word(line), engine.game), plays=True)
 
 
 def reg_genmove(engine: GtpEngine, line: Line) -> str:
-    return analysis.generate(engine, _word(line), plays=False)
+    return analysis.generate(engine, read_seat(_word(line), engine.game), plays=False)
 
 
 # -- handicap --------------------------------------------------------------------------------------------------------
