@@ -112,7 +112,7 @@ class Gomocup(Opener):
         if name == "SWAP2BOARD":
             self.say(answer_swap2(self, [self.point(row) for row in rows]))
             return
-        board = self._drawn(rows, (0, 1) if name == "BOARD" else (-1, 0, 1))
+        board = self._drawn(rows, asked=name == "BOARD")
         before = self.table.board
         if name == "YXBOARD":
             self._put(board)
@@ -221,9 +221,9 @@ class Gomocup(Opener):
             raise UsageError(f"{self.name_of(action)} cannot be played: {why}")
         return action
 
-    def _drawn(self, rows: Sequence[str], ahead: tuple[int, ...]) -> Board:
-        """The board of a list: `x,y,1` are the brain's own stones, `x,y,2` the other's, in the order of moves; the
-        other's may be `ahead` by so many."""
+    def _drawn(self, rows: Sequence[str], asked: bool) -> Board:
+        """The board of a list: `x,y,1` are the brain's own stones, `x,y,2` the other's, in the order of moves. It
+        is the brain's turn where it is `asked` for a move."""
         own: list[int] = []
         other: list[int] = []
         for row in rows:
@@ -233,11 +233,13 @@ class Gomocup(Opener):
             if found[3] == "3":
                 raise UsageError("x,y,3 is a point of a continuous game, and those are not played here")
             (own if found[3] == "1" else other).append(self._cell(int(found[1]), int(found[2])))
-        if len(other) - len(own) not in ahead:
+        if len(other) - len(own) not in ((0, 1) if asked else (-1, 0, 1)):
             raise UsageError(f"{len(own)} own stones and {len(other)} others: it is not the brain's turn")
         if len(set(own + other)) < len(own) + len(other):
             raise UsageError("two stones stand on one point")
         black, white = (own, other) if len(own) >= len(other) else (other, own)
+        if not asked and len(own) == len(other) and own and rows[0].strip()[-1] == "2":
+            black, white = other, own  # it may be anybody's turn: who began comes first
         line = [stone for pair in zip(black, white, strict=False) for stone in pair] + black[len(white) :]
         try:
             return self.played(line)

@@ -120,6 +120,8 @@ def test_boards_are_set_in_the_order_of_the_moves(talk):
     assert talk.ask("TAKEBACK 2,2") == "OK"
     assert talk.ask("PLAY 5,5") == "5,5"
     assert stones(talk) == (8, 40)
+    assert talk.ask("YXBOARD", "1,1,2", "2,2,1", "DONE") == ""
+    assert stones(talk) == (8, 16), "the other one began, and is to move"
 
 
 @pytest.mark.slow
