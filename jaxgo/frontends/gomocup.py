@@ -113,16 +113,10 @@ class Gomocup(Opener):
             self.say(answer_swap2(self, [self.point(row) for row in rows]))
             return
         board = self._drawn(rows, asked=name == "BOARD")
-        before = self.table.board
         if name == "YXBOARD":
             self._put(board)
-            return
-        self._put(board)
-        try:
-            self.move()
-        except UsageError:
-            self.restore(before)
-            raise
+        else:
+            self.answer(board)
 
     # -- the board ---------------------------------------------------------------------------------------------
     @property
@@ -271,7 +265,7 @@ class Gomocup(Opener):
 
     def _put(self, board: Board) -> None:
         if board.over:
-            raise UsageError("the game is over on this board")
+            raise UsageError("the game is over; send RESTART")
         self.restore(board)
 
     def restore(self, board: Board) -> None:
@@ -291,10 +285,18 @@ class Gomocup(Opener):
         thought: Thought = table.think(limit, detail=detail).result()
         return thought
 
+    def answer(self, board: Board) -> None:
+        """Moves on a board; what is refused leaves the one that is there."""
+        before = self.table.board
+        self._put(board)
+        try:
+            self.move()
+        except UsageError:
+            self.restore(before)
+            raise
+
     def move(self) -> None:
         """Thinks, plays and tells."""
-        if self.table.board.over:
-            raise UsageError("the game is over; send RESTART")
         action = self.think().action
         self.table.play(action)
         self.say(self.name_of(action))
@@ -385,13 +387,7 @@ def _begin(brain: Gomocup, text: str) -> None:
 
 
 def _turn(brain: Gomocup, text: str) -> None:
-    action, before = brain.check(brain.point(text)), brain.table.board
-    brain.table.play(action)
-    try:
-        brain.move()
-    except UsageError:
-        brain.restore(before)
-        raise
+    brain.answer(brain.table.board.play(brain.check(brain.point(text))))
 
 
 def _play(brain: Gomocup, text: str) -> None:
