@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, wait
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Gomocup(Opener):
         self.session: Session | None = None
         self.clock = MatchClock()
         self.over = False
-        self._coming: _Preparation | None = None
+        self._coming: Future[Session] | None = None  # by the rules that were asked for
         self._list: tuple[str, list[str]] | None = None
         self._arrived = 0.0  # when the line came
         self._planned = 0.0  # seconds from then
@@ -152,19 +153,24 @@ class Gomocup(Opener):
         load_player(self.player, game)
         self.game = game
         if self.session is not None:
-            self._prepare(_Preparation(game, self.player) if game != self.session.game else None)
+            self._prepare(_prepared(game, self.player) if game != self.session.game else None)
 
-    def _prepare(self, coming: "_Preparation | None") -> None:
+    def _prepare(self, coming: Future[Session] | None) -> None:
         """What is compiled beside the game from now on; what was before, nobody wants any more."""
-        if self._coming is not None:
-            self._coming.drop()
+        if self._coming is not None:  # it is closed, now or as soon as it is open, as compiling cannot be cut
+            self._coming.add_done_callback(_close)
         self._coming = coming
+
+    def _ready(self, seconds: float) -> Future[Session] | None:
+        """The session by the rules that were asked for, if it is there in time."""
+        coming = self._coming
+        return coming if coming is not None and wait([coming], seconds).done else None
 
     def settle(self, seconds: float) -> None:
         """Goes over to the rules that were asked for, if they are ready in time and know of a game with these moves
         that goes on; else the game keeps its rules, and the next one has the others."""
-        coming = self._coming
-        if coming is None or not coming.wait(seconds):
+        coming = self._ready(seconds)
+        if coming is None:
             return
         try:
             board = boards.like(self.table.board, self.game)
@@ -175,16 +181,16 @@ class Gomocup(Opener):
 
     def restart(self, seconds: float) -> None:
         """A fresh board, by the rules that were asked for if they are ready in time."""
-        coming = self._coming
-        if coming is None or not coming.wait(seconds) or not self._take_over(coming):
+        coming = self._ready(seconds)
+        if coming is None or not self._take_over(coming):
             self.table.new_game()
         self.clock.new_game()
 
-    def _take_over(self, coming: "_Preparation", board: Board | None = None) -> bool:
+    def _take_over(self, coming: Future[Session], board: Board | None = None) -> bool:
         """Goes on with the session of a preparation, at a board or at the start; whether there is one."""
         self._coming = None
         try:
-            fresh = coming.session()
+            fresh = coming.result()
         except Exception as error:  # asked for once: the session that is there can go on
             self.say(f"MESSAGE rules {self.game.rules} could not be prepared: {' '.join(str(error).split())[:200]}")
             return False
@@ -303,47 +309,23 @@ class Gomocup(Opener):
         self.clock.spend(time.monotonic() - self._arrived, self._planned)
 
 
-class _Preparation:
+def _prepared(game: Gomoku, player: str) -> Future[Session]:
     """A session that another thread opens and compiles."""
+    coming: Future[Session] = Future()
 
-    def __init__(self, game: Gomoku, player: str) -> None:
-        self._found: list[Any] = []
-        self._lock = threading.Lock()
-        self._dropped = False
-        self._thread = threading.Thread(target=self._open, args=(game, player), daemon=True)
-        self._thread.start()
-
-    def _open(self, game: Gomoku, player: str) -> None:
+    def work() -> None:
         try:
-            found: Session | BaseException = open_table(game, player)
+            coming.set_result(open_table(game, player))
         except BaseException as error:  # told to whoever asks for the session
-            found = error
-        with self._lock:
-            self._found.append(found)
-            if self._dropped:
-                self._close()
+            coming.set_exception(error)
 
-    def wait(self, seconds: float) -> bool:
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+    threading.Thread(target=work, daemon=True).start()
+    return coming
 
-    def session(self) -> Session:
-        (found,) = self._found
-        if isinstance(found, BaseException):
-            raise found
-        opened: Session = found
-        return opened
 
-    def drop(self) -> None:
-        """Nobody will ask for the session: it is closed, now or as soon as it is open, as compiling cannot be cut."""
-        with self._lock:
-            self._dropped = True
-            self._close()
-
-    def _close(self) -> None:
-        for found in self._found:
-            if isinstance(found, Session):
-                found.close(timeout=0.0)
+def _close(coming: Future[Session]) -> None:
+    if coming.exception() is None:
+        coming.result().close(timeout=0.0)
 
 
 def open_table(game: Gomoku, player: str) -> Session:

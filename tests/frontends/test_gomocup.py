@@ -4,6 +4,7 @@ import gc
 import random
 import re
 import threading
+from concurrent.futures import wait
 from types import SimpleNamespace
 
 import pytest
@@ -213,7 +214,7 @@ def test_a_game_that_other_rules_would_have_ended_keeps_its_own(talk):
     for column in (0, 1, 2, 4, 5, 3):  # six in a row, which is no win by exact five
         assert talk.ask(f"PLAY {column},0", f"PLAY {column},{5 + column % 2}")
     assert talk.ask("INFO rule 0") == ""
-    assert talk.brain._coming.wait(60.0)
+    assert wait([talk.brain._coming], 60.0).done
     assert re.fullmatch(MOVE, talk.ask("TURN 2,3")), "the manager waits for a move"
     assert talk.brain.table.game.rules == "standard"
     talk.brain.table.undo(4)
@@ -231,7 +232,7 @@ def test_rules_that_cannot_be_prepared_leave_the_game_its_own(talk, monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr(gomocup, "open_table", fail)
         assert talk.ask("INFO rule 1") == ""
-        assert talk.brain._coming.wait(60.0)
+        assert wait([talk.brain._coming], 60.0).done
     told, answer = talk.ask("TURN 2,3").splitlines()
     assert told == "MESSAGE rules standard could not be prepared: no room"
     assert re.fullmatch(MOVE, answer)
@@ -245,10 +246,10 @@ def test_rules_that_nobody_wants_any_more_leave_no_thread():
     before, fresh = set(threading.enumerate()), Talk()
     assert fresh.ask("START 5") == "OK"
     ready, late = (fresh.ask(f"INFO rule {rule}") or fresh.brain._coming for rule in (1, 4))
-    assert ready.wait(120.0)
+    assert wait([ready], 120.0).done
     fresh.ask("INFO rule 0")  # while those of before compile
     assert fresh.brain._coming is None
-    assert late.wait(120.0)
+    assert wait([late], 120.0).done
     fresh.brain.session.close()
     begun = set(threading.enumerate()) - before
     for thread in begun:
