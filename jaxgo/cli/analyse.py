@@ -130,11 +130,10 @@ class Analyse:
         from rich.console import Console
         from rich.live import Live
 
+        from jaxgo.ui.streams import show
+
         if not sys.stdout.isatty():
-            console = Console(width=120, emoji=False)
-            with console.capture() as drawn:  # rich would answer a closed pipe with exit 1
-                console.print(self._table(thinker, thinker.think(limit)))
-            print(drawn.get(), end="")
+            show(self._table(thinker, thinker.think(limit)), Console(width=120, emoji=False))
             return
         missing: UsageError | None = None
         with Live(auto_refresh=False) as view:

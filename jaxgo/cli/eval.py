@@ -101,18 +101,18 @@ class Table:
         )
         notes = [*notes, *repeated, *report.lopsided(counted), *report.incidents(results)]
         notes += [*report.lengths(counted), *report.by_seat(counted), *report.repeats(results)]
+        if self.plot:  # files come first: who reads what is printed may have seen enough of it
+            report.save_ladder(table, self.plot)
+        if self.html:
+            from jaxgo.ui import ladder_page
+
+            ladder_page.write(self.html, table, results, games, notes)
         if self.json:
             print(json.dumps(report.to_json(table) | {"remarks": list(notes)}))
         else:
             report.show(table)
             for note in notes:
                 print(note)
-        if self.plot:
-            report.save_ladder(table, self.plot)
-        if self.html:
-            from jaxgo.ui import ladder_page
-
-            ladder_page.write(self.html, table, results, games, notes)
 
 
 @dataclass(frozen=True)

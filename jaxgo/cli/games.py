@@ -15,6 +15,7 @@ class ListGames:
 
         from jaxgo.core.game import state_bytes
         from jaxgo.games import GAMES
+        from jaxgo.ui.streams import show
 
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("game")
@@ -24,10 +25,7 @@ class ListGames:
             height, width = game.picture
             numbers = (game.players, game.num_actions, game.max_plies, state_bytes(game), len(game.symmetries().cells))
             table.add_row(name, f"{height}x{width}", *(f"{n:,}" for n in numbers))
-        console = Console(width=120)  # on a narrow terminal lines break, and names stay whole
-        with console.capture() as drawn:  # rich would answer a closed pipe with exit 1
-            console.print(table)
-        print(drawn.get(), end="")
+        show(table, Console(width=120))  # on a narrow terminal lines break, and names stay whole
         return 0
 
 

@@ -1,7 +1,16 @@
-"""A stream to tell people things by, whose faults end nothing."""
+"""Streams to tell people things by: one whose faults end nothing, and what is drawn for one."""
 
 import sys
 from typing import Any
+
+from rich.console import Console, RenderableType
+
+
+def show(drawn: RenderableType, console: Console) -> None:
+    """Prints what a console draws. Rich itself would answer a pipe whose reader has gone with exit 1."""
+    with console.capture() as text:
+        console.print(drawn)
+    print(text.get(), end="", file=console.file)
 
 
 class Forgiving:

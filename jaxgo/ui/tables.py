@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +22,7 @@ from jaxgo.arena.records import PairResult
 from jaxgo.arena.tally import namesakes
 from jaxgo.core.errors import UsageError
 from jaxgo.system.files import save_whole
+from jaxgo.ui import streams
 
 WIDEST = 16  # agents in a printed cross table
 NAME = 32  # characters of a name in it, and beside the ladder
@@ -224,11 +225,8 @@ def cell(table: RatingTable, i: int, j: int) -> str:
 def show(table: RatingTable, console: Console | None = None) -> None:
     """Prints the ranking, the cross table and the remarks."""
     console = console or Console(emoji=False)
-    console.print(ranking(table))
-    if len(table.agents) > 2:
-        console.print(cross(table, console.width))
-    for line in remarks(table):
-        console.print(Text(line))
+    tables = [ranking(table), cross(table, console.width)] if len(table.agents) > 2 else [ranking(table)]
+    streams.show(Group(*tables, *(Text(line) for line in remarks(table))), console)
 
 
 def to_json(table: RatingTable) -> dict[str, Any]:

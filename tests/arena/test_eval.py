@@ -1,5 +1,6 @@
 """`eval.py` from outside: what it prints and writes, what it says to mistakes, and that killing it costs nothing."""
 
+import io
 import json
 import os
 import subprocess
@@ -70,6 +71,25 @@ def test_files_are_rated_together(tmp_path, capsys):
         assert run("ratings", *files, "--out", both) == 2
         assert "make no common rating; use one file for each" in capsys.readouterr().err
         assert len(records.read(both)) == 12, "the file is as it was"
+
+
+class Gone(io.StringIO):
+    """A pipe whose reader has seen enough."""
+
+    def write(self, text):
+        if text:
+            raise BrokenPipeError
+        return 0
+
+
+def test_a_page_is_written_though_nobody_reads_the_table_to_its_end(tmp_path, monkeypatch):
+    results, page = tmp_path / "results.jsonl", tmp_path / "page.html"
+    records.append(results, [records.PairResult("tictactoe", "random", "greedy", 0.5, 0.0, "id")])
+    with open(os.devnull, "w") as nowhere, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", Gone())
+        patch.setattr(sys.stdout, "fileno", nowhere.fileno)
+        assert run("ratings", results, "--html", page) == 0
+    assert "</html>" in page.read_text()
 
 
 def test_a_sequential_test_stops_when_it_knows(tmp_path, capsys):

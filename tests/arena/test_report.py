@@ -33,9 +33,9 @@ def table():
 
 
 def printed(table, width=120):
-    console = Console(width=width, record=True, file=io.StringIO())
+    console = Console(width=width, file=io.StringIO())
     report.show(table, console)
-    return console.export_text()
+    return console.file.getvalue()
 
 
 def test_the_table_says_everything(table):
