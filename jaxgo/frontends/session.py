@@ -19,7 +19,6 @@ from jaxgo.frontends.board import Board
 from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.thinking import ROOM_BYTES, Mind, OnSnapshot, Thinking, Thought
 from jaxgo.players import Player, load_player
-from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
 from jaxgo.system import aside
@@ -150,20 +149,6 @@ class Session:
             reason=told.reason,
             comments=source.comments,
         )
-
-    def save(self, form: str) -> str:
-        """The game so far as the text of a file: `sgf`, `psq`, `gzero` or `json`."""
-        return formats.write(self.record(), form)
-
-    def load(self, text: str | bytes, upto: int | None = None) -> None:
-        """Goes on with the game of a file, as far as `upto` moves; it may be another game than the one here.
-
-        A UsageError tells the line and what is wrong there; then nothing has changed.
-        """
-        record = formats.read(text, None, upto)
-        board = boards.of_record(record)
-        with self._lock:
-            self.restore(board, record.name, record)
 
     # -- players -----------------------------------------------------------------------------------------------
     @property

@@ -43,11 +43,6 @@ class Player:
     def __post_init__(self) -> None:
         check_parts(self.search, self.model)
 
-    def quiet(self) -> "Player":
-        """The player as it plays to win: without what only exploration needs."""
-        search = self.search.quiet()
-        return self if search == self.search else named(dataclasses.replace(self, search=search))
-
     @property
     def lucky(self) -> bool:
         """Whether an opening becomes another game each time it plays it."""

@@ -8,6 +8,7 @@ from support import mostly_slow
 from visitor import Guest
 
 from jaxgo.games import GAMES
+from jaxgo.records import formats
 
 QUICK = ("tictactoe",)
 MACHINES = ("tictactoe", "slide8", "go5", "kamisado", "maharajah")  # where a player moves, too; it compiles
@@ -50,7 +51,7 @@ def test_a_game_by_the_messages_of_the_page(name):
         before = session.text
         other.table.session.setup(before)
         assert other.table.session.board.now.cells.tolist() == shown[-1]
-        other.table.session.load(session.save("json"))
+        other.ask("load", text=formats.write(session.record(), "json"))
         assert other.table.session.board.now.cells.tolist() == shown[-1]
         if name not in MACHINES:
             return

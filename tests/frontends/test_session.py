@@ -16,6 +16,7 @@ from jaxgo.frontends.gomocup import open_table
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Mind
 from jaxgo.games import make
+from jaxgo.records import formats
 from jaxgo.search import think
 from jaxgo.search.think import Limit
 
@@ -141,12 +142,10 @@ def test_a_game_ends_with_a_reason(session):
     assert session.board.result() is None
 
 
-def test_a_file_in_which_nobody_can_have_resigned_is_refused(session):
-    before = session.board
+def test_a_file_in_which_nobody_can_have_resigned_is_refused():
     told = {"jaxgo": 1, "game": "slide8", "moves": [], "returns": [-1.0], "reason": "resigned"}
     with pytest.raises(UsageError, match="nobody can resign in a game of one player"):
-        session.load(json.dumps(told))
-    assert session.board is before
+        boards.of_record(formats.read(json.dumps(told)))
 
 
 def test_positions_are_set_up_from_text(session):
@@ -335,13 +334,14 @@ def test_games_are_played_saved_and_taken_back_through_the_session(name):
     session.set_player(0, "random")
     for _ in range(4):
         session.genmove().result(WAIT)
-    moves, text, saved = session.board.moves, session.text, session.save("json")
+    moves, text, saved = session.board.moves, session.text, formats.write(session.record(), "json")
     session.undo(4)
     assert session.board.moves == []
     session.redo(4)
     assert (session.board.moves, session.text) == (moves, text)
     session.new_game()
-    session.load(saved)
+    record = formats.read(saved)
+    session.restore(boards.of_record(record), record.name, record)
     assert (session.board.moves, session.text) == (moves, text)
     session.setup(text)
     assert session.text == text
