@@ -33,9 +33,9 @@ def test_a_board_as_text():
 def test_names_are_those_of_the_players():
     assert board_view.text(GAMES["go9"], start("go9")).splitlines()[-1] == "  A B C D E F G H J"
     assert board_view.text(GAMES["go13"], start("go13")).splitlines()[0].startswith("13 ")
-    assert board_view.names(GAMES["kono"])[0] == "a4"  # actions are not cells, but speak of squares
-    assert board_view.names(GAMES["connect4"]) == ()  # actions are columns
-    assert board_view.names(GAMES["scorefour"]) == ()  # four boards side by side
+    assert board_shape.names(GAMES["kono"])[0] == "a4"  # actions are not cells, but speak of squares
+    assert board_shape.names(GAMES["connect4"]) == ()  # actions are columns
+    assert board_shape.names(GAMES["scorefour"]) == ()  # four boards side by side
 
 
 @pytest.mark.parametrize("name", sorted(GAMES))

@@ -131,5 +131,5 @@ def test_a_game_from_outside_with_names_of_its_own():
 def test_a_line_is_drawn_board_by_board():
     game = GAMES["tictactoe"]
     state = programs(game)[2](jax.random.key(0)).state
-    boards = clicks.boards_along(game, state, [4, 0])
+    boards = clicks.boards_along(game, state, [4, 0], 8)
     assert boards.tolist() == [[0] * 4 + [1] + [0] * 4, [2] + [0] * 3 + [1] + [0] * 4]

@@ -11,7 +11,7 @@ from jaxgo.cli.main import main
 from jaxgo.core import play, position_text
 from jaxgo.games import make
 from jaxgo.search.analysis import Move
-from jaxgo.ui import board_view, heat
+from jaxgo.ui import board_shape, board_view, heat
 
 SVG = "{http://www.w3.org/2000/svg}"
 GAME = make("tictactoe")
@@ -36,7 +36,7 @@ def test_shares_land_on_their_cells_and_are_drawn_there():
     picture = ElementTree.fromstring(board_view.svg(GAME, state, heat=cells.tolist()))
     discs = [disc for disc in picture.iter(f"{SVG}circle") if disc.get("class") == "heat"]
     assert len(discs) == 3
-    assert max(discs, key=lambda disc: float(disc.get("r"))).get("cx") == str(board_view.size(GAME)[0] - 26 - 20)
+    assert max(discs, key=lambda disc: float(disc.get("r"))).get("cx") == str(board_shape.size(GAME)[0] - 26 - 20)
 
 
 def test_points_are_drawn_in_the_colour_of_their_owner():

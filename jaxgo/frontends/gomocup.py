@@ -280,7 +280,7 @@ class Gomocup(Opener):
         table.restore(board if board.game == table.game else boards.like(board, table.game))
 
     # -- moves -------------------------------------------------------------------------------------------------
-    def think(self, share: float = 1.0, detail: bool = False) -> Thought:
+    def think(self, share: float = 1.0) -> Thought:
         """A thought within the time of a move, or a share of it."""
         seconds = self._planned = share * self.clock.budget(len(self.table.board.actions), self.game.points)
         self.settle(max(0.0, seconds - (time.monotonic() - self._arrived)) / 2 if self._coming else 0.0)
@@ -288,7 +288,7 @@ class Gomocup(Opener):
         table = self.table
         budget = max(1, table.player_of(table.board.now.seat).search.budget)
         limit = Limit(simulations=budget, seconds=left) if left > 0.005 else Limit(simulations=1)
-        thought: Thought = table.think(limit, detail=detail).result()
+        thought: Thought = table.think(limit, detail=False).result()
         return thought
 
     def answer(self, board: Board) -> None:

@@ -31,12 +31,12 @@ OnAnswer = Callable[[Thinking], None]
 class Session:
     """One board and its players. All methods may be called from any thread."""
 
-    def __init__(self, game: Game[Any], name: str, *, seed: int = 0, room_bytes: int = ROOM_BYTES) -> None:
+    def __init__(self, game: Game[Any], name: str, *, room_bytes: int = ROOM_BYTES) -> None:
         """Compiles the rules, which may take seconds; players are compiled in the session's own thread."""
         self.name = name
-        self._seed, self._room_bytes = seed, room_bytes
+        self._seed, self._room_bytes = 0, room_bytes
         self._lock = threading.RLock()
-        self._now = boards.begin(game, seed=seed), 0  # the board and its number: one value, so that no reader mixes two
+        self._now = boards.begin(game), 0  # the board and its number: one value, so that no reader mixes two
         self._seats: list[Player | None] = [None] * game.players
         self._adviser: Player | None = None
         self._source: GameRecord | None = None  # of a file whose game is on the board

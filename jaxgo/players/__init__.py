@@ -16,10 +16,9 @@ A spec means a player as it plays to win: it explores only where the spec names 
 
 from jaxgo.players.of_weights import network, trained
 from jaxgo.players.player import SHORT, Player, load_player, must_differ, named, spec
-from jaxgo.players.spec_text import EXTERNAL, Spec, is_external, parse, seconds_of
+from jaxgo.players.spec_text import Spec, is_external, parse, seconds_of
 
 __all__ = [
-    "EXTERNAL",
     "SHORT",
     "Player",
     "Spec",

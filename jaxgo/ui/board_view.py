@@ -13,9 +13,7 @@ from jaxgo.core import play, position_text
 from jaxgo.core.game import Game
 from jaxgo.core.names import package
 from jaxgo.ui import board_shape
-from jaxgo.ui.board_shape import CELL, STYLE, Mark, centre, edges, label, names, size
-
-__all__ = ["layers", "names", "png", "size", "svg", "text"]
+from jaxgo.ui.board_shape import CELL, STYLE, Mark, centre, edges, label, size
 
 
 def text(game: Game[Any], state: Any) -> str:
@@ -43,10 +41,9 @@ def svg(
     last: int | None = None,
     numbers: Mapping[int, int] | None = None,
     heat: Sequence[float] | None = None,
-    rings: Sequence[int] | None = None,
     owned: Sequence[float] | None = None,
 ) -> str:
-    """The board as a picture; the cells of the `last` action are ringed, those it names if no `rings` are given.
+    """The board as a picture; the cells that the `last` action names are ringed.
 
     `numbers` are the moves that were played on cells; `heat` has a number in [-1, 1] for each cell, drawn as the area
     of a disc, below 0 in the second colour; `owned` is from 1, seat 0's, to -1, drawn as squares in their colours.
@@ -55,7 +52,7 @@ def svg(
     codes = play.cells(game, state).tolist()
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">']
     out += [f"<style>{STYLE.strip()}</style>", f'<rect class="back" width="{wide}" height="{high}" rx="6"/>']
-    for layer in layers(game, codes, last, rings):
+    for layer in layers(game, codes, last):
         out += layer
     out += [write(mark) for mark in _heat(game, heat or ())]
     out += [write(mark) for mark in _owned(game, owned or ())]
@@ -63,18 +60,16 @@ def svg(
     return "\n".join([*out, "</svg>"]) + "\n"
 
 
-def png(picture: str, zoom: float = 2.0) -> bytes:
+def png(picture: str) -> bytes:
     """A picture as PNG, in its light colours."""
     resvg_py = package("resvg_py", "PNG", "uv sync --extra png, or write SVG instead")
-    return bytes(resvg_py.svg_to_bytes(svg_string=picture, zoom=zoom))
+    return bytes(resvg_py.svg_to_bytes(svg_string=picture, zoom=2.0))
 
 
-def layers(
-    game: Game[Any], codes: list[int], last: int | None = None, ringed: Sequence[int] | None = None
-) -> tuple[list[str], list[str], list[str]]:
+def layers(game: Game[Any], codes: list[int], last: int | None = None) -> tuple[list[str], list[str], list[str]]:
     """What is drawn for these codes, from below to above: the board with its names, the pieces, rings around `last`."""
     rings = []
-    for cell in sorted(board_shape.touched(game, last)) if ringed is None else ringed:
+    for cell in sorted(board_shape.touched(game, last)):
         x, y = centre(game, cell)
         said = label(game, codes[cell]) or game.pieces[codes[cell]].figure
         radius = CELL * (0.42 if said else 0.2)  # around a label, not through it

@@ -56,7 +56,7 @@ def boards_after(game: Game[Any], state: Any, actions: Sequence[int]) -> np.ndar
     return np.concatenate(out) if out else np.zeros((0, game.picture[0] * game.picture[1]), np.int8)
 
 
-def boards_along(game: Game[Any], state: Any, line: Sequence[int], most: int = 8) -> np.ndarray:
+def boards_along(game: Game[Any], state: Any, line: Sequence[int], most: int) -> np.ndarray:
     """`int8[moves, cells]`: the boards of a line of at most so many moves."""
     some = list(line[:most])
     padded = np.array(some + [-1] * (most - len(some)), np.int32)

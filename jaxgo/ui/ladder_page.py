@@ -211,7 +211,7 @@ def replays(samples: Sequence[Sample]) -> dict[str, Any]:
         }
         for sample, (turns, movers) in zip(samples, told, strict=True)
     ]
-    return {"size": board_view.size(drawing.game), "parts": parts, "games": games}
+    return {"size": board_shape.size(drawing.game), "parts": parts, "games": games}
 
 
 # -- the page ------------------------------------------------------------------------------------------------------

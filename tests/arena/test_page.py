@@ -15,7 +15,7 @@ from jaxgo.cli import eval as evaluate
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
-from jaxgo.ui import board_view, ladder_page
+from jaxgo.ui import board_shape, board_view, ladder_page
 
 NASTY = "gtp:\"</script><b>&';W[aa]"  # an agent whose name is markup and a move at once
 VOID = {"meta", "br"}
@@ -140,7 +140,7 @@ def test_what_the_script_toggles_is_what_the_board_view_draws(played, text):
     name, told, on = played[0], data(text), set()
     game = make(name)
     codes = [0] * (game.shape[0] * game.shape[1])
-    assert told["size"] == list(board_view.size(game))
+    assert told["size"] == list(board_shape.size(game))
     turns = told["games"][-1]["turns"]
     assert len(turns) == 1 + len(LINES[name])
     for ply, (turn, action) in enumerate(zip(turns, [None, *actions(name)], strict=True)):
