@@ -171,7 +171,7 @@ class Analyse:
                 f"{move.share:.1%}",
                 move.written,
                 "" if move.prior is None else f"{move.prior:.1%}",
-                _verdict(move),
+                move.verdict,
                 " ".join(move.variation[:LINE]),
                 style="bold" if move.best else None,
             )
@@ -199,12 +199,6 @@ def begin(agent: "Player", root: "Position", seed: int) -> "Thinker":
     thinker = Thinker(agent.search, agent.model, agent.params, jax.random.key(seed))
     thinker.begin(root)
     return thinker
-
-
-def _verdict(move: "Move") -> str:
-    if not move.proven:
-        return ""
-    return "win" if move.value > 0 else "loss" if move.value < 0 else "draw"
 
 
 read = reader(Analyse)

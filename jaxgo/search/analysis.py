@@ -38,6 +38,11 @@ class Move:
         """The value in a table; nothing where nobody knows it."""
         return f"{self.value:+.3f}" if self.visits or self.proven else ""
 
+    @property
+    def verdict(self) -> str:
+        """The value in a word; nothing where it is not proven."""
+        return ("loss", "draw", "win")[1 + (self.value > 0) - (self.value < 0)] if self.proven else ""
+
 
 class Lane(NamedTuple):
     """The tree of one game, without the states."""

@@ -50,7 +50,7 @@ def test_the_table_is_the_search(thought):
         assert m.variation[0] == m.name == TICTACTOE.action_name(m.action)
         assert len(m.variation) <= m.depth
     assert moves[0].value == 1.0
-    assert moves[0].proven
+    assert moves[0].verdict == "win"
     assert moves[0].variation == ("c3",)
     assert moves[0].depth == 1
     assert max(m.depth for m in moves) > 1

@@ -130,12 +130,11 @@ def thought(found: Thought) -> dict[str, Any]:
 def _row(move: Move) -> dict[str, Any]:
     """A root move in the table beside the board."""
     prior = None if move.prior is None else round(move.prior, 4)
-    proven = ("loss", "draw", "win")[1 + (move.value > 0) - (move.value < 0)] if move.proven else ""
     told = {"action": move.action, "name": move.name, "visits": move.visits, "share": round(move.share, 4)}
     return {
         **told,
         "value": round(move.value, 4),
         "prior": prior,
-        "proven": proven,
+        "proven": move.verdict,
         "line": " ".join(move.variation[:8]),
     }
