@@ -38,11 +38,8 @@ def served(app, port=0):
 
 def opened(browser, address, width, height, **more):
     """A page of this size at an address, and the errors that its scripts have told so far."""
-    from playwright.sync_api import expect
-
     page = browser.new_page(viewport={"width": width, "height": height}, **more)
     page.set_default_timeout(WAIT)
-    expect.set_options(timeout=WAIT)
     faults = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)

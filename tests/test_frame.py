@@ -31,12 +31,13 @@ def python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
 # -- imports --------------------------------------------------------------------------------------------------------
 
 
-def test_importing_jaxgo_costs_little_more_than_importing_jax():
+def test_importing_jaxgo_costs_no_more_than_importing_jax():
     code = (
-        "import time, jax, jax.numpy; began = time.process_time(); "  # a busy machine does not count
-        "import jaxgo; assert jaxgo.GAMES; print(time.process_time() - began)"
+        "import time; began = time.process_time(); import jax, jax.numpy; "  # a busy machine does not count
+        "between = time.process_time(); import jaxgo; assert jaxgo.GAMES; "
+        "print((time.process_time() - between) / (between - began))"
     )
-    assert min(float(python(code).stdout) for _ in range(2)) < 1.5
+    assert min(float(python(code).stdout) for _ in range(2)) < 1
 
 
 def test_no_import_starts_a_backend():

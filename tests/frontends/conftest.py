@@ -20,7 +20,9 @@ def resident() -> Callable[[], int]:
 def browser():
     """A headless browser."""
     sync_api = pytest.importorskip("playwright.sync_api")
-    from browsing import CHROMIUM
+    from browsing import CHROMIUM, WAIT
+
+    sync_api.expect.set_options(timeout=WAIT)
 
     with sync_api.sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

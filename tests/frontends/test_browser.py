@@ -246,6 +246,7 @@ def test_a_block_is_dragged(page):
 def test_a_phone_sees_it_without_scrolling_sideways(browser, address):
     for scheme in ("light", "dark"):
         phone = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=scheme, has_touch=True)
+        phone.set_default_timeout(WAIT)
         phone.goto(address)
         phone.locator(".hit").first.wait_for(timeout=WAIT)
         assert phone.evaluate("document.documentElement.scrollWidth") <= 360

@@ -327,7 +327,9 @@ def test_points_are_told_where_they_are_asked_for(searching):
         points = [float(word) for word in owned.split()]
         assert len(points) == 25
         assert sign * points[12] > 0, "it is Black's stone"
-        for rate, lead in re.findall(r"winrate (\S+) .*? scoreLead (\S+)", moves):
+        pairs = re.findall(r"winrate (\S+) .*? scoreLead (\S+)", moves)
+        assert pairs
+        for rate, lead in pairs:
             assert (float(rate) > 0.5) == (float(lead) > 0) or float(rate) == 0.5
     searching.engine.put_line("name")
     assert "score" not in searching.ask("kata-analyze b 1"), "nobody has looked"

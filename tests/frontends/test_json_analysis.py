@@ -378,7 +378,7 @@ def test_areas_of_finished_games_are_compiled_once(caplog):
 @pytest.mark.slow
 def test_a_long_search_reports_and_is_ended(go):
     every = {"maxVisits": 10_000_000, "reportDuringSearchEvery": 0.01, "analyzeTurns": [0, 0]}
-    warning, first = go.ask(QUERY | every, 2)
+    warning, first, *_ = go.ask(QUERY | every, 2)
     assert warning["field"] == "maxVisits"
     assert warning["warning"].startswith("the tree has room for ")
     assert first["isDuringSearch"] is True

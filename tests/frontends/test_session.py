@@ -298,7 +298,8 @@ def test_moves_from_many_threads_are_played_once(session):
     for thread in hands:
         thread.join(WAIT)
     assert not any(thread.is_alive() for thread in hands)
-    assert list(session.board.actions) == played
+    # another hand may play between a move and the note of it
+    assert sorted(session.board.actions) == sorted(played)
     assert len(set(played)) == len(played)
     assert session.board.result() is not None or len(played) == 9
 

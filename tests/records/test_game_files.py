@@ -215,7 +215,7 @@ def test_what_sgfmill_writes_is_read():
         node.set_move(colour, place)
     node.set("C", "good\nmove")
     record = sgf.read(game.serialise())
-    assert record.game == make("go9", komi=5.5, handicap=2) or record.start
+    assert (record.game, record.start) == (make("go9", komi=5.5, handicap=2), "")
     assert [record.game.action_name(action) for action in record.moves] == ["E5", "pass", "J1"]
     assert (record.players[0], record.comments) == ("a\\b]c:d", {3: "good\nmove"})
 

@@ -105,9 +105,10 @@ def test_hash_tells_positions_apart(game):
     games = random_games(game, LANES)
     cells = games.cells.reshape(-1, games.cells.shape[-1])
     keys = games.keys.reshape(-1, 2).astype(np.uint64)
-    seen: dict[int, bytes] = {}
-    for key, board in zip((keys[:, 0] << np.uint64(32) | keys[:, 1]).tolist(), cells, strict=True):
-        assert seen.setdefault(key, board.tobytes()) == board.tobytes(), "two boards share a key"
+    movers, seen = games.to_play.reshape(-1).tolist(), dict[int, tuple[bytes, int]]()
+    for key, board, mover in zip((keys[:, 0] << np.uint64(32) | keys[:, 1]).tolist(), cells, movers, strict=True):
+        there = board.tobytes(), mover
+        assert seen.setdefault(key, there) == there, "two boards, or movers, share a key"
 
 
 def test_names_of_actions_parse_back(game):

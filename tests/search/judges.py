@@ -251,6 +251,18 @@ def paths(tree: Tree, lane: int) -> dict[tuple[int, ...], Node]:
     return found
 
 
+def alike(one: Any, other: Any) -> None:
+    """Fails where two trees of arrays differ: floats of two programs in more than their last bits, all else at all."""
+
+    def compare(a: Any, b: Any) -> None:
+        if np.issubdtype(np.asarray(a).dtype, np.floating):
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+        else:
+            np.testing.assert_array_equal(a, b)
+
+    jax.tree.map(compare, one, other)
+
+
 def without_index(nodes: dict[tuple[int, ...], Node]) -> dict[tuple[int, ...], Node]:
     """For comparing trees that numbered their nodes in another order."""
     return {path: node._replace(index=0) for path, node in nodes.items()}

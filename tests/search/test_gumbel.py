@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from judges import Hashed, Opinion, Road, edges, paths, peer, positions, searched, whole, without_index
+from judges import Hashed, Opinion, Road, alike, edges, paths, peer, positions, searched, whole, without_index
 from mctx._src import seq_halving
 
 from jaxgo.core.errors import UsageError
@@ -136,12 +136,10 @@ def test_leaves_side_by_side_change_nothing(leaves: int):
     serial, other = searched(dataclasses.replace(PLAIN, parallel_leaves=leaves), FIVE, root, 64)
     assert other.calls > q.calls
     for name in ("action", "policy", "visits", "q", "proven"):
-        np.testing.assert_array_equal(getattr(serial, name), getattr(result, name), name)
+        alike(getattr(serial, name), getattr(result, name))
     for lane in range(LANES):
         one, two = (without_index(paths(tree, lane)) for tree in (q.tree, other.tree))
-        # the mean of all results is the one number that the order of the sum may touch
-        assert one.pop(())[1:] == pytest.approx(two.pop(())[1:], abs=1e-6)
-        assert one == two
+        alike(one, two)
 
 
 @pytest.mark.slow
@@ -151,10 +149,10 @@ def test_the_program_of_an_accelerator_finds_the_same():
     result, q = searched(PLAIN, FIVE, root, 64)
     same, other = searched(PLAIN, dataclasses.replace(FIVE, platform="gpu"), root, 64)
     assert other.calls <= q.calls
-    logits = [np.where(tree.proven[..., None], 0.0, tree.logits) for tree in (q.tree, other.tree)]
-    np.testing.assert_allclose(*logits, atol=1e-6)  # where a game is over nobody asks for any
-    trees = [tree._replace(logits=None) for tree in (q.tree, other.tree)]
-    jax.tree.map(np.testing.assert_array_equal, (result, trees[0]), (same, trees[1]))
+    asked = [  # where a game is over nobody asks for logits
+        tree._replace(logits=np.where(tree.proven[..., None], 0.0, tree.logits)) for tree in (q.tree, other.tree)
+    ]
+    alike((result, asked[0]), (same, asked[1]))
 
 
 @pytest.mark.slow

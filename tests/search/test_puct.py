@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from judges import Hashed, paths, peer, positions, searched
+from judges import Hashed, alike, paths, peer, positions, searched
 from support import mostly_slow
 
 from jaxgo.core.errors import UsageError
@@ -240,7 +240,7 @@ def test_the_program_of_an_accelerator_finds_the_same():
     root = positions(FIVE.game, LANES, 22)
     search = Puct(100, solver=False, parallel_leaves=8)
     here, there = (searched(search, dataclasses.replace(FIVE, platform=name), root) for name in ("cpu", "gpu"))
-    jax.tree.map(np.testing.assert_array_equal, here, there)
+    alike(here, there)
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ ITEMS = {
         "arena/test_notation.py::test_show_tells_the_notation",
     ),
     "3.18 what its authors had still to do": (
-        "test_frame.py::test_importing_jaxgo_costs_little_more_than_importing_jax",
+        "test_frame.py::test_importing_jaxgo_costs_no_more_than_importing_jax",
         "training/test_train_cli.py::test_a_preset_and_its_settings_are_read",
     ),
     "3.19 time for a move, games with pictures": (

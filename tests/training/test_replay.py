@@ -75,7 +75,12 @@ def test_samples_come_in_proportion_to_their_weight_and_each_batch_is_spread():
     np.testing.assert_allclose(share, [0, 1 / 8, 2 / 8, 5 / 8], atol=0.01)
     # one draw in each 32nd of the weight: no batch is off by more than one
     assert (abs((found == 3).sum(axis=1) - 20) <= 1).all()
-    assert len(np.unique(found, axis=0)) > 1 or (found == found[0]).all()
+    # and where these do not divide the weights, none is as the other
+    state = replay.add(state, NewSamples(samples(np.arange(4.0), [0.0, 1.0, 2.0, 4.0]), jnp.ones(4, bool)))
+    found = drawn(config, state)
+    for value, weight in ((1, 1), (2, 2), (3, 4)):
+        assert (abs((found == value).sum(axis=1) - 32 * weight / 7) < 2).all()
+    assert len(np.unique(found, axis=0)) > 1
 
 
 def test_a_ring_too_small_for_its_samples_says_so():
