@@ -1,7 +1,7 @@
 """What a network plays without any search: openings, some games, and its view of two positions, for the report."""
 
 import collections
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -9,11 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
-from jaxgo.core import play as rules
 from jaxgo.core.game import Game
 from jaxgo.core.lanes import alone, where_lanes
 from jaxgo.core.play import Position
-from jaxgo.core.replay import follow
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.network import Network
 from jaxgo.search.model import Model
@@ -104,11 +102,6 @@ def _told(
         for i, (line, over, result) in enumerate(zip(names[:3], played.over[:3], returns[:3], strict=True))
     ]
     return PolicyPreview(SAMPLED, common, views, games)
-
-
-def end_of(game: Game[Any], actions: Sequence[int]) -> Any:
-    """The state after these moves of a game from its start."""
-    return follow(game, rules.begin(game), actions).position.state
 
 
 def _play(model: Model, params: Params, plies: int) -> _Played:

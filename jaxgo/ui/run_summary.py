@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from jaxgo.arena import games_file, records
-from jaxgo.core import position_text
+from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.replay import follow
 from jaxgo.system.metrics import Row
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.judge import GAMES, MATCHES
-from jaxgo.ui import policy_preview
 from jaxgo.ui.policy_preview import ShownGame
 from jaxgo.ui.run_screen import short_name
 
@@ -96,7 +96,8 @@ def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[Sh
             one, other = map(short_name, pair.seats(side))
             names = [game.action_name(action) for action in actions]
             result = f"{one} against {other}: {pair.told(side, short_name)}"
-            found.append(ShownGame(names, result, policy_preview.end_of(game, actions)))
+            end = follow(game, play.begin(game), actions).position.state
+            found.append(ShownGame(names, result, end))
     return found[:MOST]
 
 
