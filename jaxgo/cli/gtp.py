@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from jaxgo.cli.command import GameName, Option, reader
 from jaxgo.core.errors import UsageError
+from jaxgo.system import aside
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,7 @@ def write(text: str) -> None:
 
 def leave() -> int:
     """Ends the process at once: a thread may be compiling, and nobody waits for that."""
-    sys.stdout.flush()
-    os._exit(0)
+    return aside.leave(0, os._exit, at_once=True)
 
 
 read = reader(Gtp)
