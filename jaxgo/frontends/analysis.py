@@ -49,7 +49,7 @@ class Job(NamedTuple):
 
 
 class AnalysisEngine:
-    """The queue, the session that searches, and what is being searched. `close` it in the end."""
+    """The queue, the session that searches, and what is being searched. `run` ends it; `close` ends it sooner."""
 
     def __init__(self, game: Game[Any], name: str, player: str, write: Write) -> None:
         if game.players != 2:
@@ -209,7 +209,7 @@ class AnalysisEngine:
 
         def show(thought: Thought) -> None:
             nonlocal due
-            if query.every and time.monotonic() >= due:
+            if time.monotonic() >= due:
                 due = time.monotonic() + query.every
                 self.say(answer.told(thought, during=True))
 

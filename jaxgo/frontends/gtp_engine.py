@@ -125,7 +125,7 @@ class GtpEngine:
         if turned is not board:
             self.session.restore(turned)
 
-    def limit(self, seat: int) -> Limit | None:
+    def limit(self, seat: int) -> Limit:
         """How long to think: by the clock, and never more than the player itself, or its seconds for a move, would."""
         player = self.session.player_of(seat)
         budget = max(1, player.search.budget)

@@ -36,7 +36,7 @@ SCRIPTS = ("main.js", "board.js", "space.js", "panel.js", "run.js", "make.js")
 STATIC = Path(__file__).parent / "static"
 FILES = {
     "/": ("index.html", "text/html"),
-    **{f"/{name}": (name, "text/css") for name in ("style.css",)},
+    "/style.css": ("style.css", "text/css"),
     **{f"/{name}": (name, "text/javascript") for name in SCRIPTS},
 }
 HEADERS = {
