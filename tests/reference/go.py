@@ -7,6 +7,7 @@ state is a tuple (board, player, passes in a row, keys of all positions so far, 
 from typing import NamedTuple
 
 STONES = bytes([1]), bytes([2])
+GLYPHS = bytes.maketrans(bytes([0, 1, 2]), b".XO")
 
 
 class Capture(NamedTuple):
@@ -27,22 +28,24 @@ class Go:
             row, column = divmod(point, self.width)
             steps = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
             inside = [(r, c) for r, c in steps if 0 <= r < self.height and 0 <= c < self.width]
-            self.near.append([r * self.width + c for r, c in inside])
+            self.near.append(frozenset(r * self.width + c for r, c in inside))
 
     def initial(self, board=None, player=0):
         board = bytes(board or self.points)
-        return board, player, 0, self.seen(board, 1 - player), -1, 0
+        return board, player, 0, self.remember(frozenset(), board, 1 - player), -1, 0
 
-    def seen(self, board, moved):
-        if self.ko == "simple":
-            return frozenset()
-        return frozenset([board if self.ko == "positional" else (board, moved)])
+    def key(self, board, moved):
+        """What may not come again."""
+        return board if self.ko == "positional" else (board, moved)
+
+    def remember(self, seen, board, moved):
+        return seen if self.ko == "simple" else seen | {self.key(board, moved)}
 
     def to_move(self, state):
         return state[1]
 
     def cells(self, state):
-        return "".join(".XO"[code] for code in state[0])
+        return state[0].translate(GLYPHS).decode()
 
     def chain(self, board, point):
         """The stones of a chain and its liberties."""
@@ -95,27 +98,48 @@ class Go:
         if board[point] or (self.ko == "simple" and point == ko):
             return None
         move = self.put(board, point, player)
-        if move is None or (self.seen(move.board, player) & seen):
+        if move is None or self.key(move.board, player) in seen:
             return None
         if self.ko == "simple" and move.drowned == 1:
             return None  # a pass in disguise
         return move
 
+    def quiet(self, state):
+        """The points of legal moves that take nothing and have a liberty left, by a look at every chain."""
+        board, player, _, seen, ko, _ = state
+        empty = {point for point in range(self.points) if board[point] == 0}
+        found, takes = {point for point in empty if not self.near[point].isdisjoint(empty)}, {ko}
+        stones = {point for point in range(self.points) if board[point]}
+        while stones:
+            chain, liberties = self.chain(board, first := stones.pop())
+            stones -= chain
+            if board[first] == player + 1 and len(liberties) > 1:
+                found |= liberties
+            elif board[first] == 2 - player and len(liberties) == 1:
+                takes |= liberties
+        found -= takes
+        if self.ko == "simple":
+            return found
+        after = {point: board[:point] + STONES[player] + board[point + 1 :] for point in found}
+        return {point for point in found if self.key(after[point], player) not in seen}
+
     def legal(self, state):
         if self.result(state) is not None:
             return []
-        points = [point for point in range(self.points) if self.attempt(state, point) is not None]
+        # on small boards every move is tried, so that the array rules meet both ways
+        quiet = self.quiet(state) if self.points > 25 else ()
+        points = [point for point in range(self.points) if point in quiet or self.attempt(state, point) is not None]
         return [*points, self.points]
 
     def step(self, state, action):
         board, player, passes, seen, _, ply = state
         if action == self.points:
-            return board, 1 - player, passes + 1, seen | self.seen(board, player), -1, ply + 1
+            return board, 1 - player, passes + 1, self.remember(seen, board, player), -1, ply + 1
         move = self.attempt(state, action)
         ko = -1
         if len(move.taken) == 1 and self.chain(move.board, action) == ({action}, set(move.taken)):
             ko = move.taken[0]
-        return move.board, 1 - player, 0, seen | self.seen(move.board, player), ko, ply + 1
+        return move.board, 1 - player, 0, self.remember(seen, move.board, player), ko, ply + 1
 
     def owners(self, board):
         """1 or -1 where Black or White has a stone or surrounds the empty region, else 0."""

@@ -122,7 +122,7 @@ def test_reference_5x5(ko, suicide):
 def test_reference_of_all_rules(height, width, ko, suicide):
     """Small boards come back to old positions again and again."""
     game = Go(height, width, ko=ko, suicide=suicide, komi=0.5, move_limit=400)
-    check_agreement(game, reference(game), random_games(game, 256))
+    check_agreement(game, reference(game), random_games(game, 256, thorough=game.points > 25))
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_programs_of_accelerators_keep_the_rules(monkeypatch):
 
 @functools.cache
 def _games_19x19():
-    return random_games(GAMES["go19"], 256)
+    return random_games(GAMES["go19"], 256, thorough=True)
 
 
 @pytest.mark.slow
