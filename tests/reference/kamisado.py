@@ -57,11 +57,9 @@ class Kamisado:
         return state.result
 
     def cells(self, state: State) -> str:
-        return "".join(self._letter(state, r, c) for r in range(8) for c in range(8))
-
-    def _letter(self, state: State, row: int, column: int) -> str:
-        tower = self._board(state).get((row, column))
-        return "." if tower is None else ("OBUIYRGW", "obuiyrgw")[tower[0]][tower[1]]
+        board = self._board(state)
+        towers = [board.get((row, column)) for row in range(8) for column in range(8)]
+        return "".join("." if tower is None else ("OBUIYRGW", "obuiyrgw")[tower[0]][tower[1]] for tower in towers)
 
     def _board(self, state: State) -> dict:
         return {state.towers[seat][k]: (seat, k) for seat in range(2) for k in range(8)}
