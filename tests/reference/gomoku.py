@@ -7,8 +7,10 @@ forbidden itself. Caro is Gomocup's rule 8 (caro5: rule 9): a five between two e
 """
 
 import functools
+from typing import NamedTuple
 
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
+ACROSS = DIRECTIONS[0]
 
 
 def put(cells: str, cell: int, stone: str) -> str:
@@ -27,6 +29,35 @@ def line(size: int, cell: int, direction, sign: int) -> list[int]:
     """The cells from this one on, to the edge."""
     places = [along(size, cell, direction, sign * steps) for steps in range(1, size)]
     return [place for place in places if place is not None]
+
+
+@functools.cache
+def through(size: int, cell: int) -> list[range]:
+    """The cells of the whole lines through this one, in order, for each direction."""
+    lines = []
+    for direction in DIRECTIONS:
+        places = [*reversed(line(size, cell, direction, -1)), cell, *line(size, cell, direction, 1)]
+        lines.append(range(places[0], places[-1] + 1, direction[0] * size + direction[1]))
+    return lines
+
+
+def stones_on(places: range, cells: str) -> str:
+    return cells[places.start : places.stop : places.step]
+
+
+class Look(NamedTuple):
+    """What a black stone makes of a line."""
+
+    run: int  # stones in a row with it
+    fours: int
+    straights: list[int]  # where on the line one more stone gives a straight four
+
+
+@functools.lru_cache(1 << 18)
+def look(text: str, at: int) -> Look:
+    """A line of a board is judged once: as the first row of a board of its own."""
+    row = Gomoku(len(text), "renju")
+    return Look(len(row.run(text, at, ACROSS)), len(row.fours(text, at, ACROSS)), row.straights(text, at, ACROSS))
 
 
 class Gomoku:
@@ -102,16 +133,24 @@ class Gomoku:
     def forbidden(self, cells: str, cell: int) -> str | None:
         """Why Black may not take this free point: "overline", "44", "33"; None if he may."""
         cells = put(cells, cell, "X")
-        lengths = [len(self.run(cells, cell, direction)) for direction in DIRECTIONS]
-        if 5 in lengths:
+        lines = through(self.size, cell)
+        looks = [look(stones_on(places, cells), places.index(cell)) for places in lines]
+        runs = [seen.run for seen in looks]
+        if 5 in runs:
             return None
-        if max(lengths) >= 6:
+        if max(runs) >= 6:
             return "overline"
-        if sum(len(self.fours(cells, cell, direction)) for direction in DIRECTIONS) >= 2:
+        if sum(seen.fours for seen in looks) >= 2:
             return "44"
-        if sum(self.three(cells, cell, direction) for direction in DIRECTIONS) >= 2:
+        threes = [[places[at] for at in seen.straights] for places, seen in zip(lines, looks, strict=True)]
+        if sum(any(self.may_follow(cells, second) for second in seconds) for seconds in threes) >= 2:
             return "33"
         return None
+
+    def may_follow(self, cells: str, second: int) -> bool:
+        """Whether a stone that gives a straight four makes no five and is not forbidden itself."""
+        after = put(cells, second, "X")
+        return all(len(self.run(after, second, d)) != 5 for d in DIRECTIONS) and not self.forbidden(cells, second)
 
     def fours(self, cells: str, cell: int, direction) -> set[frozenset[int]]:
         """The sets of four stones, with this one, that one more stone turns into an exact five."""
@@ -124,22 +163,17 @@ class Gomoku:
                     found.add(frozenset(five) - {last})
         return found
 
-    def three(self, cells: str, cell: int, direction) -> bool:
-        """Whether the stone on this cell has a three in this direction."""
+    def straights(self, cells: str, cell: int, direction) -> list[int]:
+        """Where one more stone gives this one a four in this direction that both ends complete."""
+        found = []
         for steps in range(-3, 4):
             second = self.along(cell, direction, steps)
-            if second is None or cells[second] != ".":
-                continue
-            after = put(cells, second, "X")
-            four = self.run(after, second, direction)
-            if (
-                cell in four
-                and self.straight(after, four, direction)
-                and all(len(self.run(after, second, d)) != 5 for d in DIRECTIONS)
-                and not self.forbidden(cells, second)
-            ):
-                return True
-        return False
+            if second is not None and cells[second] == ".":
+                after = put(cells, second, "X")
+                four = self.run(after, second, direction)
+                if cell in four and self.straight(after, four, direction):
+                    found.append(second)
+        return found
 
     def straight(self, cells: str, four: list[int], direction) -> bool:
         """Whether a run is a four that both ends complete."""
