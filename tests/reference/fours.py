@@ -2,25 +2,26 @@
 
 import functools
 
-from reference.gomoku import DIRECTIONS, Gomoku, put
+from reference.gomoku import ACROSS, Gomoku, put, stones_on, through
 
 
 @functools.cache
-def windows(size: int) -> list[tuple[int, ...]]:
-    """Every five cells in a row."""
-    game = Gomoku(size)
-    rows = [[game.along(cell, d, k) for k in range(5)] for cell in range(size * size) for d in DIRECTIONS]
-    return [tuple(row) for row in rows if None not in row]
+def lines(size: int) -> list[range]:
+    """The cells of every line that has room for five."""
+    return [places for places in {p for cell in range(size * size) for p in through(size, cell)} if len(places) >= 5]
+
+
+@functools.lru_cache(1 << 18)
+def wins_on(rules: str, text: str, stone: str) -> list[int]:
+    """Where on a line this stone wins; a line is judged once, as the first row of a board of its own."""
+    row = Gomoku(len(text), rules)
+    free = [at for at, there in enumerate(text) if there == "."]
+    return [at for at in free if row.line_wins(put(text, at, stone), at, ACROSS)]
 
 
 def fives(game: Gomoku, cells: str, stone: str) -> list[int]:
     """Where this stone wins at once. An exact five is never forbidden."""
-    found = set()
-    for window in windows(game.size):
-        there = [cells[cell] for cell in window]
-        if there.count(stone) == 4 and "." in there:
-            found.add(window[there.index(".")])
-    return sorted(cell for cell in found if game.wins(put(cells, cell, stone), cell))
+    return sorted({p[at] for p in lines(game.size) for at in wins_on(game.rules, stones_on(p, cells), stone)})
 
 
 def may(game: Gomoku, cells: str, cell: int, stone: str) -> bool:

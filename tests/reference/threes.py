@@ -7,25 +7,30 @@ would leave two winning cells. No reply is left out, so a line found here wins a
 import functools
 
 from reference import fours
-from reference.gomoku import DIRECTIONS, Gomoku, put
+from reference.gomoku import ACROSS, DIRECTIONS, Gomoku, along, put, stones_on, through
 
 
 def makes_three(game: Gomoku, cells: str, cell: int, stone: str) -> bool:
     """Whether a stone here may become four in a row that both ends complete."""
-    exact = game.rules == "standard" or (game.rules == "renju" and stone == "X")
-    after = put(cells, cell, stone)
-    for direction in DIRECTIONS:
-        for steps in (-3, -2, -1, 1, 2, 3):
-            second = game.along(cell, direction, steps)
-            if second is None or after[second] != ".":
-                continue
-            row = game.run(put(after, second, stone), second, direction)
-            ends = game.along(row[0], direction, -1), game.along(row[-1], direction, 1)
-            if len(row) != 4 or cell not in row or any(end is None or after[end] != "." for end in ends):
-                continue
-            beyond = game.along(row[0], direction, -2), game.along(row[-1], direction, 2)
-            if not (exact and any(far is not None and after[far] == stone for far in beyond)):
-                return True
+    lines = through(game.size, cell)
+    return any(three_on(game.rules, stones_on(p, cells), p.index(cell), stone) for p in lines)
+
+
+@functools.lru_cache(1 << 18)
+def three_on(rules: str, text: str, at: int, stone: str) -> bool:
+    """As `makes_three`, on a single line, which is judged once."""
+    exact = rules == "standard" or (rules == "renju" and stone == "X")
+    row, after = Gomoku(len(text), rules), put(text, at, stone)
+    for second in range(max(0, at - 3), min(len(text), at + 4)):
+        if after[second] != ".":
+            continue
+        run = row.run(put(after, second, stone), second, ACROSS)
+        ends = row.along(run[0], ACROSS, -1), row.along(run[-1], ACROSS, 1)
+        if len(run) != 4 or at not in run or any(end is None or after[end] != "." for end in ends):
+            continue
+        beyond = row.along(run[0], ACROSS, -2), row.along(run[-1], ACROSS, 2)
+        if not (exact and any(far is not None and after[far] == stone for far in beyond)):
+            return True
     return False
 
 
@@ -43,8 +48,13 @@ def doubles(game: Gomoku, cells: str, stone: str) -> list[int]:
 
 def near(game: Gomoku, cells: str, cell: int, stone: str) -> bool:
     """Whether two own stones stand in line within four cells: no four is there without."""
-    seen = [game.along(cell, d, k) for d in DIRECTIONS for k in range(-4, 5) if k]
-    return sum(cells[there] == stone for there in seen if there is not None) >= 2
+    return sum(cells[there] == stone for there in within_four(game.size, cell)) >= 2
+
+
+@functools.cache
+def within_four(size: int, cell: int) -> list[int]:
+    seen = [along(size, cell, d, k) for d in DIRECTIONS for k in range(-4, 5) if k]
+    return [there for there in seen if there is not None]
 
 
 def wins(game: Gomoku, cells: str, stone: str, depth: int, budget: list[int]) -> list[int] | None:
