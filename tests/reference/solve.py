@@ -1,6 +1,7 @@
 """Exact values of small games by working backwards from the ends, over any reference game."""
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
@@ -9,50 +10,52 @@ class Solution(NamedTuple):
 
     values: dict[Any, int]
     distances: dict[Any, int]
-    children: dict[Any, list[tuple[int, Any]]]
+    moves: dict[Any, list[tuple[int, int]]]  # actions, and the numbers of the states that they lead to
+    states: list[Any]
 
     def after(self, state: Any) -> dict[int, tuple[int, int]]:
         """Value and distance of each action's position, for who moves there."""
-        return {action: (self.values[child], self.distances[child]) for action, child in self.children[state]}
+        children = [(action, self.states[child]) for action, child in self.moves[state]]
+        return {action: (self.values[child], self.distances[child]) for action, child in children}
 
 
-def reachable(game: Any, roots: list[Any]) -> dict[Any, list[tuple[int, Any]]]:
-    """Every state that play from `roots` can reach, with its actions and what they lead to."""
-    children: dict[Any, list[tuple[int, Any]]] = {}
-    waiting = list(roots)
-    while waiting:
-        state = waiting.pop()
-        if state in children:
-            continue
-        children[state] = [(action, game.step(state, action)) for action in game.legal(state)]
-        waiting += [child for _, child in children[state] if child not in children]
-    return children
+def reachable(game: Any, roots: Iterable[Any]) -> tuple[list[Any], list[list[tuple[int, int]]]]:
+    """Every state that play from `roots` can reach, and of each the actions and the numbers of what they lead to."""
+    numbers = {root: number for number, root in enumerate(dict.fromkeys(roots))}
+    states, moves = list(numbers), []
+    for state in states:  # which grows
+        moves.append([])
+        for action in game.legal(state):
+            child = game.step(state, action)
+            number = numbers.setdefault(child, len(states))
+            if number == len(states):
+                states.append(child)
+            moves[-1].append((action, number))
+    return states, moves
 
 
 def solve(game: Any, *roots: Any) -> Solution:
     """Wins and losses with their distances; what is left undecided is a draw. Seats must alternate."""
-    children = reachable(game, list(roots))
-    parents: dict[Any, list[Any]] = {state: [] for state in children}
-    undecided = {state: len(moves) for state, moves in children.items()}
-    values, distances = dict.fromkeys(children, 0), dict.fromkeys(children, 0)
-    queue: deque[Any] = deque()
-    for state, moves in children.items():
-        for _, child in moves:
-            parents[child].append(state)
+    states, moves = reachable(game, roots)
+    parents: list[list[int]] = [[] for _ in states]
+    undecided = [len(row) for row in moves]
+    values, distances, done = [0] * len(states), [0] * len(states), [False] * len(states)
+    queue: deque[int] = deque()
+    for number, state in enumerate(states):
+        for _, child in moves[number]:
+            parents[child].append(number)
         result = game.result(state)
         if result:
-            values[state] = result if game.to_move(state) == 0 else -result
-            queue.append(state)
-    done = set(queue)
+            values[number], done[number] = result if game.to_move(state) == 0 else -result, True
+            queue.append(number)
     while queue:
         child = queue.popleft()
-        for state in parents[child]:
-            if state in done:
+        for number in parents[child]:
+            if done[number]:
                 continue
-            undecided[state] -= 1
-            if values[child] == -1 or undecided[state] == 0:
-                values[state] = -values[child]
-                distances[state] = distances[child] + 1
-                done.add(state)
-                queue.append(state)
-    return Solution(values, distances, children)
+            undecided[number] -= 1
+            if values[child] == -1 or undecided[number] == 0:
+                values[number], distances[number], done[number] = -values[child], distances[child] + 1, True
+                queue.append(number)
+    by_state = [dict(zip(states, some, strict=True)) for some in (values, distances, moves)]
+    return Solution(*by_state, states)

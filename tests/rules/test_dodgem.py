@@ -100,7 +100,7 @@ def test_three_by_three_all_positions(name):
     size, blocked_wins = parse(name)
     game = Dodgem(size, blocked_wins)
     reference, solution = solved(size, blocked_wins)
-    states = list(solution.children)
+    states = solution.states
     boards = [codes(game, reference.cells(state)) for state in states]
     placed = jax.tree.map(
         lambda *leaves: jnp.stack(leaves), *[game.place(b, s[2]) for b, s in zip(boards, states, strict=True)]

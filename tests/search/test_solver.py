@@ -97,7 +97,7 @@ def dodgem():
 
     reference, game = Dodgem(3), GAMES["dodgem3"]
     solution = solve(reference, reference.initial())
-    live = [s for s in solution.values if solution.children[s]]
+    live = [s for s in solution.values if solution.moves[s]]
     codes = [[1 if i in s[0] else 2 if i in s[1] else 0 for i in range(9)] for s in live]
     root = stacked([game.place(np.array(c, np.int8), s[2]) for c, s in zip(codes, live, strict=True)], game)
     return root, [solution.after(s) for s in live], [solution.values[s] for s in live]
