@@ -254,7 +254,7 @@ SEARCHES = {
     "threats": Attack(),
     "uct": Uct(20, vcf=50),
     "puct": Puct(20, vcf=50),
-    "gumbel": Gumbel(16, vcf=50),
+    "gumbel": Gumbel(16, max_considered=2, vcf=50),
 }
 
 # X: an open three and a blocked three that cross; fours on both win, by force and in many ways, but not at once
