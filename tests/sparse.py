@@ -1,5 +1,6 @@
 """Counts of move sequences where few of many actions are legal: only legal pairs of position and action are played."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,7 @@ CHUNK = 1024
 
 def perft(game: Game[Any], depth: int) -> list[int]:
     """Like `support.perft`, for games without a repetition rule. The last ply is counted, not played."""
-    legal = jax.jit(jax.vmap(lambda state: game.legal(state) & ~game.over(state)))
-    step = jax.jit(jax.vmap(game.step))
+    legal, step = _programs(game)
     states = jax.tree.map(lambda leaf: np.asarray(leaf)[None], game.init(jax.random.key(0)))
     times = np.ones(1, np.int64)  # how many sequences lead to each of the different positions
     counts = []
@@ -25,6 +25,12 @@ def perft(game: Game[Any], depth: int) -> list[int]:
             return counts
         pairs = jax.tree.map(lambda leaf, of=parents: leaf[of], states)
         states, times = _merge(_in_chunks(step, pairs, actions.astype(np.int32)), times[parents])
+
+
+@functools.cache
+def _programs(game: Game[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Legal moves of many states, and the states after them."""
+    return jax.jit(jax.vmap(lambda state: game.legal(state) & ~game.over(state))), jax.jit(jax.vmap(game.step))
 
 
 def _merge(states: Any, times: np.ndarray) -> tuple[Any, np.ndarray]:

@@ -9,7 +9,8 @@ import pytest
 from reference.kamisado import COLOUR
 from reference.kamisado import Kamisado as Reference
 from reference.replay import check_agreement
-from support import Host, check_playout, codes, mostly_slow, perft, perft_json, random_games
+from sparse import perft
+from support import Host, check_playout, codes, mostly_slow, perft_json, random_games
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError

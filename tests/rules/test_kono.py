@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from reference.kono import Kono as Reference
 from reference.replay import check_agreement
 from reference.solve import solve
-from support import Host, check_playout, mostly_slow, perft, perft_json, random_games
+from sparse import perft
+from support import Host, check_playout, mostly_slow, perft_json, random_games
 
 from jaxgo.core import play
 from jaxgo.games import make

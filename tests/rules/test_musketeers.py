@@ -6,7 +6,8 @@ import pytest
 from reference.musketeers import Musketeers as Reference
 from reference.musketeers import soldiers_win
 from reference.replay import check_agreement
-from support import Host, check_playout, codes, perft, perft_json, random_games
+from sparse import perft
+from support import Host, check_playout, codes, perft_json, random_games
 
 from jaxgo.core.errors import UsageError
 from jaxgo.games.musketeers import Musketeers
