@@ -6,15 +6,19 @@ from typing import Any
 
 import jax
 import numpy as np
+import quick
 
 from jaxgo.core.game import Game
 
 CHUNK = 1024
 
 
-def perft(game: Game[Any], depth: int) -> list[int]:
-    """Like `support.perft`, for games without a repetition rule. The last ply is counted, not played."""
-    legal, step = _programs(game)
+def perft(game: Game[Any], depth: int, thorough: bool = False) -> list[int]:
+    """Like `support.perft`, for games without a repetition rule. The last ply is counted, not played.
+
+    `thorough`: by programs that take longer to compile and less to run, for many positions.
+    """
+    legal, step = _programs(game, thorough)
     states = jax.tree.map(lambda leaf: np.asarray(leaf)[None], game.init(jax.random.key(0)))
     times = np.ones(1, np.int64)  # how many sequences lead to each of the different positions
     counts = []
@@ -28,9 +32,10 @@ def perft(game: Game[Any], depth: int) -> list[int]:
 
 
 @functools.cache
-def _programs(game: Game[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _programs(game: Game[Any], thorough: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Legal moves of many states, and the states after them."""
-    return jax.jit(jax.vmap(lambda state: game.legal(state) & ~game.over(state))), jax.jit(jax.vmap(game.step))
+    compiled = functools.partial(jax.jit, compiler_options=quick.THOROUGH if thorough else None)
+    return compiled(jax.vmap(lambda state: game.legal(state) & ~game.over(state))), compiled(jax.vmap(game.step))
 
 
 def _merge(states: Any, times: np.ndarray) -> tuple[Any, np.ndarray]:

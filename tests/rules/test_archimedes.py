@@ -43,7 +43,7 @@ def test_perft(rules):
 @pytest.mark.slow
 def test_perft_deep():
     nodes = GOLDEN["archimedes_original"]["perft"]["nodes"]
-    assert perft(GAMES["original"], len(nodes)) == nodes
+    assert perft(GAMES["original"], len(nodes), thorough=True) == nodes
 
 
 @pytest.mark.slow
