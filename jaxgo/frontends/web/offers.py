@@ -24,6 +24,7 @@ from jaxgo.players import SHORT, Player, parse
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Gumbel, Search
+from jaxgo.system.files import read_json
 from jaxgo.system.weights import load_weights, name_of_run, shipped, weight_steps
 from jaxgo.training.named import NAMED
 
@@ -134,10 +135,15 @@ def check_game(name: str, own: str = "") -> str:
 
 
 def read_record(text: str, own: str = "") -> GameRecord:
-    """The game of a file, if it is one that a page may show: see `check_game`."""
-    record = formats.read(text)
-    check_game(record.name, own)
-    return record
+    """The game of a file, if it names one that a page may, see `check_game`; it is asked before that is looked for."""
+    text = text.lstrip("\ufeff")  # readers pass over it, and nothing may hide the name
+    if text.lstrip().startswith("{"):
+        try:
+            told = read_json(text)
+        except ValueError:
+            raise UsageError("the file is no whole JSON") from None
+        check_game(str(told.get("game", "")), own)
+    return formats.read(text)
 
 
 def find(folders: Sequence[Path]) -> Offers:
