@@ -1,7 +1,5 @@
 """What a person does at the page, for the tests that look at it in a browser: sits down, chooses, touches, drags."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from playwright.sync_api import expect
 
@@ -43,19 +41,16 @@ class Referee:
 
     def __init__(self, name):
         self.game = GAMES[name]
-        self.position = play.start(self.game, jax.random.key(0))
-        self.look = jax.jit(lambda p: (play.legal(self.game, p), play.over(self.game, p)))
-        self.step = jax.jit(lambda p, a: play.play(self.game, p, a)[0])
+        self.view = play.look(self.game, play.begin(self.game))
 
     def legal(self):
-        legal, over = self.look(self.position)
-        return [] if over else np.flatnonzero(legal).tolist()
+        return [] if self.view.over else np.flatnonzero(self.view.legal).tolist()
 
     def choice(self, action):
-        return clicks.choices(self.game, self.position.state, [action])[0]
+        return clicks.choices(self.game, self.view.position.state, [action])[0]
 
     def play(self, action):
-        self.position = self.step(self.position, jnp.int32(action))
+        self.view = play.look(self.game, self.view.position, action)
 
 
 def play_on(page, name, hand, seed, most=None):
