@@ -122,10 +122,11 @@ def root(rows: str, seat: int):
     return alone(play.resume(GAME, GAME.place(cells, seat)))
 
 
-def move(spec: str, rows: str, seat: int) -> int:
-    player, position = load_player(spec, GAME), root(rows, seat)
-    run = jax.jit(lambda key: player.search.run(player.model, player.params, key, position).action)
-    return int(run(jax.random.key(0))[0])
+def mover(spec: str):
+    """What a player does in a position, by one program."""
+    player = load_player(spec, GAME)
+    run = jax.jit(lambda key, position: player.search.run(player.model, player.params, key, position).action)
+    return lambda rows, seat: int(run(jax.random.key(0), root(rows, seat))[0])
 
 
 PLAYERS = [
@@ -140,8 +141,9 @@ PLAYERS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", PLAYERS)
 def test_1_13_every_classical_player_takes_a_five_and_stops_one(spec):
-    assert move(spec, CLOSED_FOUR, 0) == 2 * 9 + 7
-    assert move(spec, CLOSED_FOUR, 1) == 2 * 9 + 7
+    move = mover(spec)
+    assert move(CLOSED_FOUR, 0) == 2 * 9 + 7
+    assert move(CLOSED_FOUR, 1) == 2 * 9 + 7
 
 
 def test_1_12_personalities_have_names_that_load_the_same_player():
