@@ -1,16 +1,15 @@
 """Every position that a game can reach, ply by ply, in batches: for counts, shortest paths and exact values."""
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import quick
+from sparse import in_chunks
 
 from jaxgo.core.game import Game
-
-CHUNK = 1024
 
 
 class Layer(NamedTuple):
@@ -40,19 +39,19 @@ def explore(
     take longer to compile and less to run, for games of many positions.
     """
     name = key or game.hash
-    options = quick.THOROUGH if thorough else None
-    expand = jax.jit(jax.vmap(lambda s: _expand(game, name, s)), compiler_options=options)
-    judge = jax.jit(jax.vmap(lambda s: (game.over(s), game.returns(s))), compiler_options=options)
+    compiled = functools.partial(jax.jit, compiler_options=quick.THOROUGH if thorough else None)
+    judge = compiled(jax.vmap(lambda s: (game.over(s), game.returns(s), game.legal(s))))
+    expand = compiled(jax.vmap(lambda s, action: _expand(game, name, s, action)))
     root = game.init(jax.random.key(0))
     states, paths = jax.tree.map(lambda x: np.asarray(x)[None], root), np.ones(1, np.int64)
     seen = _word(np.asarray(name(root)))[None]
     layers: list[Layer] = []
     while True:
-        over, returns = _in_chunks(judge, states)
+        over, returns, legal = in_chunks(judge, states)
         if depth is not None and len(layers) == depth:
             nothing = np.zeros(0, int)
             return [*layers, Layer(states, paths, over, returns, nothing, nothing, nothing)]
-        parent, action, found, children = _moves(expand, states, over & (not past_ends))
+        parent, action, found, children = _moves(expand, states, legal & (past_ends | ~over)[:, None])
         if not revisit:
             fresh = ~np.isin(found, seen)
             parent, action, found, children = jax.tree.map(
@@ -90,35 +89,20 @@ def counts(layers: list[Layer], wins: Callable[[Layer], np.ndarray]) -> list[np.
     return out[::-1]
 
 
-def _expand(game: Game[Any], key: Callable[[Any], Any], state: Any) -> Any:
-    children = jax.vmap(lambda action: game.step(state, action))(jnp.arange(game.num_actions))
-    return game.legal(state), jax.vmap(key)(children), children
+def _expand(game: Game[Any], key: Callable[[Any], Any], state: Any, action: Any) -> Any:
+    child = game.step(state, action)
+    return key(child), child
 
 
 def _word(keys: np.ndarray) -> np.ndarray:
     return keys[..., 0].astype(np.uint64) << np.uint64(32) | keys[..., 1].astype(np.uint64)
 
 
-def _moves(expand: Any, states: Any, closed: np.ndarray) -> Any:
-    """Parent, action, key and state of every legal move from positions that are not closed."""
-    results = []
-    for start, size, part in _chunks(states, len(closed)):
-        mask, keys, children = jax.device_get(expand(part))
-        parent, action = np.nonzero(mask[:size] & ~closed[start : start + size, None])
-        picked = jax.tree.map(lambda x, rows=(parent, action): x[rows], children)
-        results.append((start + parent, action, _word(keys[parent, action]), picked))
-    return jax.tree.map(lambda *x: np.concatenate(x), *results)
-
-
-def _in_chunks(function: Any, states: Any) -> Any:
-    """The function over any number of positions."""
-    n = len(states.ply)
-    results = [jax.device_get(function(part)) for _, _, part in _chunks(states, n)]
-    return jax.tree.map(lambda *x: np.concatenate(x)[:n], *results)
-
-
-def _chunks(states: Any, n: int) -> Iterator[tuple[int, int, Any]]:
-    """Start, size and states of each part; the last is filled up, so that all are compiled once."""
-    for start in range(0, n, CHUNK):
-        rows = np.minimum(np.arange(start, start + CHUNK), n - 1)
-        yield start, min(CHUNK, n - start), jax.tree.map(lambda x, rows=rows: x[rows], states)
+def _moves(expand: Any, states: Any, legal: np.ndarray) -> Any:
+    """Parent, action, key and state of every legal move."""
+    parent, action = np.nonzero(legal)
+    parents = jax.tree.map(lambda x: x[parent], states)
+    if not len(parent):
+        return parent, action, np.zeros(0, np.uint64), parents
+    keys, children = in_chunks(expand, parents, action.astype(np.int32))
+    return parent, action, _word(keys), children

@@ -23,12 +23,12 @@ def perft(game: Game[Any], depth: int, thorough: bool = False) -> list[int]:
     times = np.ones(1, np.int64)  # how many sequences lead to each of the different positions
     counts = []
     while True:
-        parents, actions = np.nonzero(_in_chunks(legal, states))
+        parents, actions = np.nonzero(in_chunks(legal, states))
         counts.append(int(times[parents].sum()))
         if len(counts) == depth:
             return counts
         pairs = jax.tree.map(lambda leaf, of=parents: leaf[of], states)
-        states, times = _merge(_in_chunks(step, pairs, actions.astype(np.int32)), times[parents])
+        states, times = _merge(in_chunks(step, pairs, actions.astype(np.int32)), times[parents])
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def _merge(states: Any, times: np.ndarray) -> tuple[Any, np.ndarray]:
     return jax.tree.map(lambda leaf: leaf[first], states), total
 
 
-def _in_chunks(function: Callable[..., Any], *arguments: Any) -> Any:
+def in_chunks(function: Callable[..., Any], *arguments: Any) -> Any:
     """The function over batches of one size, so that it compiles once."""
     size = len(jax.tree.leaves(arguments)[0])
     parts = []
