@@ -95,9 +95,11 @@ def boardsize(engine: GtpEngine, line: Line) -> str:
     return ""
 
 
-def of_size(game: Any, size: int) -> Any:
+def of_size(game: Go | Gomoku, size: int) -> Go | Gomoku:
     """The same rules on a square board of another size, without the stones of a handicap."""
-    return dataclasses.replace(game, size=size, **({"width": 0, "handicap": 0} if isinstance(game, Go) else {}))
+    if isinstance(game, Go):
+        return dataclasses.replace(game, size=size, width=0, handicap=0)
+    return dataclasses.replace(game, size=size)
 
 
 def _other_size(engine: GtpEngine, game: Game[Any]) -> None:
@@ -299,9 +301,11 @@ def loadsgf(engine: GtpEngine, line: Line) -> str:
     game = engine.game
     try:
         record = formats.load(Path(file), None, upto)
-        height, width = record.game.shape
-        if type(record.game) is type(game) and (game.shape == (height, width) or height == width):
-            same = game if game.shape == (height, width) else of_size(game, height)
+        if type(record.game) is type(game):
+            same: Game[Any] | None = game
+            if isinstance(game, Go | Gomoku) and game.shape != record.game.shape:
+                height, width = record.game.shape
+                same = of_size(game, height) if height == width else None
             record = formats.load(Path(file), same, upto)  # what it does not say stays as it is
     except UsageError as error:
         raise UsageError(f"cannot load file: {error}") from None

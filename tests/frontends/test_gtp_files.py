@@ -11,6 +11,7 @@ from support import random_games
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import gtp, gtp_commands, session
 from jaxgo.frontends.gtp_engine import GtpEngine
+from jaxgo.frontends.gtp_text import Line
 from jaxgo.frontends.lines import read_lines
 from jaxgo.games import make
 from jaxgo.records import formats
@@ -86,6 +87,24 @@ def test_a_limit_of_moves_is_kept_where_it_was_set(tmp_path):
             gtp.take(engine, line)
             assert engine.game.max_plies == limit
         engine.session.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("tictactoe", {"height": 4, "width": 4}, "tictactoe height=4 width=4, and this is tictactoe"),
+        ("connect4", {"height": 7}, "connect4 height=7, and this is connect4"),
+        ("connect4", {"width": 8}, "connect4 width=8, and this is connect4"),
+    ],
+)
+def test_only_go_and_gomoku_change_over_to_the_board_of_a_file(name, options, told, tmp_path):
+    file = tmp_path / "a.json"
+    formats.save(file, GameRecord(make(name, **options), name, ()))
+    engine = GtpEngine(make(name), name, "random", write=print)
+    with pytest.raises(UsageError, match=f"cannot load file: .*: line 1: the file tells of {told}"):
+        gtp_commands.loadsgf(engine, Line("", "loadsgf", (str(file),)))
+    assert engine.game == make(name)
+    engine.session.close()
 
 
 @pytest.mark.slow  # compiles two boards
