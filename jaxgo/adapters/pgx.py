@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, Num, UInt32
 
 from jaxgo.core.errors import UsageError, check_settings
-from jaxgo.core.game import EMPTY, MOST_PLIES, Action, Game, Piece
+from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit
 from jaxgo.core.mix import well_mixed
 from jaxgo.core.names import package
 
@@ -46,8 +46,7 @@ class PgxGame(Game[PgxState]):
 
     def __post_init__(self) -> None:
         check_settings("PgxGame: ", self)
-        if not 0 <= self.limit <= MOST_PLIES:
-            raise UsageError(f"limit={self.limit} of a game of pgx is a number of plies up to {MOST_PLIES}, or 0")
+        check_ply_limit(self, f"{self.env} of pgx", "pgx's own limit")
         if self._env.num_players != 2:
             raise UsageError(f"{self.env} of pgx has {self._env.num_players} players; jaxgo plays games of two")
         if len(self._env.observation_shape) != 3:

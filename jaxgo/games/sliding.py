@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.bitwise import union
 from jaxgo.core.errors import UsageError
-from jaxgo.core.game import EMPTY, Action, Game, Piece
+from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit
 from jaxgo.games import walking
 
 Shape = tuple[tuple[int, int], ...]  # cells from the first one of the block, row by row
@@ -65,8 +65,7 @@ class SlidingBlocks(Game[SlidingState]):
             raise UsageError(f"no block of the layout {self.rows!r} can move; leave cells empty ('.') beside one")
         if self.scramble and not (_is_n_puzzle(self.rows) and _is_n_puzzle(self.goal)):
             raise UsageError("only puzzles of unit squares with one empty cell and a full goal can be scrambled")
-        if not 1 <= self.max_plies <= 30_000:
-            raise UsageError(f"max_plies={self.max_plies} is not between 1 and 30000")
+        check_ply_limit(self, "sliding blocks")
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -121,7 +121,10 @@ def test_names_and_mistakes():
         make("jaxgo.adapters.pgx:ludo")
     with pytest.raises(UsageError, match="players"):
         PgxGame("minatar-asterix")
-    with pytest.raises(UsageError, match="limit=40000 of a game of pgx is a number of plies up to 32767"):
-        PgxGame("tic_tac_toe", limit=40000)  # its plies are counted in 16 bits
+    for limit in (-1, 10_001):
+        with pytest.raises(
+            UsageError, match=f"limit={limit} of tic_tac_toe of pgx is not between 1 and 10000, or 0 for"
+        ):
+            PgxGame("tic_tac_toe", limit=limit)
     with pytest.raises(UsageError, match=r"PgxGame: limit=2\.5 is not a whole number"):
         untyped(PgxGame, env="tic_tac_toe", limit=2.5)

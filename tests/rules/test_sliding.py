@@ -257,7 +257,8 @@ def test_planes_show_block_by_block():
         ({"goal": ".../.../.../.AA"}, "another shape"),
         ({"scramble": True}, "scrambled"),
         ({"rows": "1/2/3/.", "goal": "1/2/3/.", "scramble": True}, "scrambled"),
-        ({"max_plies": 0}, "max_plies=0"),
+        ({"max_plies": 0}, "max_plies=0 of sliding blocks is not between 1 and 10000"),
+        ({"max_plies": 10_001}, "max_plies=10001 of sliding blocks"),
         ({"rows": "AB/CD", "goal": "BA/.."}, "can move"),
     ],
 )
