@@ -267,12 +267,8 @@ class Game(abc.ABC, Generic[S]):
         """Two positions with equal keys count as the same."""
         return self.hash(state)
 
-    # The next four matter only where repetition is "forbidden", which makes it part of the exact legal mask.
+    # The next three matter only where repetition is "forbidden", which makes it part of the exact legal mask.
     # Checking every action against every earlier position is dear, so a game may tell which need a check.
-
-    def next_repetition_key(self, state: S, action: Action) -> UInt32[Array, "2"]:
-        """The repetition key after an action."""
-        return self.repetition_key(self.step(state, action))
 
     def begin_trace(self, state: S) -> Any:
         """What `next_suspect` needs to know about the game so far: any arrays, kept once per game."""

@@ -87,7 +87,7 @@ def allowed(
 
     def check(carry: tuple[Bool[Array, " A"], Int32[Array, ""]]) -> tuple[Bool[Array, " A"], Int32[Array, ""]]:
         left, action = carry
-        repeats = occurrences(history, game.next_repetition_key(state, action)) > 0
+        repeats = occurrences(history, game.repetition_key(game.step(state, action))) > 0
         left &= ~((jnp.arange(game.num_actions) == action) & repeats)
         return left, game.next_suspect(state, history.trace, action)
 
