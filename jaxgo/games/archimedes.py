@@ -18,7 +18,7 @@ from jaxgo.core.bitwise import union
 from jaxgo.core.errors import unknown_name
 from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_winner
 from jaxgo.games.boards import nibbles
-from jaxgo.games.boards.nibbles import EACH, OPPOSITE, Board, any_square, look, nonzero, square, unpack, widen
+from jaxgo.games.boards.nibbles import EACH, OPPOSITE, Board, any_square, equal, look, nonzero, square, unpack, widen
 
 START = "....WWW./....WWWW/.....WWW/......WW/BB....../BBB...../BBBB..../.BBB...."
 RULES = ("original", "dagaz")
@@ -94,17 +94,17 @@ class Archimedes(Game[ArchimedesState]):
 
     def _reach(self, state: ArchimedesState) -> UInt32[Array, "8 8"]:
         """How far each ship of the mover can go in each direction."""
-        port = _own_port(state)
-        empty = nonzero(state.ships) ^ EACH
+        seat = _seat(state)
+        port, empty = _port(seat), equal(state.ships, 0)
         free = empty & ~port  # the port is a corner, so closing it shuts no way through
-        sources = _ships_of(state.ships, _seat(state))
+        sources = _ships_of(state.ships, seat)
         if self.rules == "original":
             sources |= jnp.where(state.lost[state.to_play] > 0, port & empty, jnp.uint32(0))
         return look(free, widen(free)) & widen(sources)[None]
 
     def step(self, state: ArchimedesState, action: Action) -> ArchimedesState:
         seat, source, target = _seat(state), action // 64, action % 64
-        port = _own_port(state)
+        port = _port(seat)
         ships = state.ships & ~widen(nibbles.at(source)) | nibbles.at(target) << seat
         if self.rules == "original":
             after = _cascade(ships, seat)
@@ -112,7 +112,7 @@ class Archimedes(Game[ArchimedesState]):
             winner = jnp.where(lost_port, 2 - state.to_play, jnp.int8(0))
         else:
             after = ships & ~widen(_vulnerable(ships, jnp.uint32(0)) | _vulnerable(ships, jnp.uint32(1)))
-            won = any_square(nibbles.at(target) & _enemy_port(state))
+            won = any_square(nibbles.at(target) & _port(1 - seat))
             winner = jnp.where(won, 1 + state.to_play, jnp.int8(0))
         # a legal action from the empty own port is a rebuilding; a drawn ship may stand there, which sails as any other
         rebuilt = any_square(nibbles.at(source) & port & ~nonzero(state.ships)).astype(jnp.int8)
@@ -138,7 +138,7 @@ class Archimedes(Game[ArchimedesState]):
         own, enemy = _attackers(state.ships, seat), _attackers(state.ships, 1 - seat)
         boards = [_ships_of(state.ships, seat), _ships_of(state.ships, 1 - seat)]
         boards += [_at_least(count, least) for count in (own, enemy) for least in (2, 3)]
-        boards += [_own_port(state), _enemy_port(state)]
+        boards += [_port(seat), _port(1 - seat)]
         lost = jnp.where(self.rules == "original", state.lost, jnp.int8(0))
         flags = [lost[state.to_play] > 0, lost[1 - state.to_play] > 0, state.to_play == 1]
         boards += [jnp.where(flag, jnp.full(8, EACH), jnp.zeros(8, jnp.uint32)) for flag in flags]
@@ -166,9 +166,9 @@ class Archimedes(Game[ArchimedesState]):
         seat = _seat(state)
         count = _attackers(state.ships, seat)
         prey = _ships_of(state.ships, 1 - seat) & _at_least(count, 2) & ~_at_least(count, 3)
-        removed = look(prey, widen(nonzero(state.ships) ^ EACH)).sum(0, dtype=jnp.uint32)
+        removed = look(prey, widen(equal(state.ships, 0))).sum(0, dtype=jnp.uint32)
         port = jnp.float32(10 if self.rules == "original" else 1000)
-        weights = 1 + 10 * unpack(removed).astype(jnp.float32) + port * unpack(_enemy_port(state)).astype(jnp.float32)
+        weights = 1 + 10 * unpack(removed).astype(jnp.float32) + port * unpack(_port(1 - seat)).astype(jnp.float32)
         return jnp.tile(weights, 64)
 
     def symmetries(self) -> board.Symmetries:
@@ -194,12 +194,8 @@ def _ships_of(ships: Board, seat: Seat) -> Board:
     return ships >> seat & EACH
 
 
-def _own_port(state: ArchimedesState) -> Board:
-    return jnp.where(state.to_play == 0, jnp.asarray(square(PORTS[0])), jnp.asarray(square(PORTS[1])))
-
-
-def _enemy_port(state: ArchimedesState) -> Board:
-    return jnp.where(state.to_play == 1, jnp.asarray(square(PORTS[0])), jnp.asarray(square(PORTS[1])))
+def _port(seat: Seat) -> Board:
+    return jnp.where(seat == 0, jnp.asarray(square(PORTS[0])), jnp.asarray(square(PORTS[1])))
 
 
 def _count_by_seat(ships: Board) -> Int8[Array, "2"]:
@@ -209,7 +205,7 @@ def _count_by_seat(ships: Board) -> Int8[Array, "2"]:
 
 def _attackers(ships: Board, seat: Seat) -> Board:
     """How many ships of this seat are the first on a line from each square."""
-    return (look(ships, widen(nonzero(ships) ^ EACH)) >> seat & EACH).sum(0, dtype=jnp.uint32)
+    return (look(ships, widen(equal(ships, 0))) >> seat & EACH).sum(0, dtype=jnp.uint32)
 
 
 def _at_least(counts: Board, least: int) -> Board:
@@ -239,10 +235,10 @@ def _lawful(
 
     A square shows its attackers as the board is; a ship that leaves may uncover one more behind itself.
     """
-    empty = nonzero(ships) ^ EACH
+    empty = equal(ships, 0)
     seen = look(ships, widen(empty)) >> (1 - seat) & EACH
     count = seen.sum(0, dtype=jnp.uint32)
-    port = jnp.where(seat == 1, jnp.asarray(square(PORTS[0])), jnp.asarray(square(PORTS[1])))
+    port = _port(1 - seat)
     two = _at_least(count, 2)
     landings = jnp.stack([~two & EACH & ~port, two & ~_at_least(count, 3) & ~port, port])
     covered = reach & ~widen(seen[OPPOSITE])
@@ -252,7 +248,7 @@ def _lawful(
 
 def _entrants(ships: Board, seat: Seat, port: Board) -> Board:
     """The ships that may enter the enemy port: no reply attacks them three times there."""
-    empty = nonzero(ships) ^ EACH
+    empty = equal(ships, 0)
     sight = look(port, widen(empty))
     facing = jnp.where(seat == 0, sight[TOWARDS[0]], sight[TOWARDS[1]])
     entrants = _ships_of(ships, seat)[None] & facing & ~jnp.where(any_square(port & ~empty), EACH, jnp.uint32(0))
@@ -267,7 +263,7 @@ def _is_safe(ships: Board, seat: Seat, port: Board) -> Bool[Array, ""]:
     The corner has three lines, so a reply must keep two attacks and add the third: it comes from a ship that is not
     the only enemy on an attacking line and goes to a square of the third line in sight of the port.
     """
-    empty = nonzero(ships) ^ EACH
+    empty = equal(ships, 0)
     enemies = _ships_of(ships, 1 - seat)
     seen = look(enemies | port << 2, widen(empty))  # bit 0: an enemy is the first ship, bit 2: the port is
     away = jnp.where(seat == 0, seen[OPPOSITE[TOWARDS[0]]], seen[OPPOSITE[TOWARDS[1]]]) & EACH
