@@ -69,10 +69,11 @@ def figure_pegs(kind: str, figure: str) -> np.ndarray:
 
 
 def pack(cells: np.ndarray) -> np.ndarray:
-    """`uint32[2]` of `bool[49]`."""
-    bits = np.zeros(WORDS * WORD, np.uint32)
-    bits[:CELLS] = cells
-    return (bits.reshape(WORDS, WORD) << np.arange(WORD, dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
+    """`uint32[..., 2]` of `bool[..., 49]`."""
+    bits = np.zeros((*cells.shape[:-1], WORDS * WORD), np.uint32)
+    bits[..., :CELLS] = cells
+    words = bits.reshape(*cells.shape[:-1], WORDS, WORD) << np.arange(WORD, dtype=np.uint32)
+    return words.sum(axis=-1, dtype=np.uint32)
 
 
 @functools.cache
@@ -228,10 +229,7 @@ def _turned_rows(game: Pegs) -> np.ndarray:
     grid = np.zeros((SIDE, 2**SIDE, SIDE, SIDE), bool)
     patterns = np.arange(2**SIDE)[:, None] >> np.arange(SIDE) & 1
     grid[np.arange(SIDE), :, np.arange(SIDE)] = patterns
-    bits = np.zeros((SIDE, 2**SIDE, len(cells), WORDS * WORD), np.uint32)
-    bits[..., :CELLS] = grid.reshape(SIDE, 2**SIDE, CELLS)[:, :, cells]
-    words = bits.reshape(*bits.shape[:3], WORDS, WORD) << np.arange(WORD, dtype=np.uint32)
-    return words.sum(axis=-1, dtype=np.uint32)
+    return pack(grid.reshape(SIDE, 2**SIDE, CELLS)[:, :, cells])
 
 
 def _last_peg() -> np.ndarray:
