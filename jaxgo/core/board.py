@@ -10,6 +10,7 @@ import numpy as np
 
 NORTH, EAST, SOUTH, WEST = range(4)
 STEPS: tuple[tuple[int, int], ...] = ((-1, 0), (0, 1), (1, 0), (0, -1), (-1, 1), (1, 1), (1, -1), (-1, -1))
+AXES = ((0, 1), (1, 0), (1, 1), (1, -1))  # a step along each line through a cell: its row, column and diagonals
 
 
 class Symmetries(NamedTuple):
@@ -99,7 +100,7 @@ def in_a_row(codes: np.ndarray, k: int) -> np.ndarray:
     """`bool[H, W]`: which stones of a drawn board stand in a straight line of at least k of their own code."""
     height, width = codes.shape
     found = np.zeros(codes.shape, bool)
-    for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+    for down, right in AXES:
         high, wide, left = height - (k - 1) * down, width - (k - 1) * abs(right), (k - 1) * (right < 0)
         if high < 1 or wide < 1:
             continue

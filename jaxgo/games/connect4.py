@@ -35,7 +35,7 @@ def lines(width: int, height: int, k: int) -> np.ndarray:
     """`uint32[n, words]`: every k cells in a straight line."""
     found = []
     for x, y in np.ndindex(width, height):
-        for dx, dy in ((1, 0), (0, 1), (1, 1), (1, -1)):
+        for dx, dy in board.AXES:
             cells = [(x + i * dx, y + i * dy) for i in range(k)]
             if all(0 <= column < width and 0 <= row < height for column, row in cells):
                 found.append(Stacks(width, height, spare=1).mask(cells))

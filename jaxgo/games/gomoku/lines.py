@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Integer, UInt32
 
+from jaxgo.core.board import AXES
+
 Rows = UInt32[Array, " n"]
 Near = dict[int, Array]  # what every cell sees k steps ahead, k = -5..5
 # What wins: five or more; exactly five; the same two, but not a five between two enemies
@@ -23,7 +25,6 @@ Rule = Literal["free", "exact", "caro", "caro5"]
 EXACT = ("exact", "caro5")
 
 REACH = 5
-STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))  # along the row, down, and the two diagonals
 MIDDLE = REACH  # the bit of the cell itself in a word of `star`
 
 
@@ -135,7 +136,7 @@ def star(sets: UInt32[Array, "k n"], cell: Integer[Array, ""]) -> UInt32[Array, 
     window = jax.lax.dynamic_slice_in_dim(padded, row, 2 * REACH + 1, axis=1)
     index = jnp.arange(2 * REACH + 1)
     words = [window[:, REACH] >> column.astype(jnp.uint32) & jnp.uint32((1 << 2 * REACH + 1) - 1)]
-    for _, slope in STEPS[1:]:
+    for _, slope in AXES[1:]:
         at = (column + REACH + slope * (index - REACH)).astype(jnp.uint32)
         bits = window >> at[None] & 1
         words.append((bits << index.astype(jnp.uint32)[None]).sum(axis=1, dtype=jnp.uint32))

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
+from jaxgo.core.board import AXES
 from jaxgo.games.gomoku.lines import EXACT, Rule
 
 # the original gives a five 1e15, which leaves nothing of the others in 32 bits
@@ -32,7 +33,6 @@ FIRST = np.array([0, 1, 4, 13, 40, 121])  # the first number of the arms of 0..5
 ARMS = 364
 LINES = ARMS * ARMS
 NEAR = 2  # steps
-DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
 def classify(line: str, exact: bool) -> list[str]:
@@ -149,7 +149,7 @@ def _bases(n: int) -> np.ndarray:
     """`uint32[4, cells]`: the number of two arms of empty cells."""
     row, column = np.divmod(np.arange(n * n), n)
     table = []
-    for dr, dc in DIRECTIONS:
+    for dr, dc in AXES:
         ahead = _room(row, dr, n), _room(column, dc, n)
         behind = _room(row, -dr, n), _room(column, -dc, n)
         table.append(FIRST[np.minimum(*ahead)] * ARMS + FIRST[np.minimum(*behind)])
@@ -164,7 +164,7 @@ def _around(n: int) -> np.ndarray:
     row, column = np.divmod(cell, n)
     k = np.arange(-REACH, REACH + 1)
     table = []
-    for dr, dc in DIRECTIONS:
+    for dr, dc in AXES:
         r, c = row + k * dr, column + k * dc
         inside = (r >= 0) & (r < n) & (c >= 0) & (c < n)
         table.append(np.where(inside, r * n + c, cell))
@@ -206,10 +206,8 @@ def looked_at(stones: UInt32[Array, "2 n"]) -> Board:
         return functools.reduce(lambda number, cell: number * jnp.uint8(3) + cell, ahead).astype(jnp.uint32)
 
     here = cells[first : first + size].astype(jnp.uint32) * LINES
-    found = [
-        arm(dr, dc) * ARMS + arm(-dr, -dc) + (here + base) for (dr, dc), base in zip(DIRECTIONS, _bases(n), strict=True)
-    ]
-    ways = [*DIRECTIONS, *((-dr, -dc) for dr, dc in DIRECTIONS)]
+    found = [arm(dr, dc) * ARMS + arm(-dr, -dc) + (here + base) for (dr, dc), base in zip(AXES, _bases(n), strict=True)]
+    ways = [*AXES, *((-dr, -dc) for dr, dc in AXES)]
     near = functools.reduce(operator.or_, [seen(k, *way) for k in range(1, NEAR + 1) for way in ways])
     # XLA writes a stack down, and so looks once, if what is done with it is more than to take it apart again: hence
     # words that are made numbers here, and not before
@@ -260,7 +258,7 @@ def tried(
     worth = worth if worth.ndim == 1 else worth.sum(axis=1)  # stones alone count, and each has one colour
     total, taken = _totals(board, worth)
     stone = colour.astype(jnp.int32) + 1
-    k = np.tile(np.arange(-REACH, REACH + 1), len(DIRECTIONS))[None]
+    k = np.tile(np.arange(-REACH, REACH + 1), len(AXES))[None]
     # the new stone stands behind what is ahead of it, and on its own point
     digit = np.where(k == 0, LINES, 3 ** np.maximum(np.abs(k) - 1, 0) * np.where(k > 0, 1, ARMS))
     around = _look_up(jnp.asarray(_around(stones.shape[1])), points)

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int8, Int16, UInt32
 
+from jaxgo.core.board import AXES
 from jaxgo.games.gomoku import lines
 from jaxgo.games.gomoku.lines import Near, Rows
 
@@ -180,4 +181,4 @@ def _first(rows: Rows) -> Int16[Array, ""]:
 @functools.cache
 def _pair_steps(n: int) -> np.ndarray:
     """From a point to its second stone, for every pair."""
-    return np.array([k * (dr * n + dc) for dr, dc in lines.STEPS for k in OFFSETS], np.int16)
+    return np.array([k * (dr * n + dc) for dr, dc in AXES for k in OFFSETS], np.int16)

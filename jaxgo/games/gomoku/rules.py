@@ -129,7 +129,8 @@ class Gomoku(Game[GomokuState]):
             black = self._colour(state) == BLACK
             free &= ~jnp.where(black, state.forbidden, 0)
         if self.opening in openings.FAR:
-            first, second = (jnp.asarray(_rows(mask)) for mask in openings.allowed_cells(self.opening, self.size))
+            allowed = jnp.asarray(openings.allowed_cells(self.opening, self.size))
+            first, second = (lines.pack(cells, self.size) for cells in allowed)
             free &= jnp.where(state.ply == 0, first, jnp.where(state.ply == 2, second, free))
         return free
 
@@ -336,7 +337,7 @@ class Gomoku(Game[GomokuState]):
         double, fours = jax.lax.optimization_barrier((double, fours))
         needed = [double]
         for four, k in zip(fours, [k for k in range(-4, 5) if k], strict=True):
-            for d, (down, right) in enumerate(lines.STEPS):
+            for d, (down, right) in enumerate(board.AXES):
                 moved = jnp.roll(four[d] & double, k * down)
                 needed.append(moved << k * right if k * right >= 0 else moved >> -k * right)
         # no point stands to a double in two ways, so it is counted once for each that it touches
@@ -410,11 +411,6 @@ class Gomoku(Game[GomokuState]):
 
 def _count(stones: UInt32[Array, "*k n"]) -> Array:
     return jax.lax.population_count(stones).sum(dtype=jnp.int32)
-
-
-def _rows(mask: np.ndarray) -> np.ndarray:
-    n = round(mask.size**0.5)
-    return (mask.reshape(n, n).astype(np.uint32) << np.arange(n, dtype=np.uint32)).sum(1, dtype=np.uint32)
 
 
 def _standing(own: Rows, other: Rows, rule: Rule) -> Rows:
