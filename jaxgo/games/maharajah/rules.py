@@ -134,9 +134,10 @@ class Maharajah(Game[MaharajahState]):
             rights=state.rights & ~self._rules.spoilt(start | goal),
             to_play=1 - state.to_play,
             ply=state.ply + jnp.int16(1),
-            outcome=jnp.where(won, WON_BY_0 + state.to_play, jnp.int8(RUNNING)),
+            outcome=jnp.int8(RUNNING),
         )
-        return after._replace(outcome=jnp.where(won, after.outcome, self._without_moves(after)))
+        ending = jnp.where(won, WON_BY_0 + state.to_play, self._without_moves(after))
+        return after._replace(outcome=ending)
 
     def _without_moves(self, state: MaharajahState) -> Int8[Array, ""]:
         """What it comes to that the mover has no move, where he has none; else it goes on."""
