@@ -22,6 +22,7 @@ from jaxgo.core.errors import UsageError, check_frozen, check_settings, is_whole
 
 Action = Int[Array, ""]
 Repetition = Literal["none", "forbidden", "draw", "loss"]
+RepetitionResult = Literal["none", "draw", "loss"]  # where no move is forbidden for what it repeats
 MOST_PLIES = 2**15 - 1  # that a count of plies can hold
 SOLVED = 1.0  # what a solved puzzle returns
 MOST_LIMIT = 10_000  # plies to which an option may limit games
@@ -329,6 +330,12 @@ def check_ply_limit(game: "Game[Any]", name: str, usual: str = "") -> None:
     if not (0 if usual else 1) <= limit <= MOST_LIMIT:
         instead = f", or 0 for {usual}" if usual else ""
         raise UsageError(f"{game.ply_limit}={limit} of {name} is not between 1 and {MOST_LIMIT}{instead}")
+
+
+def check_repetition_result(game: "Game[Any]", name: str) -> None:
+    """A UsageError where the option `repetition` is no `RepetitionResult`."""
+    if game.repetition not in get_args(RepetitionResult):
+        raise unknown_name(f"repetition rule of {name}", game.repetition, get_args(RepetitionResult))
 
 
 def returns_of_winner(winner: Int[Array, ""]) -> Float32[Array, "2"]:

@@ -6,7 +6,7 @@ by option loses.
 """
 
 import dataclasses
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,11 +14,19 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt8, UInt32
 
 from jaxgo.core import board, zobrist
-from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, Game, Piece, check_ply_limit, returns_of_winner
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import (
+    EMPTY,
+    Action,
+    Game,
+    Piece,
+    RepetitionResult,
+    check_ply_limit,
+    check_repetition_result,
+    returns_of_winner,
+)
 
 FORWARD, LEFT, RIGHT = range(3)  # action = cell * 3 + one of these
-Repetition = Literal["none", "draw", "loss"]
 
 
 class DodgemState(NamedTuple):
@@ -33,7 +41,7 @@ class Dodgem(Game[DodgemState]):
 
     size: int = 3
     blocked_wins: bool = True  # what it means to be locked in
-    repetition: Repetition = "none"
+    repetition: RepetitionResult = "none"
     max_plies: int = 0  # a draw then; 0 stands for 40 * size
 
     pieces = (EMPTY, Piece("B", 0), Piece("R", 1))
@@ -42,8 +50,7 @@ class Dodgem(Game[DodgemState]):
     def __post_init__(self) -> None:
         if not 3 <= self.size <= 8:
             raise UsageError(f"a Dodgem board of size {self.size} is not between 3 and 8")
-        if self.repetition not in get_args(Repetition):
-            raise unknown_name("repetition rule of Dodgem", self.repetition, get_args(Repetition))
+        check_repetition_result(self, "Dodgem")
         check_ply_limit(self, "Dodgem", "40 * size")
         if self.max_plies == 0:
             object.__setattr__(self, "max_plies", 40 * self.size)

@@ -6,20 +6,29 @@ behind, which it captures. A side that is reduced to one piece, or that cannot m
 
 import dataclasses
 import functools
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import board, zobrist
-from jaxgo.core.errors import UsageError, unknown_name
-from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, check_ply_limit, returns_of_seat
+from jaxgo.core.errors import UsageError
+from jaxgo.core.game import (
+    EMPTY,
+    Action,
+    AuxTarget,
+    Game,
+    Piece,
+    RepetitionResult,
+    check_ply_limit,
+    check_repetition_result,
+    returns_of_seat,
+)
 from jaxgo.games.boards import bits
 
 SIDE, CELLS, ACTIONS = 4, 16, 128  # action = from * 8 + kind * 4 + direction
 KINDS = ("-", "x")  # step, jump
-Repetition = Literal["none", "draw", "loss"]
 
 
 class KonoState(NamedTuple):
@@ -50,7 +59,7 @@ class Kono(Game[KonoState]):
 
     alive_min: int = 2
     compulsory: bool = False
-    repetition: Repetition = "none"
+    repetition: RepetitionResult = "none"
     max_plies: int = 200  # the game is a draw then
 
     pieces = (EMPTY, Piece("B", 0), Piece("W", 1))
@@ -60,8 +69,7 @@ class Kono(Game[KonoState]):
     def __post_init__(self) -> None:
         if self.alive_min not in (1, 2):
             raise UsageError(f"alive_min={self.alive_min} of Kono is the fewest pieces that fight on; choose 1 or 2")
-        if self.repetition not in get_args(Repetition):
-            raise unknown_name("repetition rule of Kono", self.repetition, get_args(Repetition))
+        check_repetition_result(self, "Kono")
         check_ply_limit(self, "Kono")
 
     @property
