@@ -23,7 +23,7 @@ Counts = tuple[int, ...]  # of the tiles of one line: how many belong to each
 class Walks(NamedTuple):
     """Moves that tables of counts need, as `least[code of line 0, code of line 1, ...]` without the last line."""
 
-    codes: np.ndarray  # int32[lines ** (width + 1) or so]: the code of a line, from its counts as digits
+    codes: np.ndarray  # int32[(width + 1) ** lines]: the code of a line, from its counts as digits
     least: np.ndarray  # uint8[codes, codes, ...]
 
 
