@@ -4,7 +4,6 @@ import dataclasses
 from typing import Any, ClassVar
 
 import flax.linen as nn
-import jax
 from jaxtyping import Array
 
 from jaxgo.core.errors import UsageError, check_settings
@@ -25,7 +24,7 @@ class MlpModule(PolicyValueNet):
             y = nn.relu(nn.Dense(self.width, name=f"in{block}")(y))
             # starts as the identity
             x = x + nn.Dense(self.width, kernel_init=nn.initializers.zeros_init(), name=f"out{block}")(y)
-        return jax.nn.relu(nn.LayerNorm(name="norm")(x))
+        return nn.relu(nn.LayerNorm(name="norm")(x))
 
     def policy(self, features: Array, name: str) -> Array:
         return last_layer(self.actions, name)(features)
