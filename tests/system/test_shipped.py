@@ -190,7 +190,7 @@ def test_a_run_without_its_last_judgement_is_not_shipped(run, tmp_path, monkeypa
         file.write(json.dumps(PLAYED | {"iteration": 8}) + "\n")
     with pytest.raises(UsageError, match="no judgement of its last player yet"):
         zoo.ship(run, "tictactoe-cpu", tmp_path, "")
-    monkeypatch.setattr(zoo, "MOST", dict.fromkeys(zoo.MOST, 100))
+    monkeypatch.setattr(zoo, "most", lambda name: 100)
     (run / "metrics.jsonl").write_text(f"{json.dumps(PLAYED)}\n{json.dumps(JUDGED)}\n")
     with pytest.raises(UsageError, match=r"take [\d,]+ bytes, more than the 100"):
         zoo.ship(run, "tictactoe-cpu", tmp_path, "")
