@@ -117,7 +117,8 @@ NARROW = {
 }
 
 
-@pytest.mark.parametrize("name", mostly_slow(NARROW, ["uct"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NARROW)
 def test_a_root_that_was_a_node_has_the_candidates_that_it_had(name):
     """All legal moves were candidates there: Uct tried each of them before its formula was asked."""
     search, root = NARROW[name], positions(GAME, 16, 4)
