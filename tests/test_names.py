@@ -447,7 +447,7 @@ def test_an_option_that_is_a_tuple_is_typed_as_it_is_told():
 
 
 @pytest.mark.parametrize(
-    "game", [Dodgem(4, max_plies=120), Dodgem(8, max_plies=200), Kamisado(3, max_plies=128)], ids=repr
+    "game", [Dodgem(4, move_limit=120), Dodgem(8, move_limit=200), Kamisado(3, move_limit=128)], ids=repr
 )
 def test_the_name_of_a_game_has_a_limit_that_another_option_would_set(game):
     name, options = name_of(game)

@@ -96,15 +96,7 @@ def make(name: str, /, **options: Any) -> Game[Any]:
         default = as_field(valid[option], getattr(game, option))
         if default is not None and not _is_like(value, default):
             raise UsageError(f"option {option} of {name} is {default!r} by default; {value!r} is of another kind")
-    # a cap that follows from the size of the board follows the new size
-    follows = {
-        field.name: field.default
-        for field in valid.values()
-        if field.default is not dataclasses.MISSING
-        and field.default != getattr(game, field.name)
-        and _is_derived(game, field)
-    }
-    made: Game[Any] = dataclasses.replace(game, **(follows | options))  # type: ignore[type-var]
+    made: Game[Any] = dataclasses.replace(game, **options)  # type: ignore[type-var]
     told = ", ".join(f"{option}={value!r}" for option, value in options.items())
     if made.num_actions < 1 or min(made.shape) < 1:
         raise UsageError(f"{name} with {told} has no cells or no actions; take other options")
@@ -119,11 +111,3 @@ def _is_like(value: Any, default: Any) -> bool:
         return isinstance(value, tuple) and all(_is_like(item, default[0]) for item in value if default)
     kind = KINDS.get(type(default), (type(default), ""))[0]
     return isinstance(value, bool) == isinstance(default, bool) and isinstance(value, kind)
-
-
-def _is_derived(game: Game[Any], field: "dataclasses.Field[Any]") -> bool:
-    """Whether the value of a field comes from the other fields where it is left at its default."""
-    try:
-        return dataclasses.replace(game, **{field.name: field.default}) == game  # type: ignore[type-var]
-    except Exception:  # the default does not go with the others, whatever a game of somebody's own says to that
-        return False

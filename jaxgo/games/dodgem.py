@@ -42,9 +42,10 @@ class Dodgem(Game[DodgemState]):
     size: int = 3
     blocked_wins: bool = True  # what it means to be locked in
     repetition: RepetitionResult = "none"
-    max_plies: int = 0  # a draw then; 0 stands for 40 * size
+    move_limit: int = 0  # plies, a draw then; 0: 40 * size
 
     pieces = (EMPTY, Piece("B", 0), Piece("R", 1))
+    ply_limit = "move_limit"
     notation = "the car's square and where its driver goes: `c1-forward`, `c1-left`, `c1-right`"
 
     def __post_init__(self) -> None:
@@ -52,8 +53,6 @@ class Dodgem(Game[DodgemState]):
             raise UsageError(f"a Dodgem board of size {self.size} is not between 3 and 8")
         check_repetition_result(self, "Dodgem")
         check_ply_limit(self, "Dodgem", "40 * size")
-        if self.max_plies == 0:
-            object.__setattr__(self, "max_plies", 40 * self.size)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -62,6 +61,10 @@ class Dodgem(Game[DodgemState]):
     @property
     def num_actions(self) -> int:
         return 3 * self.size * self.size
+
+    @property
+    def max_plies(self) -> int:
+        return self.move_limit or 40 * self.size
 
     def init(self, key: Array) -> DodgemState:
         cells = np.zeros((self.size, self.size), np.int8)

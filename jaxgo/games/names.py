@@ -53,22 +53,15 @@ def name_of(game: Game[Any]) -> tuple[str, dict[str, Any]]:
     best: tuple[str, dict[str, Any]] | None = None
     for name, known in GAMES.items():
         if type(known) is type(game):
-            differ = _differences(name, known, game)
+            differ = _differences(known, game)
             if best is None or len(differ) < len(best[1]):
                 best = name, differ
     if best is None:
         place = place_of(type(game))
-        best = place, _differences(place, find(place), game)
+        best = place, _differences(find(place), game)
     return best
 
 
-def _differences(name: str, known: Game[Any], game: Game[Any]) -> dict[str, Any]:
-    """The options that make `game` of the game of a name."""
-
-    def other(than: Game[Any]) -> dict[str, Any]:
-        return {
-            field: getattr(game, field) for field in options_of(game) if getattr(game, field) != getattr(than, field)
-        }
-
-    differ = other(known)
-    return differ | other(make(name, **differ))  # a cap that follows from another option may have to be said
+def _differences(known: Game[Any], game: Game[Any]) -> dict[str, Any]:
+    """The options in which `game` differs from a known one."""
+    return {field: getattr(game, field) for field in options_of(game) if getattr(game, field) != getattr(known, field)}

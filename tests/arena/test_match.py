@@ -101,7 +101,7 @@ def test_the_first_games_are_those_of_a_shorter_match(played):
 @pytest.fixture(scope="module")
 def crowd():
     """Four agents, three of them alike."""
-    game = make("dodgem3", max_plies=60)
+    game = make("dodgem3", move_limit=60)
     four = agents("random", "flat:4", "random", "random", game=game)
     return game, four, Pool(four, capacity=5, slots=2)
 

@@ -145,7 +145,7 @@ def test_locking_in():
 
 
 def test_a_long_game_is_a_draw():
-    game = make("dodgem3", max_plies=2)
+    game = make("dodgem3", move_limit=2)
     host = Host(game).play(24, 0)
     assert host.result == 0
     assert [GAMES[f"dodgem{n}"].max_plies for n in SIZES] == [40 * n for n in SIZES]

@@ -177,7 +177,7 @@ def test_a_deadlock_in_a_match_gives_the_named_tower_a_ring():
 
 
 def test_a_long_game_is_a_draw():
-    assert Host(make("kamisado", max_plies=1)).play(0).result == 0
+    assert Host(make("kamisado", move_limit=1)).play(0).result == 0
     assert [Kamisado(p).max_plies for p in (1, 3, 7, 15)] == [128, 1000, 1000, 1000]
 
 
@@ -200,7 +200,7 @@ def test_reference_agrees_in_256_matches(points):
 @pytest.mark.slow
 def test_reference_agrees_in_a_marathon_that_is_cut():
     """Long matches have towers with two and three rings, and the cap in the middle of a round is a draw."""
-    game = Kamisado(points=15, max_plies=150)
+    game = Kamisado(points=15, move_limit=150)
     games = random_games(game, 24)
     check_agreement(game, Reference(15, 150), games)
     assert games.cells.max() > 2 * 16, "some towers have two rings"

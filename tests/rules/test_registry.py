@@ -1,5 +1,7 @@
 """`make`: options change a registered game, and what the user gets wrong is one sentence."""
 
+import dataclasses
+
 import jaxtyping
 import numpy as np
 import pytest
@@ -29,7 +31,8 @@ def test_an_option_that_is_given_twice_is_refused():
 
 def test_a_cap_that_follows_from_the_size_follows_the_new_size():
     assert jaxgo.make("dodgem3", size=8).max_plies == jaxgo.GAMES["dodgem8"].max_plies
-    assert jaxgo.make("dodgem3", size=8, max_plies=7).max_plies == 7
+    assert jaxgo.make("dodgem3", size=8, move_limit=7).max_plies == 7
+    assert dataclasses.replace(jaxgo.GAMES["dodgem3"], size=5).max_plies == jaxgo.GAMES["dodgem5"].max_plies
     assert jaxgo.make("kamisado", points=3) == jaxgo.GAMES["kamisado-match"]
 
 
@@ -69,9 +72,9 @@ WRONG = [
     ("connect4", {"k": 8}),
     ("dodgem5", {"size": 9}),
     ("dodgem5", {"repetition": "forbidden"}),
-    ("dodgem5", {"max_plies": -1}),
+    ("dodgem5", {"move_limit": -1}),
     ("kamisado", {"points": 5}),
-    ("kamisado", {"max_plies": -1}),
+    ("kamisado", {"move_limit": -1}),
     ("kono", {"alive_min": 3}),
     ("kono", {"repetition": "forbidden"}),
     ("kono", {"max_plies": 0}),

@@ -193,7 +193,7 @@ def test_a_move_that_keeps_the_turn_keeps_the_sign(monkeypatch):
     assert answers(game, nothing, state)[1].value.tolist() == [[-1, 1, -1]]
 
 
-@pytest.mark.parametrize(("name", "option", "kept"), [("go5", "move_limit", "ko"), ("dodgem3", "max_plies", "size")])
+@pytest.mark.parametrize(("name", "option", "kept"), [("go5", "move_limit", "ko"), ("dodgem3", "move_limit", "size")])
 def test_the_limit_of_plies_is_lifted_whatever_its_option_is_called(name, option, kept):
     short, long = (make(name, **{option: plies}) for plies in (6, 300))
     assert getattr(without_ply_limit(short), option) == 10_000

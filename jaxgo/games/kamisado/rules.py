@@ -54,7 +54,7 @@ class Kamisado(Game[KamisadoState]):
     """One round (`points` 1), or a match to 3, 7 or 15 points with two more actions: fill from left, from right."""
 
     points: int = 1
-    max_plies: int = 0  # a draw then; 0 stands for 128 in a round and 1000 in a match
+    move_limit: int = 0  # plies, a draw then; 0: 128 in a round and 1000 in a match
 
     pieces = (
         EMPTY,
@@ -65,6 +65,7 @@ class Kamisado(Game[KamisadoState]):
             for letter, shade in zip(LETTERS, SHADES, strict=True)
         ),
     )
+    ply_limit = "move_limit"
     notation = (
         "the tower, ahead or diagonally to the side of file a or h, and how far: `orange-ahead-3`, `orange-a-side-2`; "
         "or `pass`, and in matches `fill-left`, `fill-right`"
@@ -73,9 +74,7 @@ class Kamisado(Game[KamisadoState]):
     def __post_init__(self) -> None:
         if self.points not in TARGETS:
             raise UsageError(f"a Kamisado match to {self.points} points is not known; choose 1, 3, 7 or 15")
-        check_ply_limit(self, "Kamisado", "its default")
-        if self.max_plies == 0:
-            object.__setattr__(self, "max_plies", 128 if self.points == 1 else 1000)
+        check_ply_limit(self, "Kamisado", "128 in a round and 1000 in a match")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -84,6 +83,10 @@ class Kamisado(Game[KamisadoState]):
     @property
     def num_actions(self) -> int:
         return MOVES + 1 if self.points == 1 else MOVES + 3
+
+    @property
+    def max_plies(self) -> int:
+        return self.move_limit or (128 if self.points == 1 else 1000)
 
     def init(self, key: Array) -> KamisadoState:
         first = np.argsort(colours()[-SIDE:]) + CELLS - SIDE
