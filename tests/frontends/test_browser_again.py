@@ -223,9 +223,24 @@ def test_who_walks_through_a_list_has_not_chosen_yet(page):
     expect(page.locator("#game")).to_have_value("tictactoe")
     expect(moves(page)).to_have_count(1)
     page.locator("#game").focus()
+    page.keyboard.press("g")
+    assert page.locator("#game").input_value().startswith("g")
+    page.keyboard.press("Tab")
+    expect(page.locator("#game")).to_have_value("tictactoe")
+    page.locator("#game").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page).to_have_title(f"jaxgo: {walked}")
+
+
+def test_who_opens_a_list_chooses_by_enter(page):
+    for key, way in (("Space", "ArrowUp"), ("Alt+ArrowDown", "ArrowDown"), ("F4", "ArrowUp")):
+        page.locator("#game").focus()
+        before = page.title()
+        for one in (key, way, "Enter"):
+            page.keyboard.press(one)
+            page.wait_for_timeout(100)  # a list that opens takes no key yet
+        expect(page).not_to_have_title(before)
 
 
 def test_who_cannot_see_the_board_is_told_what_the_other_one_plays(page):

@@ -41,17 +41,22 @@ export function keep(element, items, key, build) {
 }
 
 // What is chosen in a list, by pointing at it or by Enter. Browsers tell of a change at each arrow and letter, too: who
-// walks through the list has not chosen yet, and who leaves it finds it as it was.
+// walks through the list has not chosen yet, and who leaves it finds it as it was. A list that was opened tells of what
+// was chosen alone, and of that behind all keys.
 export function chosen(list, act) {
-  let [before, walking] = ["", false];
-  list.addEventListener("pointerdown", () => (walking = false));
+  let [before, pressed, walking] = ["", false, false];
   list.addEventListener("keydown", ({ key }) => {
+    if (!walking) before = list.value;
     if (key === "Enter") {
-      if (walking && list.value !== before) act(list.value);
+      if (list.value !== before) act(list.value);
       walking = false;
-    } else if (key !== "Tab" && !walking) [before, walking] = [list.value, true];
+    } else {
+      pressed = true;
+      setTimeout(() => (pressed = false));
+    }
   });
   list.addEventListener("change", () => {
+    walking = pressed;
     if (walking) return;
     act(list.value);
     list.blur(); // keys are for the board again
