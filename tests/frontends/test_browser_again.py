@@ -10,6 +10,7 @@ from browsing import WAIT, needs_browser, opened, served
 from page_hands import Mouse, begin, moves, sit
 from playwright.sync_api import expect
 
+from jaxgo.frontends import session
 from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
@@ -260,6 +261,22 @@ def test_what_is_refused_is_shown_as_it_is(page):
     page.press("#options input[name=width]", "Enter")
     expect(page.locator("#error")).to_contain_text("width")
     expect(page.locator("#options input[name=width]")).to_have_value("abc")  # to be mended, with all beside it
+
+
+def test_what_went_wrong_is_shown_until_the_page_asks_for_something_else(page, monkeypatch):
+    """The position that follows a search which failed is no answer to anything."""
+
+    def fails(*words, **more):
+        raise ValueError("no room")
+
+    monkeypatch.setattr(session.Mind, "think", fails)
+    monkeypatch.setattr(table.LOG, "error", lambda *words, **more: None)
+    page.locator("#hint").click()
+    expect(page.locator("#error")).to_have_text("the search failed; see the server's log")
+    page.wait_for_timeout(300)
+    expect(page.locator("#error")).to_have_text("the search failed; see the server's log")
+    touch(page, 4)
+    expect(page.locator("#error")).to_be_empty()
 
 
 def test_the_graph_forgets_a_line_that_was_left(page):

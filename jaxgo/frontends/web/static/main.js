@@ -18,7 +18,6 @@ let source = ""; // the text of the file that the game is from, which tells who 
 let sought = null; // that of the game that the server was asked for last
 let aim = null; // so many moves of the game are to be shown
 let asked = null; // the number of the position from which the server was asked for them
-let lost = ""; // what the server said to it, where it put up what it could
 let wait = 500; // milliseconds until the next try to connect
 
 const MOST = 64 * 1024; // characters of a message
@@ -31,6 +30,7 @@ const send = (message) => {
   else if (text.length > MOST) complain(`that is too long: ${text.length} characters, of ${MOST} that can be sent`);
   else {
     sought = sources[message.do]?.(message) ?? sought;
+    complain("");
     socket.send(text);
   }
 };
@@ -86,8 +86,6 @@ const told = {
       [instead, position] = [message, null];
       return;
     }
-    complain(lost);
-    lost = "";
     panel.set(message);
     board.set(message);
     menu([]);
@@ -118,7 +116,7 @@ const told = {
     [aim, asked, sought] = [null, null, null];
     if (coming && kept?.setup.players) { // who played may be on offer no more: the game is put up without them
       const { players, source, ...setup } = kept.setup;
-      [kept, lost] = [null, message.text];
+      kept = null;
       send(setup);
     } else if (coming) {
       coming = false;
@@ -152,6 +150,7 @@ function connect() {
   socket.onopen = () => {
     wait = 500;
     put(find("link"), "");
+    complain("");
   };
   socket.onmessage = (event) => {
     const message = JSON.parse(event.data);
