@@ -53,6 +53,25 @@ def test_a_whole_game_in_space(page):
     assert page.locator("#board .space .last").count()
 
 
+def test_a_level_that_is_dimmed_takes_no_click(page):
+    begin(page, "connect3d")
+    shown = "() => [...document.querySelectorAll('#board .slot')].map((one) => Number(one.dataset.cell))"
+    hit = """(cell) => {
+      const box = document.querySelector(`#board .slot[data-cell="${cell}"]`).getBoundingClientRect();
+      const hits = document.elementsFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+      return hits.some((one) => one.matches(".slot") && Number(one.dataset.cell) === cell);
+    }"""
+    cells = page.evaluate(shown)
+    assert cells
+    for level, reached in (("1", True), ("2", False), ("all", True)):
+        page.select_option("#level", label=level)
+        assert {page.evaluate(hit, cell) for cell in cells} == {reached}
+    page.locator("#space").uncheck()
+    expect(page.locator("#levels")).to_be_hidden()  # all of them lie side by side
+    page.locator("#space").check()
+    expect(page.locator("#levels")).to_be_visible()
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_game_by_arrows_and_enter(page, name):
     whole = name in ("connect4", "kamisado", "dodgem3")

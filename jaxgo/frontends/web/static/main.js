@@ -62,7 +62,7 @@ const told = {
     put(find("moves-now"));
     find("game").value = message.game;
     document.title = `jaxgo: ${message.game}`;
-    find("spatial").hidden = find("levels").hidden = message.levels === 1;
+    find("spatial").hidden = message.levels === 1;
     put(find("level"), make("option", { value: "" }, "all"),
       ...Array.from({ length: message.levels }, (_, i) => make("option", { value: i }, i + 1)));
     board.show.level = "";
@@ -71,6 +71,7 @@ const told = {
     panel.forget();
     panel.offer(message);
     board.begin(message);
+    find("levels").hidden = !board.inSpace;
   },
   position(message) {
     const fresh = message.moves.length === 0 && !message.undone && position?.moves.length;
@@ -370,6 +371,7 @@ for (const id of ["overlay", "line", "legal", "space", "level"]) {
   find(id).addEventListener("change", (event) => {
     board.show[id] = event.target.type === "checkbox" ? event.target.checked : event.target.value;
     board.view();
+    find("levels").hidden = !board.inSpace;
   });
 }
 find("roots").addEventListener("click", ({ target }) => target.dataset.action && play(Number(target.dataset.action)));
