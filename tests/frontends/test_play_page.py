@@ -347,15 +347,22 @@ def test_the_address_that_is_said_answers_before_the_server_runs(monkeypatch, ca
 
 
 def test_a_page_that_is_behind_is_told_the_newest_only():
-    async def told():
+    async def told(every):
         visit = server.Visit(
             WebSocket({"type": "websocket"}, None, None), Shared(Offers({}, ("random",))), "tictactoe", {}
         )
         for number in range(100):
             visit._queue({"tell": "position", "number": number})
             visit._queue({"tell": "thought", "number": number, "final": False})
-            visit._queue({"tell": "thought", "number": number, "final": number % 50 == 0})
+            visit._queue({"tell": "thought", "number": number, "final": number % every == 0})
         return [(m["tell"], m["number"], m.get("final", False)) for m in visit.out]
 
     finals = [("thought", 0, True), ("thought", 50, True)]
-    assert asyncio.run(told()) == [*finals, ("position", 99, False), ("thought", 99, False)]
+    assert asyncio.run(told(50)) == [*finals, ("position", 99, False), ("thought", 99, False)]
+    behind = asyncio.run(told(1))  # every search was ended: it is told of the last ones
+    assert behind == [
+        *(("thought", number, True) for number in range(70, 99)),
+        ("position", 99, False),
+        ("thought", 99, False),
+        ("thought", 99, True),
+    ]

@@ -123,10 +123,14 @@ class Visit:
             self.loop.call_soon_threadsafe(self._queue, message)
 
     def _queue(self, message: dict[str, Any]) -> None:
-        """A page that is behind needs only the newest of what the next one replaces: a fast match floods no page."""
+        """A page that is behind needs only the newest of what the next one replaces, and of thoughts that were ended as
+        many as there is room for: a fast match floods no page."""
         kind = message["tell"]
         if kind in ("position", "status") or (kind == "thought" and not message["final"]):
             self.out = deque(old for old in self.out if old["tell"] != kind or old.get("final"))
+        oldest = next((old for old in self.out if old["tell"] == "thought"), None)
+        if oldest is not None and len(self.out) >= BACKLOG // 2:
+            self.out.remove(oldest)
         self.out.append(message)
         self.news.set()
 
