@@ -166,12 +166,17 @@ def _frame(game: Game[Any], position: Position) -> tuple[Int8[Array, " cells"], 
     return game.cells(position.state), position.state.to_play
 
 
+def _rank(part: str) -> int:
+    """The place of an element above and below others of its layer: texts, and discs that lie on discs, are above."""
+    return 2 if part.startswith("<text") else int(part.startswith('<circle class="tint"'))
+
+
 class Drawing:
     """All that is drawn of the boards, each thing once, in an order in which nothing hides what is above it."""
 
     def __init__(self, game: Game[Any]) -> None:
         self.game = game
-        self._found: dict[tuple[int, bool, str], int] = {}  # layer, whether it is text, the element
+        self._found: dict[tuple[int, int, str], int] = {}  # layer, rank in it, the element
 
     def turns(self, sample: Sample) -> tuple[list[list[int]], list[int]]:
         """What each ply toggles, the start first, and who moved."""
@@ -181,7 +186,7 @@ class Drawing:
         for codes, last in zip(frames, [None, *sample.actions], strict=True):
             layers = board_view.layers(self.game, codes, last)
             now = {
-                self._found.setdefault((number, part.startswith("<text"), part), len(self._found))
+                self._found.setdefault((number, _rank(part), part), len(self._found))
                 for number, layer in enumerate(layers)
                 for part in layer
             }

@@ -161,6 +161,19 @@ def test_nothing_hides_what_is_above_it(text):
     assert 'class="last"' in data(text)["parts"][-1]
 
 
+def test_the_disc_of_one_seat_does_not_hide_the_colour_of_a_tower(monkeypatch):
+    """Towers of one colour of both seats on the same square: the colour is drawn once, before the second disc."""
+    game, cell = make("kamisado"), 12
+    own = [code for code, piece in enumerate(game.pieces) if code and piece.colour == game.pieces[1].colour]
+    first, second = (next(code for code in own if game.pieces[code].seat == seat) for seat in (0, 1))
+    frames = [[code if at == cell else 0 for at in range(64)] for code in (first, second)]
+    monkeypatch.setattr(ladder_page, "retrace", lambda sample: (frames, [0]))
+    drawing = ladder_page.Drawing(game)
+    drawing.turns(ladder_page.Sample(pair("tictactoe", 0), game, 0, (0,)))
+    circles = [part.split('"')[1] for part in drawing.parts()[0] if part.startswith("<circle") and "last" not in part]
+    assert circles == ["zero", "one", "tint"]
+
+
 def test_a_game_that_is_not_the_recorded_one_is_refused(played):
     name, results, _ = played
     sample = ladder_page.Sample(results[0], make(name), 0, tuple(actions(name)))
