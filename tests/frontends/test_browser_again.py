@@ -213,6 +213,20 @@ def test_after_a_choice_in_the_list_of_games_keys_are_for_the_game(page):
     expect(page).to_have_title("jaxgo: tictactoe")
 
 
+def test_after_a_choice_in_the_menu_keys_are_for_the_board(page):
+    begin(page, "swap2-15")
+    touch(page, 0, 1, 2)
+    button = page.locator("#menu button").first
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(moves(page)).to_have_count(4)
+    expect(button).to_be_hidden()
+    expect(page.locator("#board")).to_be_focused()
+    page.keyboard.press("ArrowLeft")  # on the board, and not one move back
+    page.wait_for_timeout(300)
+    expect(moves(page)).to_have_count(4)
+
+
 def test_who_walks_through_a_list_has_not_chosen_yet(page):
     """Browsers tell of a change at each arrow: another game began, and the one under way was gone."""
     touch(page, 4)

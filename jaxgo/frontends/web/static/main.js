@@ -139,11 +139,13 @@ function status(text) {
   if (find("status").textContent !== text) put(find("status"), text);
 }
 
-// Moves that the board alone cannot tell apart, and those without cells.
+// Moves that the board alone cannot tell apart, and those without cells. After a choice keys are for the board.
 function menu(choices) {
+  const focused = find("menu").contains(document.activeElement);
   const others = position ? position.choices.filter((choice) => !choice.steps.length) : [];
   keep(find("menu"), [...choices, ...others], ({ action, name }) => `${action} ${name}`,
     ({ action, name }) => make("button", { "data-action": action, onclick: () => play(action) }, name));
+  if (focused && !find("menu").contains(document.activeElement)) board.frame.focus({ preventScroll: true });
 }
 
 function connect() {
