@@ -13,9 +13,10 @@ from starlette.websockets import WebSocket
 from visitor import QUICK, guest, state, visit
 
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends.web import server, table
+from jaxgo.frontends.web import offers, server, table
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
+from jaxgo.games import GAMES
 
 
 def test_two_humans_play_a_game(client):
@@ -304,6 +305,14 @@ def test_a_game_of_ones_own_is_saved_loaded_and_come_back_to():
         for other in ("examples.own_game:Piles", "examples.own_loop:GAME"):
             with pytest.raises(UsageError, match="unknown game"):
                 sat.ask("load", text=text.replace(own, other))
+
+
+def test_a_game_of_ones_own_is_in_the_list_of_games():
+    own = "examples.own_game:Nim"
+    listed = offers.game_list(own)
+    assert [game["name"] for game in listed] == [own, *GAMES]
+    assert listed[0]["options"] == {"heaps": "1,3,5", "most": "3"}
+    assert [game["name"] for game in offers.game_list("go9")] == list(GAMES)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from jaxgo.core.game import Game
 from jaxgo.core.words import write_value
 from jaxgo.evaluators import EVALUATORS, Evaluator, Rollout
 from jaxgo.frontends.web.protocol import MOST_SIMULATIONS
-from jaxgo.games import GAMES
+from jaxgo.games import GAMES, make
 from jaxgo.nets import ResNet
 from jaxgo.nets.base import cell_actions, planes_shape
 from jaxgo.players import SHORT, Player, parse
@@ -191,10 +191,11 @@ def _called(name: str, options: dict[str, Any]) -> str:
     return name if name in GAMES and not options else ""
 
 
-def game_list() -> list[dict[str, Any]]:
-    """The registered games, with what they are and their options."""
+def game_list(own: str) -> list[dict[str, Any]]:
+    """The registered games, with what they are and their options; first the one that the server was started with, if
+    it is none of them."""
     out = []
-    for name, game in GAMES.items():
+    for name, game in (GAMES if own in GAMES else {own: make(own)} | GAMES).items():
         lines = (type(game).__doc__ or "").strip().splitlines()
         fields = dataclasses.fields(game)  # type: ignore[arg-type]
         out.append(

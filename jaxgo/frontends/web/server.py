@@ -138,7 +138,7 @@ class Visit:
         """Serves the page until it leaves."""
         writing = asyncio.create_task(self._write())  # the page hears what there is while its board is set up
         try:
-            self.tell({"tell": "hello", "games": game_list(), "game": self.game})
+            self.tell({"tell": "hello", "games": game_list(self.game), "game": self.game})
             self.table = await run_in_threadpool(Table, self.shared, self.tell, self.game, self.options)
             await run_in_threadpool(self.table.open)
             jobs = [writing, *(asyncio.create_task(job) for job in (self._read(), self._look()))]
