@@ -1,8 +1,10 @@
 """A page in a real browser that is read or connected again: it goes on with its game, wherever the player looked."""
 
 import json
+import re
 import threading
 
+import numpy as np
 import pytest
 
 pytest.importorskip("playwright.sync_api")
@@ -291,6 +293,56 @@ def test_what_went_wrong_is_shown_until_the_page_asks_for_something_else(page, m
     expect(page.locator("#error")).to_have_text("the search failed; see the server's log")
     touch(page, 4)
     expect(page.locator("#error")).to_be_empty()
+
+
+def look(page, where, what):
+    """A computed colour, its three parts from 0 to 1."""
+    told = page.locator(where).first.evaluate("(one, what) => getComputedStyle(one)[what]", what)
+    return [int(part) / 255 for part in re.findall(r"\d+", told)[:3]]
+
+
+def contrast(*colours):
+    """As WCAG counts it, from 1 to 21."""
+    lights = sorted(np.dot([0.2126, 0.7152, 0.0722], np.array(one) ** 2.2) for one in colours)
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_where_the_game_is_and_what_may_be_touched_is_seen_in_light_and_dark(browser, address, scheme):
+    page, faults = opened(browser, address, 1200, 900, color_scheme=scheme)
+
+    def choose_target():
+        box = page.locator("#board .target").first.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+    begin(page, "dodgem3")
+    sit(page, "", "")
+    page.locator("#legal").check()
+    choose_target()
+    expect(page.locator("#board .chosen")).to_be_visible()
+    board = look(page, "#board .flat .board", "fill")
+    assert contrast(board, look(page, "#board .chosen", "stroke")) > 3
+    assert contrast(board, look(page, "#board .target", "fill")) > 3
+    choose_target()
+    here = "#moves .here"
+    assert contrast(look(page, here, "color"), look(page, here, "backgroundColor")) > 4.5
+    page.close()
+    assert not faults
+
+
+def test_seats_are_told_apart_where_the_reader_chooses_the_colours(browser, address):
+    page, faults = opened(browser, address, 1200, 900, forced_colors="active")
+    begin(page, "tictactoe")
+    sit(page, "", "")
+    touch(page, 4)
+    colours = [look(page, f"#seat{seat} .disc", "backgroundColor") for seat in (0, 1)]
+    assert contrast(*colours) > 3
+    edges = [look(page, f"#seat{seat}", "borderLeftColor") for seat in (0, 1)]
+    assert contrast(*edges) > 3
+    here = "#moves .here"
+    assert contrast(look(page, here, "color"), look(page, here, "backgroundColor")) > 3
+    page.close()
+    assert not faults
 
 
 def test_the_graph_forgets_a_line_that_was_left(page):
