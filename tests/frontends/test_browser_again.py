@@ -113,12 +113,27 @@ def test_a_limit_and_game_after_game_are_kept(page):
     page.fill("#amount", "7")
     page.press("#amount", "Enter")
     expect(page.locator("#unit")).to_have_value("seconds")
+    page.fill("#delay", "20")
     page.locator("#loop").check()
     touch(page, 4)
     page.reload()
     expect(moves(page)).to_have_count(1)
     expect(page.locator("#amount")).to_have_value("7")
     expect(page.locator("#loop")).to_be_checked()
+    expect(page.locator("#delay")).to_have_value("20")
+
+
+def test_who_comes_back_to_the_page_finds_boxes_that_tell_what_is_drawn(page):
+    """Browsers tick again what was ticked when the page was left."""
+    page.locator("#legal").check()
+    page.locator("#line").uncheck()
+    page.select_option("#overlay", "prior")
+    page.goto("about:blank")
+    page.go_back()
+    page.locator("#moves-now option").first.wait_for(state="attached")
+    expect(page.locator("#legal")).not_to_be_checked()
+    expect(page.locator("#line")).to_be_checked()
+    expect(page.locator("#overlay")).to_have_value("share")
 
 
 def test_a_file_that_is_saved_behind_a_page_that_was_read_again_keeps_who_played_it(page):

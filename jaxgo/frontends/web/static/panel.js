@@ -73,6 +73,8 @@ export class Panel {
     this.now = position.number;
     this.fresh();
     if (document.activeElement !== find("amount")) find("amount").value = amount(position);
+    // without its box the server does not know of it
+    if (document.activeElement !== find("delay") && position.loop.on) find("delay").value = position.loop.delay;
     find("unit").value = position.limit.seconds ? "seconds" : position.limit.simulations ? "simulations" : "";
     this.boxes({ loop: position.loop.on, analyse: position.analysing });
   }
