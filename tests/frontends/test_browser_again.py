@@ -43,13 +43,20 @@ def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser):
         page.reload()
         expect(moves(page)).to_have_count(3)
         expect(page.locator("#seat1 b")).to_have_text("you")
+        page.locator("#files summary").click()
+        page.locator("#copy").click()
+        linked = f"{address}#game=tictactoe&moves=4.0.8"
+        expect(page).to_have_url(linked)
         port = int(address.rstrip("/").rpartition(":")[2])
     expect(page.locator("#link")).to_contain_text("not connected")
     Mouse().choose(page, None, [1])
     expect(page.locator("#error")).to_contain_text("not connected")
+    page.select_option("#game", "go5")
+    expect(page.locator("#game")).to_have_value("tictactoe")
     with served(app, port):
         expect(page.locator("#link")).to_be_empty()
         expect(page.locator("#error")).to_be_empty()
+        assert page.url == linked
         page.locator("#back").click()
         expect(moves(page)).to_have_count(2)  # though its number may be that of a position from before
         page.locator("#on").click()

@@ -24,6 +24,7 @@ const MOST = 64 * 1024; // characters of a message
 const KEPT = "game"; // what the tab remembers when it is read again
 const TRIES = 5; // to put it up
 
+// Whether it was sent.
 const send = (message) => {
   const text = JSON.stringify(message);
   if (socket?.readyState !== WebSocket.OPEN) complain("not connected; the server may have been stopped");
@@ -32,7 +33,9 @@ const send = (message) => {
     sought = sources[message.do]?.(message) ?? sought;
     complain("");
     socket.send(text);
+    return true;
   }
+  return false;
 };
 const sources = { load: ({ text }) => text, setup: ({ source = "" }) => source, new: () => "" };
 const complain = (text) => put(find("error"), text);
@@ -307,8 +310,8 @@ const keys = { n: "new", u: "undo", r: "redo", h: "hint", s: "stop", ArrowLeft: 
 
 for (const [id, act] of Object.entries(does)) find(id).addEventListener("click", () => position && act()); // else it is being set up
 chosen(find("game"), (game) => {
-  history.replaceState(null, "", location.pathname);
-  send({ do: "new", game, options: {} });
+  if (send({ do: "new", game, options: {} })) history.replaceState(null, "", location.pathname);
+  else if (shape) find("game").value = shape.game;
 });
 find("options").addEventListener("submit", (event) => {
   event.preventDefault();
