@@ -169,6 +169,17 @@ def test_a_file_that_is_saved_behind_a_page_that_was_read_again_keeps_who_played
     expect(moves(page)).to_have_count(3)
     page.locator("#files summary").click()
     assert saved()["players"] == ["human", "human"]
+    bare = told | {"moves": [], "comments": {}}
+    page.set_input_files("#file", {"name": "g.json", "mimeType": "", "buffer": json.dumps(bare).encode()})
+    expect(moves(page)).to_have_count(0)
+    page.locator("#resign").click()
+    expect(page.locator("#banner")).to_be_visible()
+    page.press("body", "u")
+    expect(page.locator("#banner")).to_be_hidden()
+    page.reload()
+    page.locator("#files summary").click()
+    page.locator("#moves-now option").first.wait_for(state="attached")
+    assert saved()["players"] == told["players"]
 
 
 def test_a_finished_game_that_was_put_up_stays_in_game_after_game_and_one_that_was_played_does_not(page):
@@ -377,3 +388,26 @@ def test_the_graph_forgets_a_line_that_was_left(page):
     expect(page.locator("#graph .dot")).to_have_count(1)
     touch(page, 1)
     expect(page.locator("#graph .dot")).to_have_count(0)
+
+
+def test_a_new_game_forgets_what_was_thought_of_the_old_one(page):
+    sit(page, "", "")
+    for walked in (True, False):
+        if walked:
+            touch(page, 4)
+            page.press("body", "Home")
+            expect(moves(page)).to_have_count(0)
+        page.locator("#hint").click()
+        expect(page.locator("#graph .dot")).to_have_count(1)
+        page.locator("#resign").click()
+        expect(page.locator("#banner")).to_be_visible()
+        page.press("body", "u")
+        expect(page.locator("#banner")).to_be_hidden()
+        expect(page.locator("#graph .dot")).to_have_count(1)  # it is the same game
+        if walked:
+            touch(page, 4)
+            page.press("body", "Home")
+            expect(moves(page)).to_have_count(0)
+        page.locator("#new").click()
+        expect(page.locator("#graph .dot")).to_have_count(0)
+        expect(page.locator("#thinking")).to_be_empty()

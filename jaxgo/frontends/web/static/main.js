@@ -77,8 +77,7 @@ const told = {
     find("levels").hidden = !board.inSpace;
   },
   position(message) {
-    const fresh = message.moves.length === 0 && !message.undone && position?.moves.length;
-    if (fresh) {
+    if (begins(message)) {
       source = "";
       panel.forget();
     }
@@ -137,6 +136,13 @@ const told = {
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   },
 };
+
+// Whether a position begins a new game on the same board. Who gave up before any move may take it back: that is none.
+function begins(message) {
+  const bare = ({ moves, undone }) => !moves.length && !undone;
+  if (!position || message.number === position.number || !bare(message) || message.resigned !== null) return false;
+  return !bare(position) || position.resigned === null;
+}
 
 function status(text) {
   if (find("status").textContent !== text) put(find("status"), text);
