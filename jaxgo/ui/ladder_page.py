@@ -52,8 +52,8 @@ details{max-width:34rem}summary{cursor:pointer}
 VIEWER = """
 <div id="viewer" class="row script" tabindex="-1" hidden="">
 <svg id="diagram" class="diagram" role="img" aria-label="the board" viewBox="0 0 1 1"></svg>
-<div><div><span class="disc zero"></span>first: <b id="seat0"></b></div>
-<div><span class="disc one"></span>second: <b id="seat1"></b></div>
+<div><div><span id="disc0"></span>first: <b id="seat0"></b></div>
+<div><span id="disc1"></span>second: <b id="seat1"></b></div>
 <p id="ply" aria-live="polite"></p>
 <div><button id="first" title="start (Home)">|◀</button> <button id="prev" title="back (left arrow)">◀</button>
 <button id="next" title="on (right arrow)">▶</button> <button id="last" title="end (End)">▶|</button></div>
@@ -146,8 +146,9 @@ def _saved(
 # -- what is drawn -------------------------------------------------------------------------------------------------
 
 
-def retrace(sample: Sample) -> tuple[list[list[int]], list[int]]:
-    """The cells of the board at the start and after every move, and who moved; a UsageError if that is not the game."""
+def retrace(sample: Sample) -> tuple[list[list[int]], list[int], list[int]]:
+    """The cells of the board at the start and after every move, who moved, and who had the pieces of the first player;
+    a UsageError if that is not the game."""
     game, count = sample.game, len(sample.actions)
     if count > game.max_plies:
         raise UsageError(f"{sample.pair.id} has {count} moves, more than the rules allow")
@@ -158,12 +159,12 @@ def retrace(sample: Sample) -> tuple[list[list[int]], list[int]]:
     ended = last.over and math.isclose((1 + last.returns[0]) / 2, sample.pair.result(sample.side), abs_tol=1e-6)
     if not ended and not sample.pair.problems:  # who resigns or forfeits has not lost on the board
         raise UsageError(f"a game of pair {sample.pair.id} does not end as was recorded")
-    cells, movers = (np.asarray(x) for x in found.seen)
-    return cells[: count + 1].tolist(), movers[:count].tolist()
+    cells, movers, first = (np.asarray(x) for x in found.seen)
+    return cells[: count + 1].tolist(), movers[:count].tolist(), first[: count + 1].tolist()
 
 
-def _frame(game: Game[Any], position: Position) -> tuple[Int8[Array, " cells"], Int8[Array, ""]]:
-    return game.cells(position.state), position.state.to_play
+def _frame(game: Game[Any], position: Position) -> tuple[Int8[Array, " cells"], Int8[Array, ""], Int8[Array, ""]]:
+    return game.cells(position.state), position.state.to_play, game.first_pieces(position.state)
 
 
 def _rank(part: str) -> int:
@@ -178,9 +179,9 @@ class Drawing:
         self.game = game
         self._found: dict[tuple[int, int, str], int] = {}  # layer, rank in it, the element
 
-    def turns(self, sample: Sample) -> tuple[list[list[int]], list[int]]:
-        """What each ply toggles, the start first, and who moved."""
-        frames, movers = retrace(sample)
+    def turns(self, sample: Sample) -> tuple[list[list[int]], list[int], list[int]]:
+        """What each ply toggles, the start first, who moved, and who had the pieces of the first player."""
+        frames, movers, first = retrace(sample)
         shown: set[int] = set()
         turns = []
         for codes, last in zip(frames, [None, *sample.actions], strict=True):
@@ -192,7 +193,7 @@ class Drawing:
             }
             turns.append(sorted(now ^ shown))
             shown = now
-        return turns, movers
+        return turns, movers, first
 
     def parts(self) -> tuple[list[str], dict[int, int]]:
         """The elements from below to above, and where each number of `turns` is among them."""
@@ -212,9 +213,10 @@ def replays(samples: Sequence[Sample]) -> dict[str, Any]:
             "opening": len(sample.pair.opening),
             "moves": [drawing.game.action_name(action) for action in sample.actions],
             "movers": movers,
+            "first": first,
             "turns": [sorted(place[part] for part in turn) for turn in turns],
         }
-        for sample, (turns, movers) in zip(samples, told, strict=True)
+        for sample, (turns, movers, first) in zip(samples, told, strict=True)
     ]
     return {"size": board_shape.size(drawing.game), "parts": parts, "games": games}
 

@@ -15,6 +15,7 @@ from jaxgo.cli import eval as evaluate
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
+from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.ui import board_shape, board_view, ladder_page
 
 NASTY = "gtp:\"</script><b>&';W[aa]"  # an agent whose name is markup and a move at once
@@ -132,6 +133,7 @@ def test_games_are_the_recorded_ones(played, text):
     for game in games:
         assert game["moves"] == [make(name).action_name(action) for action in actions(name)]
         assert game["movers"] == [0, 1, 0, 1, 0]
+        assert game["first"] == [0] * 6
         assert game["result"] == f"{game['seats'][0]} won"
 
 
@@ -167,11 +169,18 @@ def test_the_disc_of_one_seat_does_not_hide_the_colour_of_a_tower(monkeypatch):
     own = [code for code, piece in enumerate(game.pieces) if code and piece.colour == game.pieces[1].colour]
     first, second = (next(code for code in own if game.pieces[code].seat == seat) for seat in (0, 1))
     frames = [[code if at == cell else 0 for at in range(64)] for code in (first, second)]
-    monkeypatch.setattr(ladder_page, "retrace", lambda sample: (frames, [0]))
+    monkeypatch.setattr(ladder_page, "retrace", lambda sample: (frames, [0], [0, 0]))
     drawing = ladder_page.Drawing(game)
     drawing.turns(ladder_page.Sample(pair("tictactoe", 0), game, 0, (0,)))
     circles = [part.split('"')[1] for part in drawing.parts()[0] if part.startswith("<circle") and "last" not in part]
     assert circles == ["zero", "one", "tint"]
+
+
+def test_the_page_tells_whose_the_stones_are_once_the_colours_are_changed():
+    game = Gomoku(7, "freestyle", "swap2")
+    forfeit = pair("tictactoe", 0, problems=("game 1: a forfeits",))
+    told = ladder_page.replays([ladder_page.Sample(forfeit, game, 0, (0, 1, 2, taken, 10)) for taken in (49, 50)])
+    assert [one["first"] for one in told["games"]] == [[0] * 6, [0, 0, 0, 0, 1, 1]]
 
 
 def test_a_game_that_is_not_the_recorded_one_is_refused(played):
