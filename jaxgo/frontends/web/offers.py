@@ -201,7 +201,6 @@ def game_list(own: str) -> list[dict[str, Any]]:
         out.append(
             {
                 "name": name,
-                "seats": game.players,
                 "about": lines[0] if lines else "",
                 "options": {field.name: write_value(getattr(game, field.name)) for field in fields},
             }

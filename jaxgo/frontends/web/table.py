@@ -463,8 +463,8 @@ class Table:
     # -- what the page is told ---------------------------------------------------------------------------------
     def _tell_board(self) -> None:
         self._warm = False
-        shown, number = self.session.now
-        self._tell(told.board(shown, number, self.name, self.options, self.shared.players(self.name, shown.game)))
+        shown = self.session.board
+        self._tell(told.board(shown, self.name, self.options, self.shared.players(self.name, shown.game)))
 
     def _tell_position(self) -> None:
         shown, number = self.session.now

@@ -10,9 +10,9 @@ from jaxgo.frontends.thinking import Thought
 from jaxgo.frontends.web import drawing
 
 
-def board(shown: Board, number: int, name: str, options: dict[str, str], players: list[str]) -> dict[str, Any]:
+def board(shown: Board, name: str, options: dict[str, str], players: list[str]) -> dict[str, Any]:
     """Which game this is, who may be asked to play it, and what its board looks like."""
-    told = {"game": name, "options": options, "players": players, "number": number}
+    told = {"game": name, "options": options, "players": players}
     return {"tell": "board", **told, **drawing.board(shown.game, shown.now.cells.tolist())}
 
 
