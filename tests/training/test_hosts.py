@@ -18,7 +18,6 @@ from jaxgo.system.devices import LOST
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.stop import TRY_AGAIN
 from jaxgo.system.weights import load_weights
-from jaxgo.training.loop import PATIENCE
 
 RUN = shlex.split(
     "tictactoe-cpu --plain --budget.seconds 0 --save-every 0 --search.simulations 4 --selfplay.games 8 "
@@ -98,8 +97,8 @@ def test_a_signal_on_another_host_ends_a_judgement(tmp_path):
         wait(children, (run / "matches.jsonl").exists)
         began = time.monotonic()
         os.kill(children[1].pid, signal.SIGTERM)
-        said = [child.communicate(timeout=PATIENCE + 180)[0] for child in children]
-        assert time.monotonic() - began < PATIENCE + 90, said
+        said = [child.communicate(timeout=60)[0] for child in children]
+        assert time.monotonic() - began < 30, said
     finally:
         for child in children:
             child.kill()

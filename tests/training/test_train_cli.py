@@ -28,7 +28,6 @@ from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import read_config
 from jaxgo.system.weights import load_weights
 from jaxgo.training import presets
-from jaxgo.training.loop import PATIENCE
 from jaxgo.ui import run_report, run_summary
 
 ROOT = Path(__file__).parents[2]
@@ -172,7 +171,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
 
 @pytest.mark.slow
 def test_a_signal_while_a_judgement_compiles_is_answered(tmp_path):
-    """A judgement of hours has begun, its programs are being compiled; what was learnt is saved soon."""
+    """A judgement of hours has begun, its programs are being compiled; what was learnt is saved within 30 seconds."""
     run = tmp_path / "run"
     child = job(run, *shlex.split("--judge.every 0.001 --judge.pairs 250 --judge.opponents uct:3000 --judge.slots 1"))
     try:
@@ -180,7 +179,7 @@ def test_a_signal_while_a_judgement_compiles_is_answered(tmp_path):
         began = time.monotonic()
         os.kill(child.pid, signal.SIGTERM)
         said = finish(child, 143)
-        assert time.monotonic() - began < PATIENCE + 90
+        assert time.monotonic() - began < 30
     finally:
         child.kill()
     assert f"stopped and saved in {run}" in said
