@@ -146,12 +146,13 @@ def _start(game: Game[Any]) -> Any:
             )
     for field in ("to_play", "ply"):
         found: Any = getattr(state, field, None)
-        whole = getattr(found, "shape", None) == () and jnp.issubdtype(found.dtype, jnp.integer)
-        if not whole or not hasattr(state, "_replace"):
+        if getattr(found, "shape", None) != () or not jnp.issubdtype(found.dtype, jnp.integer):
             raise UsageError(
                 f"init of {name} gives no whole number `{field}`; return a NamedTuple of arrays that has to_play, such "
                 "as jnp.int8(0), and ply, jnp.int16(0)"
             )
+    if not hasattr(state, "_replace"):
+        raise UsageError(f"init of {name} gives a {type(state).__name__}; return a NamedTuple of arrays")
     return state
 
 

@@ -279,7 +279,10 @@ def test_states_that_only_a_part_of_the_parts_can_hold_are_refused():
     def keyed(key: Any) -> Any:
         return Keyed(key, jnp.int8(0), jnp.int16(0))
 
-    for init, said in ((keyed, "a key of randomness, luck; keep its words"), (plain, "return a NamedTuple of arrays")):
+    for init, said in (
+        (keyed, "a key of randomness, luck; keep its words"),
+        (plain, "a Plain; return a NamedTuple of arrays"),
+    ):
         with pytest.raises(UsageError, match=f"init of Wrong gives .*{said}"):
             trial.check_shapes(wrong("init", init))
 
