@@ -41,7 +41,9 @@ class Move:
     @property
     def verdict(self) -> str:
         """The value in a word; nothing where it is not proven."""
-        return ("loss", "draw", "win")[1 + (self.value > 0) - (self.value < 0)] if self.proven else ""
+        if not self.proven:
+            return ""
+        return "win" if self.value > 0 else "loss" if self.value < 0 else "draw"
 
 
 class Lane(NamedTuple):
