@@ -391,12 +391,15 @@ def test_the_graph_forgets_a_line_that_was_left(page):
 
 
 def test_a_new_game_forgets_what_was_thought_of_the_old_one(page):
+    def walk():
+        touch(page, 4)
+        page.press("body", "Home")
+        expect(moves(page)).to_have_count(0)
+
     sit(page, "", "")
     for walked in (True, False):
         if walked:
-            touch(page, 4)
-            page.press("body", "Home")
-            expect(moves(page)).to_have_count(0)
+            walk()
         page.locator("#hint").click()
         expect(page.locator("#graph .dot")).to_have_count(1)
         page.locator("#resign").click()
@@ -405,9 +408,7 @@ def test_a_new_game_forgets_what_was_thought_of_the_old_one(page):
         expect(page.locator("#banner")).to_be_hidden()
         expect(page.locator("#graph .dot")).to_have_count(1)  # it is the same game
         if walked:
-            touch(page, 4)
-            page.press("body", "Home")
-            expect(moves(page)).to_have_count(0)
+            walk()
         page.locator("#new").click()
         expect(page.locator("#graph .dot")).to_have_count(0)
         expect(page.locator("#thinking")).to_be_empty()

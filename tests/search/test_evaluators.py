@@ -393,8 +393,7 @@ class Pair(Evaluator):
     """Says what is asked for as a plain pair."""
 
     def __call__(self, game: Game[Any], params: Any, key: Array, states: Any) -> Any:
-        games = states.ply.shape[0]
-        return jnp.zeros((games, game.num_actions)), jnp.full(games, 0.5)
+        return jnp.zeros((states.ply.shape[0], game.num_actions)), jnp.zeros(states.ply.shape[0])
 
 
 ASKING = {  # whoever asks another one, and its parameters
