@@ -10,6 +10,7 @@ import jax
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.names import PLACE, is_place
 from jaxgo.games import GAMES, find
+from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.nets import ResNet
 from jaxgo.search import Gumbel
 from jaxgo.selfplay import SelfplayConfig
@@ -31,10 +32,12 @@ def _sized(name: str, minutes: float = 60.0) -> Preset:
     config = TrainConfig(
         game=name,
         net=ResNet(channels=channels, blocks=blocks, precision="bfloat16"),
-        search=Gumbel(simulations=simulations),
-        selfplay=SelfplayConfig(steps=16, fast_simulations=max(8, simulations // 4), full_share=0.25),
+        # what was measured on two cores: see "What settings bought" in docs/training.md
+        search=Gumbel(simulations=simulations, threats=isinstance(game, Gomoku)),
+        selfplay=SelfplayConfig(steps=16),
         targets=TargetsConfig(heads=heads_of(name)),
-        learner=LearnerConfig(head_weight=head_weight_of(name)),
+        # and of the runs on one GPU
+        learner=LearnerConfig(ema=0.998, head_weight=head_weight_of(name), cooldown=1.0),
         judge=JudgeConfig(every=600.0, pairs=128, final_pairs=256),
         save_every=600.0,
     )
