@@ -19,6 +19,7 @@ from jaxgo.games.maharajah.rules import Maharajah
 from jaxgo.games.minerace import MineRace
 from jaxgo.games.mnk import Mnk
 from jaxgo.games.musketeers import Musketeers
+from jaxgo.games.othello import Othello
 from jaxgo.games.pegs import Pegs
 from jaxgo.games.scorefour import ScoreFour
 from jaxgo.games.sliding import SlidingBlocks
@@ -36,6 +37,8 @@ GAMES: dict[str, Game[Any]] = {
     "gomoku19": Gomoku(19),
     "renju15": Gomoku(15, "renju"),
     "swap2-15": Gomoku(15, "standard", "swap2"),
+    "othello": Othello(),
+    "othello6": Othello(6),
     "connect4": ConnectFour(),
     "connect3d": Connect3D(),
     "scorefour": ScoreFour(),

@@ -81,6 +81,8 @@ WRONG = [
     ("maharajah", {"layout": "three"}),
     ("maharajah", {"goal": "checkmate"}),
     ("maharajah", {"max_plies": 0}),
+    ("othello", {"size": 7}),
+    ("othello", {"size": 16}),
     ("pegs", {"board": "german"}),
     ("pegs", {"figure": "roman_cross"}),
 ]
