@@ -288,7 +288,7 @@ class Game(abc.ABC, Generic[S]):
 
     # -- looks -------------------------------------------------------------------------------------------------
     def square_colours(self) -> tuple[str, ...]:
-        """A colour as #rrggbb for each cell of the picture, where the rules colour them."""
+        """A colour as #rrggbb for each cell of the picture, where rules or custom colour them."""
         return ()
 
     def edges(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -21,6 +21,7 @@ from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, returns_of_se
 from jaxgo.games.boards import words
 from jaxgo.games.boards.words import Words, both, either, higher, lower, without
 
+SIZES = range(4, 15, 2)
 GREEN = "#63a375"
 # of moves in playouts, where others have 1: a corner is never turned back, and the cells around it give it away
 CORNER, BESIDE_CORNER, BEFORE_CORNER = 10.0, 0.3, 0.1
@@ -46,7 +47,7 @@ class Othello(Game[OthelloState]):
     notation = "a letter and a row from the top: `d3`; or `pass`"
 
     def __post_init__(self) -> None:
-        if self.size not in range(4, 15, 2):
+        if self.size not in SIZES:
             raise UsageError(f"an Othello board of size {self.size} is not even, or not between 4 and 14")
 
     @property
@@ -68,11 +69,16 @@ class Othello(Game[OthelloState]):
         return 2 * self.squares
 
     # -- start -------------------------------------------------------------------------------------------------
-    def init(self, key: Array) -> OthelloState:
+    @property
+    def start(self) -> np.ndarray:
+        """The codes of the usual start."""
         cells = np.zeros(self.shape, np.int8)
-        low, high = self.size // 2 - 1, self.size // 2
-        cells[[low, high], [high, low]], cells[[low, high], [low, high]] = 1, 2
-        return self.place(cells, 0)
+        middle = np.array([self.size // 2 - 1, self.size // 2])
+        cells[middle, middle[::-1]], cells[middle, middle] = 1, 2
+        return cells.reshape(-1)
+
+    def init(self, key: Array) -> OthelloState:
+        return self.place(self.start, 0)
 
     def place(self, cells: np.ndarray, to_play: int) -> OthelloState:
         codes, own = self.drawn(cells, to_play), to_play + 1

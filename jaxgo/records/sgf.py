@@ -1,7 +1,8 @@
-"""Games of Go (GM 1), of Gomoku and of renju (GM 4) in SGF.
+"""Games of Go (GM 1), of Othello (GM 2), of Gomoku and of renju (GM 4) in SGF.
 
 Read: the first line of play, with the stones that are on the board before it; sizes, komi, handicaps, and rules as far
-as their name is known. In Go a side that moves twice lets the other one pass: so do files whose handicap is moves.
+as their name is known. A side that moves twice lets the other one pass: so do files of Go whose handicap is moves, and
+files of Othello that tell of no passes.
 Written: the same, one node a move.
 """
 
@@ -22,11 +23,13 @@ from jaxgo.games.go.board import handicap_points, most_handicap
 from jaxgo.games.go.rules import MOST_KOMI, Go
 from jaxgo.games.gomoku.rules import Gomoku, Rules
 from jaxgo.games.names import name_of
+from jaxgo.games.othello import Othello
 from jaxgo.records.record import GameRecord, bounded, winner
 from jaxgo.records.sgf_nodes import Node, escape, main_line
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-KINDS = {1: "Go", 4: "Gomoku"}
+KINDS = {1: "Go", 2: "Othello", 4: "Gomoku"}
+SIZES = {1: "19", 2: "8", 4: "15"}  # where a file tells none
 SEATS = {"B": 0, "W": 1}
 LIMIT = "ML"  # of moves in Go, a property of jaxgo's own
 PROGRAM = "jaxgo"
@@ -39,14 +42,14 @@ WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}  # programs name the smaller one
 # -- writing ---------------------------------------------------------------------------------------------------------
 def is_writable(game: Game[Any]) -> bool:
     """Whether SGF can tell of such a game: every action is a stone of the seat's own colour, or a pass."""
-    return isinstance(game, Go) or (isinstance(game, Gomoku) and game.num_actions == game.points)
+    return isinstance(game, Go | Othello) or (isinstance(game, Gomoku) and game.num_actions == game.points)
 
 
 def write(record: GameRecord) -> str:
     """The game in SGF, file format 4; Black is seat 0."""
     game = record.game
     if not is_writable(game):
-        raise UsageError(f"SGF tells of Go and of Gomoku without swaps, not of {record.name}; write JSON")
+        raise UsageError(f"SGF tells of Go and Othello, and of Gomoku without swaps, not of {record.name}; write JSON")
     head = _rules(game)
     head |= {letters: [escape(name)] for letters, name in zip(("PB", "PW"), record.players, strict=False)}
     head |= {"RE": [escape(record.verdict_or_letter())]} if record.verdict_or_letter() else {}
@@ -65,7 +68,8 @@ def _rules(game: Game[Any]) -> dict[str, list[str]]:
     """The properties that say what is played."""
     height, width = game.shape
     size = str(height) if height == width else f"{width}:{height}"
-    head = {"FF": ["4"], "GM": ["1" if isinstance(game, Go) else "4"], "CA": ["UTF-8"], "AP": [PROGRAM], "SZ": [size]}
+    kind = next(str(number) for number, name in KINDS.items() if name == type(game).__name__)
+    head = {"FF": ["4"], "GM": [kind], "CA": ["UTF-8"], "AP": [PROGRAM], "SZ": [size]}
     if isinstance(game, Go):
         head["RU"] = [rule_names.written(game.ko, game.suicide)]
         head |= {"KM": [f"{game.komi:.12g}"]} | ({"HA": [str(game.handicap)]} if game.handicap else {})
@@ -164,8 +168,8 @@ def _game(root: Node, wanted: Game[Any] | None) -> Game[Any]:
     """The game that the first node tells of."""
     kind = _number(root, "GM", "1", 1, 999)
     if kind not in KINDS:
-        raise UsageError(f"line {root.line}: GM[{kind}] is neither Go (1) nor Gomoku (4)")
-    size = re.fullmatch(r"\s*(\d{1,4})\s*(?::\s*(\d{1,4})\s*)?", root.first("SZ", "19" if kind == 1 else "15"))
+        raise UsageError(f"line {root.line}: GM[{kind}] is neither Go (1), Othello (2) nor Gomoku (4)")
+    size = re.fullmatch(r"\s*(\d{1,4})\s*(?::\s*(\d{1,4})\s*)?", root.first("SZ", SIZES[kind]))
     if size is None:
         raise UsageError(f"line {root.line}: SZ[{root.first('SZ')[:20]}] is no size of a board")
     width, height = int(size[1]), int(size[2] or size[1])
@@ -175,12 +179,12 @@ def _game(root: Node, wanted: Game[Any] | None) -> Game[Any]:
             raise UsageError(f"line {root.line}: the file tells of {KINDS[kind]} {width}x{height}, and this is {here}")
         return _with_rules(root, wanted)
     try:
-        if kind == 4:
-            if height != width:
-                raise UsageError(f"a board of Gomoku is square, not {width}x{height}")
-            usual = make("gomoku", size=height)
-        else:
+        if kind == 1:
             usual = make("go19", size=height, width=0 if height == width else width)
+        elif height != width:
+            raise UsageError(f"a board of {KINDS[kind]} is square, not {width}x{height}")
+        else:
+            usual = make(KINDS[kind].lower(), size=height)
     except UsageError as error:
         raise UsageError(f"line {root.line}: {error}") from None
     return _with_rules(root, usual)
@@ -243,12 +247,12 @@ def _moves(node: Node, game: Game[Any]) -> list[tuple[int, int]]:
 
 
 def _passes(node: Node, game: Game[Any], seat: int, due: int) -> list[int]:
-    """What is played before the move of a seat: in Go the other one passes where it is not that seat's turn."""
+    """What is played before the move of a seat: where it is not that seat's turn, a pass of the other one."""
     if seat == due:
         return []
-    if not isinstance(game, Go):
+    if not isinstance(game, Go | Othello):
         raise UsageError(f"line {node.line}: {'BW'[seat]} moves twice in a row, which cannot be played here")
-    return [game.points]
+    return [game.num_actions - 1]
 
 
 def _ends_again(game: Game[Any], moves: list[int], action: int) -> bool:
@@ -257,15 +261,16 @@ def _ends_again(game: Game[Any], moves: list[int], action: int) -> bool:
 
 
 def _cell(node: Node, name: str, value: str, game: Game[Any], passes: bool = False) -> int:
-    """The point of a value: two letters, or the name of a point as Gomoku's programs write it."""
+    """The point of a value: two letters, or its name as programs of Gomoku and Othello write it."""
     height, width = game.shape
     word = value.strip().lower()
-    if passes and isinstance(game, Go) and (not word or (word == "tt" and max(height, width) <= 19)):
-        return game.points
+    if passes and isinstance(game, Go | Othello) and (not word or (word == "tt" and max(height, width) <= 19)):
+        return game.num_actions - 1
     found = re.fullmatch(r"[a-z]{2}", word)
     row, column = (LETTERS.index(word[1]), LETTERS.index(word[0])) if found else (-1, -1)
-    if not found and re.fullmatch(r"[a-z]\d{1,2}", word) and isinstance(game, Gomoku):
-        row, column = height - int(word[1:]), LETTERS.index(word[0])
+    if not found and re.fullmatch(r"[a-z]\d{1,2}", word) and not isinstance(game, Go):
+        row, column = int(word[1:]) - 1, LETTERS.index(word[0])
+        row = height - 1 - row if isinstance(game, Gomoku) else row
     if not (0 <= row < height and 0 <= column < width):
         raise UsageError(f"line {node.line}: {name}[{value[:20]}] is no point of a board of {width}x{height}")
     return row * width + column
@@ -288,7 +293,9 @@ def _cells(node: Node, name: str, game: Game[Any]) -> list[int]:
 def _start(game: Game[Any], setup: list[Node], first: int | None) -> tuple[Game[Any], str]:
     """The game with its handicap, and its start as text where it is not the usual one."""
     height, width = game.shape
-    cells, seat = np.zeros(height * width, np.int8), None
+    told = any(node.values.keys() & {"AB", "AW"} for node in setup)
+    usual = game.start if isinstance(game, Othello) else np.zeros(height * width, np.int8)
+    cells, seat = np.zeros_like(usual) if told else usual.copy(), None
     for node in setup:
         for name, code in (("AB", 1), ("AW", 2), ("AE", 0)):
             cells[_cells(node, name, game)] = code
@@ -301,10 +308,10 @@ def _start(game: Game[Any], setup: list[Node], first: int | None) -> tuple[Game[
     if first is not None and seat != first:
         raise UsageError(f"line {setup[0].line}: PL says that another player begins than the one of the first move")
     if isinstance(game, Go) and seat == 1 and black and not (cells == 2).any():
-        usual = usual_handicap(game, black)
-        if usual:
-            return make_like(game, handicap=usual), ""
-    if seat == 0 and not cells.any():
+        stones = usual_handicap(game, black)
+        if stones:
+            return make_like(game, handicap=stones), ""
+    if seat == 0 and (cells == usual).all():
         return game, ""
     drawn = "/".join("".join(".XO"[code] for code in cells[row * width : (row + 1) * width]) for row in range(height))
     try:

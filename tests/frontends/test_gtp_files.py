@@ -89,6 +89,21 @@ def test_a_limit_of_moves_is_kept_where_it_was_set(tmp_path):
         engine.session.close()
 
 
+@pytest.mark.slow  # compiles two boards
+def test_othello_by_the_words_of_gtp(tmp_path):
+    talk, file = Talk("othello"), tmp_path / "a.sgf"
+    assert {talk.ask(line) for line in ("play black d3", "play white C3", f"printsgf {file}")} == {"="}
+    assert talk.ask("play black pass") == "? illegal move"
+    assert talk.ask("boardsize 7") == "? unacceptable size"
+    assert [talk.ask("boardsize 6"), talk.engine.game] == ["=", make("othello6")]
+    file.with_name("b.sgf").write_text("(;GM[2]SZ[6]AB[aa]AW[ba][cd]PL[W];W[];B[ca])")
+    assert talk.ask(f"loadsgf {file.with_name('b.sgf')}") == "="
+    assert talk.engine.session.board.moves == ["pass", "c1"]
+    assert [talk.ask(f"loadsgf {file}"), talk.engine.game] == ["=", make("othello")]
+    assert talk.engine.session.board.moves == ["d3", "c3"]
+    talk.engine.session.close()
+
+
 @pytest.mark.parametrize(
     ("name", "options", "told"),
     [
@@ -97,7 +112,7 @@ def test_a_limit_of_moves_is_kept_where_it_was_set(tmp_path):
         ("connect4", {"width": 8}, "connect4 width=8, and this is connect4"),
     ],
 )
-def test_only_go_and_gomoku_change_over_to_the_board_of_a_file(name, options, told, tmp_path):
+def test_games_without_boards_of_other_sizes_do_not_change_over_to_that_of_a_file(name, options, told, tmp_path):
     file = tmp_path / "a.json"
     formats.save(file, GameRecord(make(name, **options), name, ()))
     engine = GtpEngine(make(name), name, "random", write=print)

@@ -15,7 +15,7 @@ from jaxgo.games import GAMES, make
 from jaxgo.records import formats, gzero, json_file, psq, sgf
 from jaxgo.records.record import GameRecord, winner
 
-GO, GOMOKU = make("go9"), make("gomoku", size=9)
+GO, GOMOKU, OTHELLO = make("go9"), make("gomoku", size=9), make("othello6")
 
 
 def random_board(game: Game, plies: int, seed: int = 0) -> boards.Board:
@@ -81,6 +81,39 @@ def test_rules_of_others_are_read_as_in_gtp():
     assert sgf.read("(;GM[1]SZ[9]KM[7]RU[koSIMPLEscoreTERRITORYtaxSEKIsui0])").game.ko == GO.ko, (
         "no areas, so not known"
     )
+
+
+@pytest.fixture(scope="module")
+def othello() -> boards.Board:
+    """A game with passes."""
+    board = random_board(OTHELLO, 100, seed=1)
+    assert board.over
+    assert "pass" in board.moves
+    return board
+
+
+def test_a_game_of_othello_comes_back(othello):
+    text = sgf.write(boards.to_record(othello, "othello6"))
+    assert text.startswith("(;FF[4]GM[2]CA[UTF-8]AP[jaxgo]SZ[6]")
+    assert "AB[dc][cd]AW[cc][dd]PL[B]" in text
+    again = sgf.read(text)
+    assert (again.game, again.name, again.start, again.moves) == (OTHELLO, "othello6", "", othello.actions)
+
+
+def test_files_of_othello_need_not_tell_of_the_start_nor_of_passes_and_may_name_squares(othello):
+    nodes = []
+    for ply, name in enumerate(othello.moves):
+        nodes += [f";{'BW'[ply % 2]}[{name.upper()}]"] if name != "pass" else []
+    again = sgf.read(f"(;GM[2]SZ[6]{''.join(nodes)})")
+    assert (again.start, again.moves) == ("", othello.actions)
+    assert sgf.read("(;GM[2];B[dc])").game == make("othello"), "of the usual size"
+
+
+def test_a_position_of_othello_by_hand_comes_back():
+    start = "XO..../....../...O../....../....../...... 1"
+    board = boards.from_text(OTHELLO, f"{start} pass c1")
+    again = sgf.read(sgf.write(boards.to_record(board, "othello6")))
+    assert (again.start, again.moves) == (start, board.actions)
 
 
 @pytest.mark.parametrize("form", ["sgf", "json", "psq", "gzero"])
@@ -253,7 +286,10 @@ BAD = {
     "(;GM[4]SZ[9]\n;B[aa]\n;B[bb])": "line 3: B moves twice in a row",
     "(;GM[1]SZ[9]\n;B[aa": "line 2: a value without its ']'",
     "(;GM[1]SZ[9]\n;B[aa]": "line 2: the file ends inside the game",
-    "(;GM[2])": r"line 1: GM\[2\] is neither Go",
+    "(;GM[3])": r"line 1: GM\[3\] is neither Go",
+    "(;GM[2]SZ[7])": "line 1: an Othello board of size 7",
+    "(;GM[2]SZ[8:6])": "line 1: a board of Othello is square",
+    "(;GM[2]\n;B[d9])": r"line 2: B\[d9\] is no point of a board of 8x8",
     "(;GM[1]SZ[0])": "line 1: a Go board has 1 to 19 lines",
     "(;GM[1]SZ[999])": "line 1: a Go board has 1 to 19 lines",
     "(;GM[1]SZ[x])": r"line 1: SZ\[x\] is no size",
