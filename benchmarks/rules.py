@@ -23,7 +23,12 @@ from jaxgo.core.game import Game, state_bytes
 from jaxgo.games import GAMES
 
 # our name, the name in pgx, games at once
-DUELS = (("go9", "go_9x9", 1024), ("go19", "go_19x19", 256), ("connect4", "connect_four", 1024))
+DUELS = (
+    ("go9", "go_9x9", 1024),
+    ("go19", "go_19x19", 256),
+    ("connect4", "connect_four", 1024),
+    ("othello", "othello", 1024),
+)
 # games at once when a game runs alone; big masks want fewer lanes, to stay in the processor's cache
 BATCHES = {"go13": 512, "go19": 256, "maharajah": 128, "archimedes": 128}
 BATCH = 1024
@@ -80,7 +85,7 @@ def game_tick(game: Game[Any]) -> tuple[Any, Tick]:
 def pgx_tick(name: str) -> tuple[Any, Tick]:
     """The same with pgx: its own mask, our choice, the same restart."""
     env = pgx.make(name)
-    start = env.init(jax.random.key(0))
+    start = jax.tree.map(jnp.asarray, env.init(jax.random.key(0)))  # Othello begins with plain numbers of Python
 
     def tick(state: Any, word: Any) -> Any:
         state = jax.tree.map(lambda a, b: jnp.where(state.terminated, a, b), start, state)
