@@ -163,31 +163,34 @@ class RunDir:
         self.wait()
         if step == self._began:
             return  # it is the one that this sitting began with
-        place = self.path / STEPS / f"{step:08d}"
+        place, folder = self.path / STEPS / f"{step:08d}", manifest.FILES
         leaves = {index: leaf for index, (_, leaf) in enumerate(_leaves(state)) if leaf.size}
         small = [index for index, leaf in leaves.items() if bundle.is_small(leaf)]
         fault: Exception | None = None
         try:
             if devices.is_first_host():
                 self._keep_place()
-                self._clear({*self.steps()} - {step})  # what killed runs left; two of it would look like a loss
+                self._clear({*self.steps()})  # what killed runs left; two of it would look like a loss
+                folder = manifest.tidy(place)
         except OSError as gone:  # the others wait for this host all the same
             fault = gone
         try:
             self.meet(f"save {step}")
-            if devices.from_first_host([fault is not None])[0]:
+            failed, anew = devices.from_first_host([fault is not None, folder == manifest.ANEW])
+            if failed:
                 raise fault or OSError("the first host cannot save")
+            folder = manifest.ANEW if anew else manifest.FILES
             arrays = {_number(index): leaf for index, leaf in leaves.items() if index not in small}
             if small:
                 arrays[BUNDLE] = bundle.join([leaves[index] for index in small])
-            self._checkpointer().save((place / manifest.FILES).absolute(), arrays)
+            self._checkpointer().save((place / folder).absolute(), arrays)
         except UsageError:  # it has lost its place
             raise
         except (OSError, ValueError, RuntimeError) as found:
             self._complain(step, place, found)
             return
         table = [[name, list(leaf.shape), str(leaf.dtype)] for name, leaf in _leaves(state)]
-        about = {"step": step, "leaves": table, "bundled": small}
+        about = {"step": step, "leaves": table, "bundled": small, manifest.FOLDER: folder}
         self._saving = threading.Thread(target=self._finish, args=(step, place, about))
         self._saving.start()
 
@@ -203,6 +206,7 @@ class RunDir:
             return
         if devices.is_first_host():
             with contextlib.suppress(OSError):  # what cannot be removed now is tried again at the next save
+                manifest.tidy(place)
                 self._prune()
 
     def _complain(self, step: int, place: Path, fault: Exception) -> None:
@@ -210,8 +214,9 @@ class RunDir:
         reason = "no space is left on the disk" if words.startswith("RESOURCE_EXHAUSTED") else words
         self.unsaved = True
         self.say(f"checkpoint {step} could not be saved in {self.path} ({reason}); the older ones are kept")
-        if devices.is_first_host() and not (place / MANIFEST).exists():
-            shutil.rmtree(place, ignore_errors=True)  # what is left of it would keep a full disk full
+        if devices.is_first_host():
+            with contextlib.suppress(OSError):
+                manifest.tidy(place)  # what is left of it would keep a full disk full
 
     def meet(self, where: str) -> None:
         """Waits here until all hosts have come, however long one of them works on something; alone it goes on."""
@@ -257,7 +262,8 @@ class RunDir:
         self._began = step
         place = self.path / STEPS / f"{step:08d}"
         said = manifest.read(place)
-        return step, self._read(place, _with_rows(like, said["leaves"], per_device), said.get("bundled", []))
+        files, arrays = manifest.files(place, said), _with_rows(like, said["leaves"], per_device)
+        return step, self._read(files, arrays, said.get("bundled", []))
 
     def forget(self, after: int) -> None:
         """Removes the checkpoints and the players of later steps, which the run has gone back behind."""
@@ -300,7 +306,7 @@ class RunDir:
             )
         return None
 
-    def _read(self, place: Path, like: Any, small: list[int]) -> Any:
+    def _read(self, files: Path, like: Any, small: list[int]) -> Any:
         leaves = [leaf for _, leaf in _leaves(like)]
         wanted: dict[str, Any] = {
             _number(index): jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=_sharding(leaf))
@@ -310,7 +316,7 @@ class RunDir:
         together = [leaves[index] for index in small]
         if small:
             wanted[BUNDLE] = np.empty(bundle.length(together), np.uint8)
-        found = self._checkpointer().restore((place / manifest.FILES).absolute(), wanted)
+        found = self._checkpointer().restore(files.absolute(), wanted)
         if small:
             parts = bundle.part(found[BUNDLE], together, [_sharding(leaf) for leaf in together])
             found |= {_number(index): array for index, array in zip(small, parts, strict=True)}

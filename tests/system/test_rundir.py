@@ -343,6 +343,41 @@ def test_nothing_stays_of_a_save_that_failed(tmp_path, monkeypatch, words):
         assert run.steps() == [1, 3]
 
 
+def test_a_step_that_is_saved_again_is_whole_at_every_moment(tmp_path, monkeypatch):
+    """A run that saved and then judged saves the same step at its end; the first one was removed before that."""
+
+    def cut(*_):
+        raise KeyboardInterrupt("a kill")
+
+    def restored():
+        with RunDir(tmp_path, CONFIG) as run:
+            return float(run.restore({"x": jnp.zeros(3)})[1]["x"][0])
+
+    def saves(value):
+        with RunDir(tmp_path, CONFIG) as run:
+            run.save(7, {"x": jnp.full(3, value)})
+            run.wait()
+
+    saves(1.0)
+    for name, left in (("write", 1.0), ("tidy", 2.0)):  # before the new one counts, and just behind it
+        with RunDir(tmp_path, CONFIG) as run, monkeypatch.context() as patch:
+            finish = run._finish
+
+            def finish_until(*given, finish=finish, patch=patch, name=name):
+                patch.setattr(manifest, name, cut)
+                with pytest.raises(KeyboardInterrupt):
+                    finish(*given)
+
+            patch.setattr(run, "_finish", finish_until)
+            run.save(7, {"x": jnp.full(3, 2.0)})
+            run.wait()
+        assert restored() == left
+    for value in (3.0, 4.0):
+        saves(value)
+        assert restored() == value
+        assert len(list((tmp_path / "checkpoints" / "00000007").iterdir())) == 2, "its files, and its manifest"
+
+
 def test_another_net_is_refused_by_name(saved):
     half = jnp.zeros(3, jnp.bfloat16)
     other = state()._replace(weights={"params": {"dense": {"kernel": jnp.zeros((2, 4)), "half": half}}})
