@@ -91,9 +91,12 @@ def _checkpoint(place: Path) -> Checkpoint:
     """A step; a folder without a manifest was never finished."""
     fault = ""
     try:
-        wrong = manifest.wrong_files(place, manifest.read(place))
+        said = manifest.read(place)
+        wrong = manifest.wrong_files(place, said)
+        if wrong and manifest.read(place) != said:
+            return _checkpoint(place)  # it was saved again meanwhile
         if wrong:
-            fault = f"{wrong[0]} is not what was written" if (place / MANIFEST).exists() else UNFINISHED
+            fault = f"{wrong[0]} is not what was written"
     except FileNotFoundError:
         fault = UNFINISHED
     except (OSError, ValueError):

@@ -69,6 +69,19 @@ def test_a_run_that_writes_and_removes_checkpoints_meanwhile_is_not_damaged(run,
     assert "checkpoint 3: it was never finished" in capsys.readouterr().out
 
 
+def test_a_checkpoint_that_is_saved_again_meanwhile_is_not_damaged(run, monkeypatch):
+    place, whole = run / "checkpoints" / "00000002", manifest.checksums
+
+    def late(folder):
+        if folder == place / "state":
+            folder.rename(place / "anew")
+            manifest.write(place, manifest.read(place) | {"folder": "anew"})
+        return whole(folder)
+
+    monkeypatch.setattr(manifest, "checksums", late)
+    assert [checkpoint.fault for checkpoint in survey.look(run).checkpoints] == ["", ""]
+
+
 def test_damage_is_named(run, capsys):
     victim = max(
         (run / "checkpoints" / "00000002" / "state").rglob("*"), key=lambda p: p.is_file() and p.stat().st_size
