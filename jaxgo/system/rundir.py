@@ -274,6 +274,21 @@ class RunDir:
                 (self.path / weights.FOLDER / f"{step:08d}.npz").unlink(missing_ok=True)
         self.meet(f"forget {after}")
 
+    def set_aside(self, after: int) -> None:
+        """Gives other names to players of later steps, which a kill or a lost checkpoint has left: nobody knows whether
+        the run comes to the same ones again, and until then `@RUN` would mean them."""
+        if not devices.is_first_host():
+            return
+        players = (self.path / weights.FOLDER).glob("*.npz")
+        later = [path for path in players if path.stem.isdecimal() and int(path.stem) > after]
+        for path in later:
+            path.rename(path.with_stem(f"{path.stem}-aside"))
+        if later:
+            self.say(
+                f"{len(later)} players of {self.path} are of later iterations than {after}, where it goes on; they are "
+                f"kept as {weights.FOLDER}/*-aside.npz"
+            )
+
     def _newest(self, like: Any, before: int | None, per_device: tuple[str, ...]) -> int | None:
         """The newest step whose files are those that were written.
 

@@ -141,6 +141,7 @@ class Loop:
             lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), trainer.begin()
         )
         found = self._restore()
+        run.set_aside(found[0] if found is not None else 0)
         # of a history that is gone, because somebody has removed its checkpoints, the note tells nothing
         went, self._fell = going_back.known(run) if found is not None else (-1, "")
         if found is None:

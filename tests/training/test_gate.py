@@ -27,7 +27,7 @@ from jaxgo.selfplay import Tally
 from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir
-from jaxgo.system.weights import read_weights, weight_steps
+from jaxgo.system.weights import find_weights, load_weights, read_weights, weight_steps
 from jaxgo.training import due, judge, loop
 from jaxgo.training.config import Budget, GateConfig, JudgeConfig, TrainConfig, to_json
 from jaxgo.training.loop import Loop, train
@@ -211,6 +211,26 @@ def begun(path: Path, say: Callable[[str], None] = print) -> Iterator[Loop]:
     """A run that has not made an iteration yet."""
     with RunDir(path, to_json(CONFIG), free=FREE, say=say) as run:
         yield Loop(Counted(CONFIG, devices.make_mesh()), run, Recorder(path, [], lambda text: None))
+
+
+@pytest.mark.parametrize("saved", [0, 3])
+def test_players_that_a_kill_left_behind_the_last_checkpoint_are_set_aside(script, tmp_path, saved):
+    """`@RUN` meant a player that the run had not made when it went on."""
+    path, said = tmp_path / "run", list[str]()
+    if saved:
+        sitting(script, path, saved)
+    with RunDir(path, to_json(CONFIG), free=FREE) as run:
+        for step in (saved, 5, 6):
+            run.save_weights(step, {"params": {"w": np.full(2, float(step))}}, {})
+    with begun(path, said.append) as going:
+        assert going.iteration == saved
+        assert find_weights(path)[0] == f"{path}/{saved}"
+    with begun(path, said.append):  # once
+        pass
+    later = f"2 players of {path} are of later iterations than {saved}, where it goes on"
+    assert said == [f"{later}; they are kept as players/*-aside.npz"]
+    _, kept = load_weights(path / "players" / "00000006-aside.npz")
+    assert kept["params"]["w"].tolist() == [6.0, 6.0]
 
 
 def test_a_stop_and_broken_numbers_in_a_test_are_known_to_all_hosts(script, tmp_path):
