@@ -136,16 +136,17 @@ class Loop:
         watch(Report("start", 0, 0.0, {}))
         run.meet("start")
         devices.connect(trainer.mesh)
-        # what a checkpoint is like; no arrays stay, as two rings of samples may be more than the memory has
-        self._like = jax.tree.map(
-            lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), trainer.begin()
-        )
+        begun: TrainState | None = trainer.begin()
+        # what a checkpoint is like; beside one no arrays stay, as two rings of samples may be more than the memory has
+        self._like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), begun)
+        if run.steps():
+            begun = None
         found = self._restore()
         run.set_aside(found[0] if found is not None else 0)
         # of a history that is gone, because somebody has removed its checkpoints, the note tells nothing
         went, self._fell = going_back.known(run) if found is not None else (-1, "")
         if found is None:
-            self._take_up(inherit.begin(trainer, trainer.begin(), run))
+            self._take_up(inherit.begin(trainer, begun or trainer.begin(), run))
         else:
             self._take_up(going_back.renewed(found[1]) if found[0] == went else found[1])
         self._due = Due(self.config, stop, float(self.state.seconds))

@@ -278,6 +278,15 @@ def test_a_full_disk_under_a_match_ends_no_run(script, tmp_path):
     ]
 
 
+def test_a_state_is_made_once_whether_a_run_begins_or_goes_on(script, tmp_path, monkeypatch):
+    made: list[TrainState] = []
+    begin = Counted.begin
+    monkeypatch.setattr(Counted, "begin", lambda self: made.append(begin(self)) or made[-1])
+    for sittings in (1, 2):
+        sitting(script, tmp_path / "run", sittings)
+        assert len(made) == sittings
+
+
 def test_counts_go_on_and_no_row_is_lost(script, tmp_path):
     """Moves of weeks, more than fit into a word of a state; and a run that has nothing left to do loses nothing."""
     for iterations in (3, 7, 7):
