@@ -23,7 +23,7 @@ from jaxgo.system.rundir import CONFIG, read_config
 SHORT, REPLY = "short", "reply"  # heads that every game can teach
 MEMORIES = ("device", "host")
 OPTIMIZERS = ("adamw", "sgd")
-MOST_PAIRS = 100_000  # of a gate, whose openings are all drawn before the run begins
+MOST_PAIRS = 100_000  # of a match, whose games all have room side by side; the openings of a gate are drawn at once
 MOST_STEPS = 2**31 - 1  # of the learner, that are counted
 HORIZON = 400  # plies that wait for the end of their game at most, unless asked for
 
@@ -126,6 +126,11 @@ class LearnerConfig:
             raise UsageError("learner.value_weight and head_weight are at least 0: below, the net would unlearn")
 
 
+def _check_pairs(name: str, pairs: int) -> None:
+    if pairs > MOST_PAIRS:
+        raise UsageError(f"{name}={pairs} is too large; at most {MOST_PAIRS:,}")
+
+
 @dataclasses.dataclass(frozen=True)
 class JudgeConfig:
     """When and against whom a run measures itself. Ratings never decide what is learnt."""
@@ -145,6 +150,8 @@ class JudgeConfig:
             raise UsageError("judge.pairs and final_pairs are at least 1; simulations, past and slots at least 0")
         if not self.every >= 0:
             raise UsageError(f"judge.every is a number of seconds, not {self.every}")
+        for name in ("pairs", "final_pairs"):
+            _check_pairs(f"judge.{name}", getattr(self, name))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,8 +166,7 @@ class GateConfig:
         check_settings("gate.", self)
         if self.every < 0 or self.pairs < 1 or not self.elo > 0:
             raise UsageError("gate.every is at least 0, gate.pairs at least 1, and gate.elo is above 0")
-        if self.pairs > MOST_PAIRS:
-            raise UsageError(f"gate.pairs={self.pairs} is too large; at most {MOST_PAIRS:,}")
+        _check_pairs("gate.pairs", self.pairs)
 
 
 @dataclasses.dataclass(frozen=True)

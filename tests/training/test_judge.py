@@ -12,6 +12,7 @@ import pytest
 from jaxgo.arena import elo, records
 from jaxgo.arena.openings import start_only
 from jaxgo.arena.schedule import Schedule
+from jaxgo.core.errors import UsageError
 from jaxgo.nets import Mlp
 from jaxgo.players import load_player, spec
 from jaxgo.search import Gumbel, Puct, Random, Uct
@@ -55,6 +56,13 @@ def test_the_name_that_is_written_loads_the_player_that_was_judged(search: Any, 
         assert loaded.search == player.search
         assert loaded.name == player.name
         assert loaded.fingerprint() == player.fingerprint()
+
+
+def test_more_pairs_than_a_match_has_room_for_are_refused():
+    JudgeConfig(pairs=100_000, final_pairs=100_000)
+    for name in ("pairs", "final_pairs"):
+        with pytest.raises(UsageError, match=rf"^judge\.{name}=100001 is too large; at most 100,000$"):
+            JudgeConfig(**{name: 100_001})
 
 
 def test_every_preset_is_judged_as_a_player_that_its_weights_name():
