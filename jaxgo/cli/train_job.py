@@ -19,7 +19,7 @@ from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.cli.train_words import Job, list_presets, parse, typed
 from jaxgo.core.errors import UsageError
 from jaxgo.core.words import write_settings
-from jaxgo.players import Player, load_player
+from jaxgo.players import Player
 from jaxgo.players.spec_text import Spec
 from jaxgo.search import Model, Search
 from jaxgo.system import aside, devices
@@ -30,7 +30,7 @@ from jaxgo.system.stop import STOPPED, Stop, at_once
 from jaxgo.system.weights import name_of_run
 from jaxgo.training import inherit, judge, machine, sizes
 from jaxgo.training.config import TrainConfig, completed, of_run, to_json
-from jaxgo.training.judge import MATCHES, anchor
+from jaxgo.training.judge import MATCHES, anchor, opponents
 from jaxgo.training.loop import Report, about, train
 from jaxgo.training.machine import measure_evaluations
 from jaxgo.training.trainer import Trainer
@@ -200,8 +200,7 @@ def check(config: TrainConfig) -> None:
     except (TypeError, UsageError) as fault:  # a search whose simulations are no number, or that has none
         number = config.judge.simulations
         raise UsageError(f"judge.simulations={number} is for another search ({fault}); say 0") from None
-    for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final]):
-        player = load_player(spec, game)
+    for player in opponents(config).values():
         if game.players == 2:  # nobody is met in a puzzle
             _check_opponent(player)
     judge.check_gate(config.gate, game, config.seed)
@@ -258,7 +257,7 @@ def _table(console: Console, job: Job) -> None:
         why = "(see --judge.final)" if job.config.make_game().players == 2 else "as puzzles are for one"
         _say(console, f"nobody was met, so there are no ratings {why}")
         return
-    table = elo.rate(played, anchor(job.config, played))
+    table = elo.rate(played, anchor(opponents(job.config).values(), played))
     console.print(ranking(table))
     for sentence in remarks(table):
         _say(console, sentence)

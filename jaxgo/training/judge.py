@@ -7,7 +7,7 @@ have. Every pair of games goes to `matches.jsonl`, and ratings are always fitted
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +38,20 @@ CHUNK = 16  # pairs between two looks at the test of a gate
 SAVED = 2  # pairs of each match of the last judgement whose games are kept to be looked at
 
 
-def anchor(config: TrainConfig, played: Sequence[records.PairResult]) -> str | None:
-    """Whose rating is held at 0: an agent of the run's opponents that knows something, if there is one.
+def opponents(config: TrainConfig) -> dict[str, Player]:
+    """Whoever the run may meet besides its own players, by the words of the config. Of another run that is the newest
+    player of now."""
+    game = config.make_game()
+    return {spec: load_player(spec, game) for spec in dict.fromkeys([*config.judge.opponents, *config.judge.final])}
+
+
+def anchor(others: Iterable[Player], played: Sequence[records.PairResult]) -> str | None:
+    """Whose rating is held at 0: one of the run's opponents that knows something, if there is one.
 
     An agent that loses every game is anywhere far below, and so would everybody be far above it, with that error.
     """
     met = {agent for pair in played for agent in (pair.a, pair.b)}
-    game, specs = config.make_game(), dict.fromkeys([*config.judge.opponents, *config.judge.final])
-    names = [load_player(spec, game).name for spec in specs]
-    plain = [name for name in names if name in met]
+    plain = [player.name for player in others if player.name in met]
     return next((name for name in plain if name != "random"), plain[0] if plain else None)
 
 
@@ -74,7 +79,8 @@ class Judge:
         config = self.config.judge
         if self.game.players != 2:
             return {}
-        met = [load_player(spec, self.game) for spec in (config.final if final else config.opponents)]
+        known = opponents(self.config)
+        others, met = list(known.values()), [known[spec] for spec in (config.final if final else config.opponents)]
         player = self.player(iteration, params)
         past = [one for one in reversed(self._past) if one.name != player.name]
         later = [*past[::-1], player][-config.past :] if config.past else []
@@ -85,19 +91,25 @@ class Judge:
             self._openings = random_openings(self.game, seed=self.config.seed)
         plan = Schedule("gauntlet", config.final_pairs if final else config.pairs)
         who = list({one.name: one for one in (player, *past, *met)}.values())
-        play = self.tournament(who, plan, self._openings, MATCHES, sample=SAVED if final else 0)
+        play = self.tournament(who, others, plan, self._openings, MATCHES, sample=SAVED if final else 0)
         for _ in play.run():
             if self.stop():
                 return {}
         self._past = later
-        return self._rate(player.name, play.results())
+        return self._rate(player.name, others, play.results())
 
     def tournament(
-        self, players: Sequence[Player], plan: Schedule, openings: Openings, file: str, seed: int = 0, sample: int = 0
+        self,
+        players: Sequence[Player],
+        others: Sequence[Player],
+        plan: Schedule,
+        openings: Openings,
+        file: str,
+        seed: int = 0,
+        sample: int = 0,
     ) -> Tournament:
-        """A tournament of this run that compiles nothing but once: all others who may ever be met sit beside."""
+        """A tournament of this run that compiles nothing but once: all `others` who may ever be met sit beside."""
         config = self.config
-        others = [load_player(spec, self.game) for spec in (*config.judge.opponents, *config.judge.final)]
         away = {player.name: player for player in others}
         mine = sum(away.pop(player.name, None) is None for player in players)
         own = 1 + max(config.judge.past, 1 if config.gate.every else 0)
@@ -143,10 +155,10 @@ class Judge:
                 self._run.say(str(fault))
         return found
 
-    def _rate(self, player: str, played: Sequence[records.PairResult]) -> dict[str, Any]:
+    def _rate(self, player: str, others: Sequence[Player], played: Sequence[records.PairResult]) -> dict[str, Any]:
         """Ratings of everybody by all that was ever played, and how the player did this time."""
         every = records.read(self.folder / MATCHES)
-        table = elo.rate(every, anchor(self.config, every))
+        table = elo.rate(every, anchor(others, every))
         ratings = {agent: table.rating(agent) for agent in table.agents}
         scores: dict[str, list[float]] = {}
         for pair in played:
@@ -203,7 +215,8 @@ class Gate:
             self._openings = _gate_openings(self._judge.game, self._judge.config.seed)
         players = [self._judge.player(*candidate), self._judge.player(*best)]
         plan = Schedule(pairs=self._openings.distinct(self._config.pairs))
-        play = self._judge.tournament(players, plan, self._openings, TESTS, seed=1)
+        others = list(opponents(self._judge.config).values())
+        play = self._judge.tournament(players, others, plan, self._openings, TESTS, seed=1)
         test, looked = Sprt(0.0, self._config.elo), 0
         for _ in play.run():
             if self._judge.stop():

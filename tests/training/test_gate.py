@@ -123,7 +123,13 @@ def script(monkeypatch: pytest.MonkeyPatch) -> dict[int, float | None]:
     lines = [((i, j), bytes([i, j])) for i in range(9) for j in range(9) if i != j]
 
     def tournament(
-        self: judge.Judge, players: Sequence[Player], plan: Schedule, openings: Openings, file: str, seed: int = 0
+        self: judge.Judge,
+        players: Sequence[Player],
+        others: Sequence[Player],
+        plan: Schedule,
+        openings: Openings,
+        file: str,
+        seed: int = 0,
     ) -> Any:
         result = results.get(int(players[0].name.rpartition("/")[2]), 0.5)
         return Played(self, players, plan, self.folder / file, self.config.seed + seed, result)

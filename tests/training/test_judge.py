@@ -12,15 +12,17 @@ import pytest
 from jaxgo.arena import elo, records
 from jaxgo.arena.openings import start_only
 from jaxgo.arena.schedule import Schedule
+from jaxgo.arena.tournament import Tournament
 from jaxgo.core.errors import UsageError
 from jaxgo.nets import Mlp
 from jaxgo.players import load_player, spec
 from jaxgo.search import Gumbel, Puct, Random, Uct
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
+from jaxgo.training import judge as judges
 from jaxgo.training import presets
 from jaxgo.training.config import GateConfig, JudgeConfig, TrainConfig, from_json, to_json
-from jaxgo.training.judge import Judge, rated_search
+from jaxgo.training.judge import Judge, opponents, rated_search
 from jaxgo.training.loop import about
 from jaxgo.training.trainer import Trainer
 
@@ -111,13 +113,14 @@ def test_judgements_and_tests_of_a_run_share_one_program(tmp_path: Path):
     with RunDir(tmp_path / "run", to_json(config)) as run:
         judge = Judge(trainer, run)
         one, two = (judge.player(step, params) for step in (1, 2))
-        others = [load_player(spec, game) for spec in config.judge.opponents]
+        known = opponents(config)
+        others = [known[spec] for spec in config.judge.opponents]
         pools = [
-            judge.tournament(players, Schedule("gauntlet", pairs), start_only(game), file)._pool
+            judge.tournament(players, list(known.values()), Schedule("gauntlet", pairs), start_only(game), file)._pool
             for players, pairs, file in (
                 ([one, *others], 4, "matches.jsonl"),
                 ([two, one, *others], 4, "matches.jsonl"),
-                ([two, one, load_player("uct:4", game)], 8, "matches.jsonl"),
+                ([two, one, known["uct:4"]], 8, "matches.jsonl"),
                 ([two, one], 100, "gate.jsonl"),
             )
         ]
@@ -142,3 +145,20 @@ def test_a_run_that_meets_its_own_past_alone_begins_with_its_first_player(tmp_pa
         for step in (1, 2, 3, 4):
             judge(step, {})
     assert seen == [["2", "1"], ["3", "2", "1"], ["4", "3", "2"]]
+
+
+def test_opponents_are_read_once_a_judgement(tmp_path: Path, monkeypatch: Any):
+    """Their weights were read three times; those of a run that goes on could be others each time."""
+    config = dataclasses.replace(CONFIG, judge=JudgeConfig(opponents=("random", "uct:8"), final=("random", "uct:16")))
+    read: list[str] = []
+    monkeypatch.setattr(judges, "load_player", lambda spec, game: read.append(spec) or load_player(spec, game))
+    monkeypatch.setattr(Tournament, "run", lambda self: iter(()))
+    with RunDir(tmp_path / "run", to_json(config)) as run:
+        records.append(run.path / judges.MATCHES, [records.PairResult("tictactoe", "uct:8", "random", 1.0, 1.0, "x")])
+        trainer = Trainer(config, devices.make_mesh())
+        blank = jax.eval_shape(trainer.model.init, jax.random.key(1))
+        judge, params = Judge(trainer, run), jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), blank)
+        for final in (False, True):
+            judge(1, params, final)
+            assert read == ["random", "uct:8", "uct:16"]
+            read.clear()

@@ -39,7 +39,7 @@ from jaxgo.training.config import (
     WatchConfig,
     to_json,
 )
-from jaxgo.training.judge import Judge
+from jaxgo.training.judge import Judge, opponents
 from jaxgo.training.loop import CollapsedError, DivergedError, Loop, Report, Underway, about, train
 from jaxgo.training.trainer import Best, Trainer, TrainState
 from jaxgo.training.watchdog import Collapse
@@ -313,7 +313,9 @@ def test_tests_of_a_gate_are_no_matches_of_the_ratings(trainer, run, path, tmp_p
         openings = random_openings(trainer.game, plies=2, seed=1)
         players = [judge.player(6, weights), judge.player(4, jax.tree.map(jnp.zeros_like, weights))]
         before = program.advance._cache_size()
-        play = judge.tournament(players, Schedule(pairs=5), openings, "gate.jsonl", seed=1)
+        play = judge.tournament(
+            players, [*opponents(CONFIG).values()], Schedule(pairs=5), openings, "gate.jsonl", seed=1
+        )
         assert list(play.run())
         assert program.advance._cache_size() == before > 0, "a test is the program of the judge"
         pairs = play.line()
