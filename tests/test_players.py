@@ -313,7 +313,7 @@ def test_weights_start_no_code(stranger, tmp_path):
         with pytest.raises(UsageError, match=rf"w.npz are of the {what} {stranger}:\w+, a place in code"):
             load_player("@w.npz", GAME)
     for end in (f"{stranger}:Search", f" {stranger} : Search :4", f"{stranger}:Search:x:y"):
-        save_weights(tmp_path / "w.npz", params, plain | {"search": {"kind": "chain", "simulations": f"win+{end}"}})
+        save_weights(tmp_path / "w.npz", params, plain | {"search": {"kind": "chain", "links": f"win+{end}"}})
         with pytest.raises(UsageError, match=rf"w.npz are of the search {stranger}:Search, a place in code"):
             load_player("@w.npz", GAME)
     run = tmp_path / "runs" / "theirs"

@@ -17,6 +17,7 @@ from jaxgo.evaluators.network import differs
 from jaxgo.games import make
 from jaxgo.nets import Net
 from jaxgo.nets import from_json as net_from_json
+from jaxgo.search import Chain
 from jaxgo.search import from_json as search_from_json
 from jaxgo.search.base import Search
 from jaxgo.search.model import Model
@@ -59,7 +60,7 @@ def _places(named: Any) -> list[str]:
     """What may be a place in code where a game, a net or a search is told: its kind, and the end of a chain."""
     if not isinstance(named, Mapping):
         return [str(named)]
-    found, links = [str(named["kind"])], named.get("simulations")
+    found, links = [str(named["kind"])], named.get(Chain.colon)
     if isinstance(links, str):
         found.append(":".join(part.strip() for part in links.rpartition("+")[2].split(":")[:2]))
     return found

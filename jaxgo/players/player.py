@@ -129,9 +129,9 @@ def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evalu
     if words.budget:
         if not _amount(base):
             raise UsageError(f"{words.head} does not simulate; leave ':{words.budget}' out")
-        if "simulations" in options:
-            raise UsageError(f"{str(words)!r} gives simulations twice, behind the colon, too; leave one out")
-        options = {"simulations": words.budget, **options}
+        if base.colon in options:
+            raise UsageError(f"{str(words)!r} gives {base.colon} twice, behind the colon, too; leave one out")
+        options = {base.colon: words.budget, **options}
     evaluator, asked = usual, options.pop("evaluator", None)
     if asked is not None:
         evaluator = find_evaluator(asked)
@@ -229,17 +229,15 @@ def _described(head: str, player: Player) -> Spec | None:
     """The spec that begins with this name; None where none of these can mean the player."""
     base, usual = _base(head, player.rated if player.weights else None)
     search, evaluator = player.search, player.model.evaluator
-    budget = _amount(search)
     base = base.quiet()
     if type(base) is not type(search):
         return None
-    if budget:
-        usually = _amount(base)
-        if search.budget == 0 or not budget.isdecimal():
-            budget = budget if budget != usually else ""
+    budget = _amount(search)
     options = _differences(base, search, {name: name for name in _fields(base)})
     if budget and options is not None:  # they stand behind the colon
-        options = tuple(option for option in options if option[0] != "simulations")
+        options = tuple(option for option in options if option[0] != search.colon)
+    if search.colon != "simulations" and budget == _amount(base):  # a number of simulations is always told
+        budget = ""
     if player.weights:
         usual = Network(evaluator.module, platform=evaluator.platform) if isinstance(evaluator, Network) else None
     if usual is None:
@@ -279,8 +277,7 @@ def _typed(value: Value) -> str:
 
 def _amount(search: Search) -> str:
     """What stands after the colon: simulations, or the links of a chain; nothing, for searches without either."""
-    said = _fields(search).get("simulations", "")
-    return said if isinstance(said, str) else str(search.budget or "")
+    return str(_fields(search).get(search.colon) or "")
 
 
 def _search_name(search: Search) -> str:

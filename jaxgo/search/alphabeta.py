@@ -94,10 +94,6 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             raise UsageError("alphabeta needs followed in [0, 1]")
 
     @property
-    def budget(self) -> int:
-        return self.simulations
-
-    @property
     def narrowing(self) -> Narrowing:
         """The rest is done here, where moves left out need not stay legal."""
         return Narrowing(prune=self.prune, vcf=self.vcf, vct=self.vct)

@@ -48,10 +48,6 @@ class Attack(Search[AttackState]):
         if self.simulations < 1 or not 1 <= self.depth <= 200:
             raise UsageError("threats needs simulations of at least 1, and depth from 1 to 200")
 
-    @property
-    def budget(self) -> int:
-        return self.simulations
-
     def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> AttackState:

@@ -87,10 +87,6 @@ class Bandit(Search[BanditState], Narrowing):
         return False
 
     @property
-    def budget(self) -> int:
-        return self.simulations
-
-    @property
     def keeps_judgements(self) -> bool:
         return not self.shared_proofs  # what is proven of a position stands in the place of what was said of it
 

@@ -110,6 +110,7 @@ class Search(abc.ABC, Generic[S]):
     """
 
     default_evaluator: ClassVar[str] = "heuristic"  # by its name in EVALUATORS: who judges where nobody is named
+    colon: ClassVar[str] = "simulations"  # the field that a spec gives behind its colon, of searches that have it
     parallel_leaves: int = 1  # of one game in one evaluator call: budgets are best spent in multiples of it
     nodes: int = -1  # room in the tree; 0: what is planned, and it may grow; below 0: the search keeps none
 
@@ -158,9 +159,10 @@ class Search(abc.ABC, Generic[S]):
         return self
 
     @property
-    @abc.abstractmethod
     def budget(self) -> int:
-        """Simulations of one whole search; 0: there is nothing to simulate."""
+        """Simulations of one whole search, as its field of that name says; 0: there is nothing to simulate."""
+        simulations: int = getattr(self, "simulations", 0)
+        return simulations
 
     @property
     def lucky(self) -> bool:

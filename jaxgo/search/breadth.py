@@ -72,10 +72,6 @@ class BreadthFirst(Search[BreadthState]):
         if self.simulations < 1 or self.room < 1:
             raise UsageError("bfs needs simulations and room of at least 1")
 
-    @property
-    def budget(self) -> int:
-        return self.simulations
-
     # -- the verbs ---------------------------------------------------------------------------------------------
     def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None

@@ -63,35 +63,40 @@ class ChainState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Chain(Search[ChainState]):
-    """`chain:win+careful+uct:400`. `SearchResult.by` numbers the link that decided; `links` has their names.
+    """`chain:win+careful+uct:400`. `SearchResult.by` numbers the link that decided.
 
     Nothing is kept between moves, and no tree grows: a search that keeps one ends with its own simulations.
     """
 
-    simulations: str = "win+careful+random"  # the links
+    links: str = "win+careful+random"
     book: str = ""  # a file with an opening in each line: the names of its moves
 
     default_evaluator: ClassVar[str] = "rollout"
+    colon: ClassVar[str] = "links"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.simulations, str):
+        if not isinstance(self.links, str):
             raise UsageError("a chain is made of links, such as win+careful+uct:400")
-        for link in self.links[:-1]:
-            if link not in RULES:
-                raise unknown_name("rule of a chain", link, RULES)
-        if ("book" in self.links) != bool(self.book):
+        for rule in self.rules:
+            if rule not in RULES:
+                raise unknown_name("rule of a chain", rule, RULES)
+        if ("book" in self.rules) != bool(self.book):
             raise UsageError("a chain with the rule book needs book=FILE, and only such a chain does")
-        _search(self.links[-1])
+        _search(self._last)
 
     @property
-    def links(self) -> tuple[str, ...]:
-        """The names of the rules, and the search that is asked last."""
-        return tuple(link.strip() for link in self.simulations.split("+"))
+    def rules(self) -> tuple[str, ...]:
+        """The links that are rules, which are asked first."""
+        return tuple(link.strip() for link in self.links.split("+")[:-1])
 
     @property
     def search(self) -> Search:
         """The last link."""
-        return _search(self.links[-1])
+        return _search(self._last)
+
+    @property
+    def _last(self) -> str:
+        return self.links.rpartition("+")[2].strip()
 
     @property
     def budget(self) -> int:
@@ -100,7 +105,7 @@ class Chain(Search[ChainState]):
     @property
     def lucky(self) -> bool:
         # any move that wins at once ends the game the same way
-        return self.search.lucky or any(rule != "win" for rule in self.links[:-1])
+        return self.search.lucky or any(rule != "win" for rule in self.rules)
 
     @property
     def keeps_judgements(self) -> bool:
@@ -129,7 +134,7 @@ class Chain(Search[ChainState]):
 
     def extend(self, model: Model, params: Params, key: Array, state: ChainState, budget: Budget) -> ChainState:
         """Where a rule decided, nothing is searched."""
-        asked = state.by == len(self.links) - 1
+        asked = state.by == len(self.rules)
         left = jnp.where(asked, per_game(budget, state.by.shape[0], jnp.int32), 0)
         if self.search.resumable:
             budget = left
@@ -138,7 +143,7 @@ class Chain(Search[ChainState]):
     def result(self, key: Array, state: ChainState, temperature: Temperature = 0.0) -> SearchResult:
         """A rule draws its move whatever the temperature."""
         found = self.search.result(key, state.last, temperature)
-        ruled = state.by < len(self.links) - 1
+        ruled = state.by < len(self.rules)
         drawn = first_max(state.luck, state.among)
         among = state.among.astype(jnp.float32)
         even = among / jnp.maximum(among.sum(axis=-1, keepdims=True), 1.0)
@@ -150,11 +155,10 @@ class Chain(Search[ChainState]):
         )
 
     def _named(self, game: Game[Any], states: Any, legal: Bool[Array, "B A"]) -> list[Bool[Array, "B A"]]:
-        rules = self.links[:-1]
         outlook = None
-        if {"take", "capture", "safe"} & set(rules) or ("win" in rules and not forcing.knows_threats(game)):
+        if {"take", "capture", "safe"} & set(self.rules) or ("win" in self.rules and not forcing.knows_threats(game)):
             outlook = jax.vmap(functools.partial(lookahead.look, game))(states, legal)
-        return [self._rule(rule, game, states, legal, outlook) for rule in rules]
+        return [self._rule(rule, game, states, legal, outlook) for rule in self.rules]
 
     def _rule(
         self, rule: str, game: Game[Any], states: Any, legal: Bool[Array, "B A"], outlook: Outlook | None

@@ -60,10 +60,6 @@ class Flat(Search[FlatState]):
         if self.c < 0.0 or not 0.0 <= self.weight <= 1.0:
             raise UsageError("flat needs c of at least 0 and weight from 0 to 1")
 
-    @property
-    def budget(self) -> int:
-        return self.simulations
-
     def begin(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> FlatState:
         legal = model.legal(root)
         ends, result = jax.lax.map(functools.partial(_endings, model), root.state)

@@ -42,10 +42,6 @@ class Greedy(Search[GreedyState]):
 
     threats: bool = True  # win at once, else stop the other seat
 
-    @property
-    def budget(self) -> int:
-        return 0
-
     def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> GreedyState:

@@ -86,10 +86,6 @@ class Gumbel(Search[GumbelState], Narrowing):
             raise UsageError("gumbel needs min_value_range, value_scale and visit_offset of at least 0")
 
     @property
-    def budget(self) -> int:
-        return self.simulations
-
-    @property
     def lucky(self) -> bool:
         return self.gumbel_scale > 0
 

@@ -29,10 +29,6 @@ class Random(Search[RandomState]):
     default_evaluator = "uniform"
 
     @property
-    def budget(self) -> int:
-        return 0
-
-    @property
     def lucky(self) -> bool:
         return True
 

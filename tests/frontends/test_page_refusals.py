@@ -27,7 +27,7 @@ from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.shared import LOADED, Shared
 from jaxgo.games import GAMES, make
 from jaxgo.players import load_player
-from jaxgo.search import PRESETS, SEARCHES, think
+from jaxgo.search import PRESETS, SEARCHES, Chain, think
 
 # -- refusals --------------------------------------------------------------------------------------------------------
 LONG = "uct:150000,evaluator=uniform,solver=no"
@@ -327,8 +327,8 @@ def test_names_of_networks_are_those_on_offer():
         "uct:8,evaluator=evaluator.own",
         "evaluator.own:Search",
         "chain:book+random,book=LICENSE",
-        "chain,simulations=win+examples.own:Best:4",
-        "chain,simulations=win+mysearch:Best",
+        "chain,links=win+examples.own:Best:4",
+        "chain,links=win+mysearch:Best",
     ):
         with pytest.raises(UsageError):
             offers.check(spec)
@@ -337,7 +337,7 @@ def test_names_of_networks_are_those_on_offer():
 def test_every_option_that_takes_any_text_is_known_as_the_name_of_a_file():
     parts = [*SEARCHES.values(), *EVALUATORS.values()]
     texts = {field.name for part in parts for field in dataclasses.fields(part) if field.type in (str, "str")}
-    assert texts == {*FILES, "simulations"}, "a chain's simulations are its links"
+    assert texts == {*FILES, Chain.colon}
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,8 @@ def test_the_first_link_with_something_to_say_decides(tmp_path):
     moves, by = played(chain)
     assert moves[0] == {2}
     assert by == [{0}, {2}, {2}, {2} if plain_safe(BOARDS[3]) else {3}]
-    assert chain.links == ("win", "book", "careful", "uct:16")
+    assert chain.rules == ("win", "book", "careful")
+    assert chain.search == Uct(16)
     start = Model(GAME, Uniform()).start(jax.random.key(0), 8)
     result = jax.jit(lambda key, root: chain.run(Model(GAME, Uniform()), (), key, root))(jax.random.key(0), start)
     assert result.action.tolist() == [GAME.parse_action("b2")] * 8
