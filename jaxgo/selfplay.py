@@ -184,7 +184,7 @@ class Selfplay:
     def _nothing(self, params: Params, position: Position) -> EvalCache | None:
         """A cache before the first search, if the evaluator is worth one."""
         # what it saves was measured on processors alone
-        if self.model.platform != "cpu" or not self.model.evaluator.worth_caching(params):
+        if not self.model.on_cpu or not self.model.evaluator.worth_caching(params):
             return None
         if not self.search.keeps_judgements:
             return None

@@ -15,7 +15,7 @@ def backup(
     descent: Descent,
     result: Float32[Array, " L"],
     virtual_loss: float = 0.0,
-    narrow: bool = True,
+    on_cpu: bool = True,
     apart: bool = False,
 ) -> Tree:
     """Adds one visit with `result`, a value of the leaf as the tree keeps it, to every node on the paths.
@@ -23,10 +23,10 @@ def backup(
     Means stay means: `(mean * visits + result) / (visits + 1)`, in the very arithmetic of mctx. What is proven stays
     exact: many times the same result has that mean, but not after rounding. Lanes that share a node add up; where they
     are `apart` they share nothing but the root. With a `virtual_loss` the walks are still under way and count as even,
-    less that for who moved there. Where it shall not be `narrow` paths are added in one piece, to the end that the
+    less that for who moved there. Paths are added in parts `on_cpu`, and elsewhere in one piece, to the end that the
     longest might have.
     """
-    if not narrow and tree.reward is None:
+    if not on_cpu and tree.reward is None:
         return _add_whole(tree, descent.path, result, virtual_loss)
     games, beyond = tree.visits.shape
     game = games_of(tree, result.shape[0])[:, None]
@@ -128,7 +128,7 @@ def _gains(
 
 
 def prove(
-    tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], best: float | None = None, narrow: bool = True
+    tree: Tree, leaf: Int32[Array, " L"], fresh: Bool[Array, " L"], best: float | None = None, on_cpu: bool = True
 ) -> Tree:
     """Lets proven results of fresh leaves climb: a win for the mover, or all moves known, closes a node.
 
@@ -145,7 +145,7 @@ def prove(
         child = tree.child[game, node]
         below = jnp.maximum(child, 0).astype(jnp.int32)
         read = reader_at(game[:, None], jnp.concatenate([below, node[:, None]], axis=1))
-        worth, closed = read_now(read, (value, proven), moving.any(), narrow)
+        worth, closed = read_now(read, (value, proven), moving.any(), on_cpu)
         worth, closed, known = worth[:, :-1], closed[:, :-1] & (child >= 0), closed[:, -1]
         if tree.reward is None or tree.discount is None:
             worth = worth * sign[:, None]

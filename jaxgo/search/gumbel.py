@@ -108,7 +108,7 @@ class Gumbel(Search[GumbelState], Narrowing):
         left = per_game(budget, state.done.shape[0], jnp.int32)
         state = self._anew(state)
         widths = _halvings(state.order.shape[1])
-        if not simulate.narrow(model):  # one loop, for what judges looks only at lanes that want it
+        if not model.on_cpu:  # one loop, for what judges looks only at lanes that want it
             return self._extend_phases(model, params, key, state, left, 0, widths[0])[0]
         # one loop for each width of the halving, so that late phases do not pay for the lanes of the first
         for width, narrower in zip(widths, [*widths[1:], 0], strict=True):

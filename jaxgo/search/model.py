@@ -123,6 +123,11 @@ class Model:
         keys.check(key)
         return self.evaluator.init(self.game, key)
 
+    @property
+    def on_cpu(self) -> bool:
+        """Whether programs are for a processor, on which fewer lanes take less time."""
+        return self.platform == "cpu"
+
     def ready(self, params: Params) -> Params:
         """The parameters as a whole program takes them."""
         return self.evaluator.on(self.platform).ready(params)

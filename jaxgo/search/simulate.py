@@ -16,11 +16,6 @@ def depth_limit(model: Model, tree: Tree) -> int:
     return min(tree.visits.shape[1], model.game.max_plies) + 1
 
 
-def narrow(model: Model) -> bool:
-    """Whether the program is for a device on which fewer lanes take less time."""
-    return model.platform == "cpu"
-
-
 def side_by_side(
     model: Model,
     params: Params,
@@ -35,7 +30,7 @@ def side_by_side(
 
     Lanes of one game must part at the root: `first` differs among them.
     """
-    descent = trees.descend(tree, choose, active, first, depth_limit(model, tree), narrow(model))
+    descent = trees.descend(tree, choose, active, first, depth_limit(model, tree), model.on_cpu)
     fresh = active & (descent.leaf < 0)
     tree, descent = trees.reserve(tree, descent, active)
     tree, results = _finish(model, params, key, tree, descent, active, fresh, solver, apart=True)
@@ -61,18 +56,17 @@ def one_by_one(
     known = tree.visits, tree.value
 
     def walk(tree: Tree, go: Bool[Array, " B"]) -> tuple[Tree, tuple[Descent, Array]]:
-        descent = trees.descend(tree, choose, go, None, limit, narrow(model))
+        descent = trees.descend(tree, choose, go, None, limit, model.on_cpu)
         fresh = go & (descent.leaf < 0)
         tree, descent = trees.reserve(tree, descent, go)
-        if (
-            tree.reward is not None
-        ):  # where any move may pay nothing is even: until `fill` it is worth what its parent is
+        # where any move may pay nothing is even: until `fill` a fresh leaf is worth what its parent is
+        if tree.reward is not None:
             game = jnp.arange(fresh.shape[0])
             worth = known[1][game, descent.node] - virtual_loss
             leaf = jnp.where(fresh, descent.leaf, tree.visits.shape[1])
             tree = tree._replace(reward=tree.reward.at[game, leaf].set(worth, mode="drop"))
         even = jnp.zeros(fresh.shape, jnp.float32)
-        tree = backup(trees.advance(tree, descent, fresh), descent, even, virtual_loss, narrow(model))
+        tree = backup(trees.advance(tree, descent, fresh), descent, even, virtual_loss, model.on_cpu)
         return tree, (descent, fresh)
 
     games = tree.visits.shape[0]
@@ -96,13 +90,13 @@ def _finish(
     apart: bool = False,
 ) -> tuple[Tree, Float32[Array, " L"]]:
     action = jnp.maximum(descent.action, 0)
-    leaves = model.expand(params, key, trees.parents_of(tree, descent, narrow(model)), action, fresh)
+    leaves = model.expand(params, key, trees.parents_of(tree, descent, model.on_cpu), action, fresh)
     words = None if tree.key is None else model.keys(leaves.states)
     if words is not None:
         leaves = trees.recall(tree, leaves, words)
     tree = trees.fill(tree, descent.leaf, fresh, leaves, words)
     leaf = jnp.where(active, descent.leaf, 0)
     # after `fill` every leaf knows its value: fresh ones their judge's, proven ones the exact one
-    results = trees.results_of(tree, descent, leaf, narrow(model))
-    tree = backup(tree, descent, results, narrow=narrow(model), apart=apart)
-    return prove(tree, leaf, fresh, model.best, narrow(model)) if solver else tree, results
+    results = trees.results_of(tree, descent, leaf, model.on_cpu)
+    tree = backup(tree, descent, results, on_cpu=model.on_cpu, apart=apart)
+    return prove(tree, leaf, fresh, model.best, model.on_cpu) if solver else tree, results

@@ -58,7 +58,7 @@ class _Searching:
 
     def program(self, model: Model, params: Params, games: int) -> Any:
         small = sum(np.size(x) for x in jax.tree.leaves(params)) < LARGE
-        return self.whole if model.platform == "cpu" and games == 1 and small else self.parted
+        return self.whole if model.on_cpu and games == 1 and small else self.parted
 
     def __call__(self, search: Search, model: Model, params: Params, key: Array, state: Any, *more: Any) -> Any:
         games: int = state.done.shape[0]

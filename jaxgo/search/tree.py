@@ -145,14 +145,14 @@ def descend(
     active: Bool[Array, " L"],
     first: Int32[Array, " L"] | None,
     depth_limit: int,
-    narrow: bool = True,
+    on_cpu: bool = True,
 ) -> Descent:
     """Walks every active lane from its root to an edge without a node, or to a proven node.
 
     `first` fixes the action at the root; without it the root is a node like others. No path may be longer than
-    `depth_limit`. Most lanes arrive early, so the walk goes on with fewer and fewer lanes; not so where it shall not
-    `narrow`: an accelerator takes as long for a few lanes as for all, and another loop and a sort cost it more. What
-    costs it most are the many small steps of a choice, so where trees are small it chooses once, at all nodes.
+    `depth_limit`. Most lanes arrive early, so `on_cpu` the walk goes on with fewer and fewer lanes. An accelerator
+    takes as long for a few lanes as for all, and another loop and a sort cost it more. What costs it most are the many
+    small steps of a choice, so where trees are small it chooses once, at all nodes.
     """
     lanes = active.shape[0]
     path = jnp.full((lanes, depth_limit + BLOCK), NOWHERE, jnp.int32)
@@ -164,7 +164,7 @@ def descend(
         path=path.at[:, 0].set(jnp.where(active, ROOT, NOWHERE)),
         length=jnp.zeros(lanes, jnp.int32),
     )
-    walk = _fewer_and_fewer if narrow else _by_map if tree.logits.size <= MAPPED else _all_lanes
+    walk = _fewer_and_fewer if on_cpu else _by_map if tree.logits.size <= MAPPED else _all_lanes
     return walk(tree, choose, here, active, first, depth_limit)
 
 
@@ -303,16 +303,16 @@ def remaining(tree: Tree, left: Int32[Array, " B"]) -> Int32[Array, " B"]:
     return jnp.where(stop, 0, left)
 
 
-def parents_of(tree: Tree, descent: Descent, narrow: bool = True) -> Any:
+def parents_of(tree: Tree, descent: Descent, on_cpu: bool = True) -> Any:
     """The states from which lanes move."""
     games = games_of(tree, descent.node.shape[0])
-    return read_now(reader_at(games, descent.node), tree.states, descent.length.max() >= 0, narrow)
+    return read_now(reader_at(games, descent.node), tree.states, descent.length.max() >= 0, on_cpu)
 
 
-def results_of(tree: Tree, descent: Descent, leaf: Int32[Array, " L"], narrow: bool = True) -> Float32[Array, " L"]:
+def results_of(tree: Tree, descent: Descent, leaf: Int32[Array, " L"], on_cpu: bool = True) -> Float32[Array, " L"]:
     """What the tree says of leaves, for seat 0."""
     games = games_of(tree, leaf.shape[0])
-    return cast(Array, read_now(reader_at(games, leaf), tree.value, descent.length.max() >= 0, narrow))
+    return cast(Array, read_now(reader_at(games, leaf), tree.value, descent.length.max() >= 0, on_cpu))
 
 
 def reader_at(games: Array, node: Array) -> Callable[[Any], Any]:
@@ -320,13 +320,13 @@ def reader_at(games: Array, node: Array) -> Callable[[Any], Any]:
     return lambda columns: jax.tree.map(lambda x: x[games, node], columns)
 
 
-def read_now(read: Callable[[Any], Any], columns: Any, sure: Bool[Array, ""], narrow: bool) -> Any:
+def read_now(read: Callable[[Any], Any], columns: Any, sure: Bool[Array, ""], on_cpu: bool) -> Any:
     """What is read of columns that are about to be written, by a program that cannot know that it is `sure` to be.
 
     XLA fuses a plain read into what needs it after the write and then copies the whole column, in every round; a branch
     stops it. A host that must be asked for the branch costs an accelerator more than the copies.
     """
-    if not narrow:
+    if not on_cpu:
         return jax.lax.optimization_barrier(read(columns))
     return jax.lax.cond(sure, read, lambda c: jax.tree.map(jnp.zeros_like, read(c)), columns)
 

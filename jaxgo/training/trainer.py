@@ -256,7 +256,7 @@ def _play(
     ) -> tuple[SelfplayState, Window, NewSamples, Tally]:
         place = jax.lax.axis_index(devices.AXIS)
         state, plies, tally = trainer.selfplay.collect(params, state, key, place, book)
-        at_once = 1 if trainer.model.platform == "cpu" else AT_ONCE
+        at_once = 1 if trainer.model.on_cpu else AT_ONCE
         window, samples, present = targets.make_samples(trainer.config.targets, trainer.heads, window, plies, at_once)
         return state, window, NewSamples(samples, present), jax.tree.map(lambda x: x[None], tally)
 

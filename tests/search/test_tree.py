@@ -246,10 +246,10 @@ def test_all_walks_come_to_the_same(monkeypatch):
     tree, active = jax.tree.map(jnp.asarray, q.tree), np.arange(16) % 5 > 0
 
     @functools.partial(jax.jit, static_argnums=(0, 1))
-    def walk(narrow, mapped):
+    def walk(on_cpu, mapped):
         monkeypatch.setattr(trees, "MAPPED", mapped)
         return trees.descend(
-            tree, lambda spot: search.choose(spot, jnp.uint32(0)), jnp.asarray(active), None, 20, narrow
+            tree, lambda spot: search.choose(spot, jnp.uint32(0)), jnp.asarray(active), None, 20, on_cpu
         )
 
     parted, together, by_map = walk(True, 0), walk(False, 0), walk(False, tree.logits.size)
@@ -268,8 +268,8 @@ def test_nobody_walks_below_the_end_of_a_game():
     assert (q.tree.child[over & used] == -1).all()
 
 
-@pytest.mark.parametrize("narrow", [True, False])
-def test_what_is_proven_stays_exact_however_often_it_is_visited(narrow):
+@pytest.mark.parametrize("on_cpu", [True, False])
+def test_what_is_proven_stays_exact_however_often_it_is_visited(on_cpu):
     """The mean of many times 0.7 is another number once it is rounded; on a GPU not even 1 is that of many ones."""
     _, q = searched(SEARCHES["puct"], MODEL, positions(GAME, 32, 34))
     tree, worth = jax.tree.map(jnp.asarray, q.tree), jnp.float32(0.7)
@@ -279,7 +279,7 @@ def test_what_is_proven_stays_exact_however_often_it_is_visited(narrow):
 
     @jax.jit
     def visited(tree, times):
-        return jax.lax.fori_loop(0, times, lambda _, t: backup(t, at, jnp.full(32, worth), narrow=narrow), tree)
+        return jax.lax.fori_loop(0, times, lambda _, t: backup(t, at, jnp.full(32, worth), on_cpu=on_cpu), tree)
 
     begun = tree._replace(value=tree.value.at[lane, node].set(worth))
     ended = visited(begun, 200)
