@@ -5,16 +5,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from jaxgo.arena import games_file
 from jaxgo.arena.ratings import NINETY_FIVE
 from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import without_ply_limit
-from jaxgo.core.names import check_loaded
 from jaxgo.core.replay import follow
-from jaxgo.games.names import read_game
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 
@@ -58,7 +54,7 @@ def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRec
     faults: list[UsageError] = []
     for path in paths:
         try:
-            found[path] = _plain(path) if path.suffix.lower() == ".txt" else _judged(path, formats.load(path))
+            found[path] = _judged(path, formats.load(path))
         except UsageError as fault:
             if say is None:
                 raise
@@ -90,28 +86,6 @@ def _judged(path: Path, record: GameRecord) -> GameRecord:
     found = follow(game, start, line)
     view = play.look(game, found.position)
     return dataclasses.replace(record, returns=view.returns) if view.over and int(found.made) == len(line) else record
-
-
-def _plain(path: Path) -> GameRecord:
-    """A game that a match saved as text: a head of `name: value`, then a move a line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        told = dict(line.split(": ", 1) for line in text.partition("\n\n")[0].splitlines() if ": " in line)
-        name, *options = told["game"].split()
-        check_loaded(name, "it is a game of")
-        result = float(told["result of seat 0"])
-        if not 0 <= result <= 1:
-            raise ValueError(f"result of seat 0 is a share of a win from 0 to 1, not {result:g}")
-        game: Any = read_game(name, tuple(options))
-        moves = tuple(games_file.read_plain(game, text))
-        made = int(follow(game, play.begin(game), moves).made)
-        if made < len(moves):
-            raise ValueError(f"move {made + 1}, {game.action_name(moves[made])!r}, is not legal")
-    except KeyError as error:
-        raise UsageError(f"{path} is no saved game: its head has no {error}") from None
-    except (OSError, IndexError, ValueError) as error:
-        raise UsageError(f"{path} is no saved game: {error}") from None
-    return GameRecord(game, name, moves, returns=(2 * result - 1, 1 - 2 * result))
 
 
 def count(records: Iterable[GameRecord], plies: int = 2) -> Statistics:

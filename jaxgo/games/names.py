@@ -62,6 +62,12 @@ def name_of(game: Game[Any]) -> tuple[str, dict[str, Any]]:
     return best
 
 
+def describe(game: Game[Any]) -> str:
+    """The name of a game, with the options in which it differs, as they are typed."""
+    name, options = name_of(game)
+    return " ".join([name, *write_settings(options)])
+
+
 def _differences(known: Game[Any], game: Game[Any]) -> dict[str, Any]:
     """The options in which `game` differs from a known one."""
     return {field: getattr(game, field) for field in options_of(game) if getattr(game, field) != getattr(known, field)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.records import gzero, json_file, psq, sgf
+from jaxgo.records import gzero, json_file, psq, sgf, text_file
 from jaxgo.records.record import LARGEST, GameRecord
 from jaxgo.system.files import save_whole
 
@@ -35,6 +35,8 @@ def _reader_of(beginning: str) -> Callable[..., GameRecord]:
         return json_file.read
     if beginning[:9].lower() == "piskvorky":
         return psq.read
+    if text_file.HEAD.match(beginning):
+        return text_file.read
     return gzero.read if gzero.HEAD.match(beginning) else sgf.read
 
 

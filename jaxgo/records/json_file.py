@@ -7,9 +7,8 @@ from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.names import check_loaded
-from jaxgo.core.words import write_settings
 from jaxgo.games import make
-from jaxgo.games.names import name_of
+from jaxgo.games.names import describe, name_of
 from jaxgo.records.record import GameRecord, bounded
 from jaxgo.system.files import read_json
 
@@ -48,7 +47,7 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         raise UsageError(f"line 1: a game has no {unknown[0][:40]!r}; it has {', '.join(sorted(KNOWN))}")
     found = _game(told)
     if game is not None and found != game:
-        raise UsageError(f"line 1: the file tells of {_described(found)}, and this is {_described(game)}")
+        raise UsageError(f"line 1: the file tells of {describe(found)}, and this is {describe(game)}")
     names = _list_of(told, "moves", str)[:upto]
     moves = []
     for number, name in enumerate(names, 1):
@@ -83,11 +82,6 @@ def _game(told: dict[str, Any]) -> Game[Any]:
         raise UsageError('line 1: "game" is a name, and "options" are an object')
     check_loaded(name, "line 1: this is a game of")
     return make(name, **{str(option): value for option, value in options.items()})
-
-
-def _described(game: Game[Any]) -> str:
-    name, options = name_of(game)
-    return " ".join([name, *write_settings(options)])
 
 
 def _list_of(told: dict[str, Any], name: str, kind: Any) -> list[Any]:

@@ -119,11 +119,11 @@ def test_texts_of_matches_are_read_and_other_kinds_refused(tmp_path):
     (tmp_path / "one.txt").write_text(head.replace("0.5", "1") + "1 0 22\n")
     assert statistics.read(tmp_path)[0].returns == WON
     (tmp_path / "one.txt").write_text(head + "".join(f"{ply + 1} {ply % 2} 22\n" for ply in range(7)))
-    with pytest.raises(UsageError, match=r"one.txt is no saved game: move 7, '22', is not legal"):
+    with pytest.raises(UsageError, match=r"one.txt: move 7, '22', is not legal"):
         statistics.read(tmp_path)
     (tmp_path / "one.txt").write_text(head + "1 0 22\n")
     (tmp_path / "two.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match=r"two.txt is no saved game"):
+    with pytest.raises(UsageError, match=r"two.txt: "):
         statistics.read(tmp_path)
     (tmp_path / "two.txt").unlink()
     formats.save(tmp_path / "two.sgf", GameRecord(GAME, "gomoku", (40,), returns=WON))
@@ -148,9 +148,9 @@ def test_files_that_are_no_games_are_left_out_and_told(tmp_path, capsys):
     assert "1 finished games, 0 unfinished" in said.out
     assert "6 files that are no games are left out, of 7: " in said.err
     assert "0.json: line 1" in said.err
-    with pytest.raises(UsageError, match=r"notes.txt is no saved game: its head has no 'game'"):
+    with pytest.raises(UsageError, match=r"notes.txt: line 1: this is no SGF"):
         statistics.read(tmp_path / "notes.txt")
-    with pytest.raises(UsageError, match=r"17.txt is no saved game: result of seat 0 is a share of a win from 0 to 1"):
+    with pytest.raises(UsageError, match=r"17.txt: result of seat 0 is a share of a win from 0 to 1"):
         statistics.read(tmp_path / "17.txt")
     with pytest.raises(UsageError, match=r"start.json: "):
         statistics.read(tmp_path / "start.json")

@@ -75,6 +75,8 @@ REFUSED = [
     '{"do": "setup", "text": "X../... 0"}',
     '{"do": "setup", "actions": [9]}',
     '{"do": "setup", "actions": [0], "source": "no game"}',
+    '{"do": "load", "text": "game: jaxgo.games.go.rules:Go\\nresult of seat 0: 1\\n"}',
+    '{"do": "load", "text": "\\n game: tictactoe\\ngame: jaxgo.games.go.rules:Go\\nresult of seat 0: 1\\n"}',
     '{"do": "load", "text": "(;GM[1]"}',
     '{"do": "save", "kind": "../x"}',
     "[" * 50_000,

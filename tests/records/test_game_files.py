@@ -325,6 +325,12 @@ BAD = {
     '{"jaxgo": 1, "game": "go9", "comments": {"²": ""}}': '"comments" are texts by the number',
     f'{{"jaxgo": 1, "game": "go9", "comments": {{"{"1" * 5000}": ""}}}}': '"comments" are texts by the number',
     '{"jaxgo": 1, "game": "go9", "pony": 1}': "a game has no 'pony'",
+    "game: \n": "line 1: this is no saved game",
+    "game: nogame\n": "unknown game 'nogame'",
+    "game: tictactoe\n\n1 0 b2\n": "result of seat 0 is a share of a win from 0 to 1, not told nowhere",
+    "game: tictactoe\nresult of seat 0: nan\n": "result of seat 0 is a share of a win from 0 to 1, not nan",
+    "game: tictactoe\n\n1 0 b2\n2 1": "move 2: '2 1' is not a number, a seat and the name of a move",
+    "game: tictactoe\n\n1 0 b2\n2 1 b2\n": "move 2, 'b2', is not legal",
     "[" * 100_000: "line 1: this is no SGF",
     '{"a":' * 100_000: "line 1: ",
     "x" * (2**22 + 1): "at most 4194304 characters",
@@ -335,6 +341,18 @@ BAD = {
 def test_bad_files_are_refused_by_their_line(text):
     with pytest.raises(UsageError, match=BAD[text]):
         formats.read(text)
+
+
+def test_texts_of_matches_are_read_whatever_their_lines_end_in():
+    text = "game: tictactoe\nseat 0: uct:8\nseat 1: ?: x\nresult of seat 0: 0.75\nid: 1\n\n1 0 b2\n2 1 a1\n"
+    for told in (text, text.replace("\n", "\r\n").encode(), f"\ufeff\n{text}"):
+        record = formats.read(told)
+        assert (record.name, record.players, record.returns) == ("tictactoe", ("uct:8", "?: x"), (0.5, -0.5))
+        assert [record.game.action_name(action) for action in record.moves] == ["b2", "a1"]
+    part = formats.read(text, upto=1)
+    assert (len(part.moves), part.returns) == (1, None)
+    with pytest.raises(UsageError, match="the file tells of tictactoe, and this is go9"):
+        formats.read(text, GO)
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from examples.own_game import Nim
-from jaxgo.arena.games_file import movers
 from jaxgo.arena.match import Pool
 from jaxgo.cli import train_job
 from jaxgo.core import play, trial
@@ -25,6 +24,7 @@ from jaxgo.games.names import describe_options, name_of, read_game
 from jaxgo.nets import Mlp, ResNet
 from jaxgo.nets.base import planes_shape
 from jaxgo.players import load_player
+from jaxgo.records.text_file import movers
 from jaxgo.search import AlphaBeta, Flat, Greedy, Model, Random, Uct, health
 from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.solvers.retrograde import solve_game

@@ -21,7 +21,7 @@ from jaxgo.games import GAMES, make
 from jaxgo.nets import ResNet
 from jaxgo.nets.base import cell_actions, planes_shape
 from jaxgo.players import SHORT, Player, parse
-from jaxgo.records import formats
+from jaxgo.records import formats, text_file
 from jaxgo.records.record import GameRecord
 from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Gumbel, Search
 from jaxgo.system.files import read_json
@@ -143,6 +143,8 @@ def read_record(text: str, own: str = "") -> GameRecord:
         except ValueError:
             raise UsageError("the file is no whole JSON") from None
         check_game(str(told.get("game", "")), own)
+    elif text_file.HEAD.match(text):
+        check_game(text_file.game_of(text), own)
     return formats.read(text)
 
 
