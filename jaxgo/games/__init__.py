@@ -13,6 +13,7 @@ from jaxgo.games.connect4 import ConnectFour
 from jaxgo.games.dodgem import Dodgem
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.games.hex import Hex
 from jaxgo.games.kamisado.rules import Kamisado
 from jaxgo.games.kono import Kono
 from jaxgo.games.maharajah.rules import Maharajah
@@ -42,6 +43,9 @@ GAMES: dict[str, Game[Any]] = {
     "connect4": ConnectFour(),
     "connect3d": Connect3D(),
     "scorefour": ScoreFour(),
+    "hex5": Hex(5),
+    "hex7": Hex(7),
+    "hex11": Hex(),
     "kono": Kono(),
     **{f"dodgem{size}": Dodgem(size) for size in range(3, 9)},
     "kamisado": Kamisado(),

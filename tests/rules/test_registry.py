@@ -73,6 +73,7 @@ WRONG = [
     ("dodgem5", {"size": 9}),
     ("dodgem5", {"repetition": "forbidden"}),
     ("dodgem5", {"move_limit": -1}),
+    ("hex5", {"size": 27}),
     ("kamisado", {"points": 5}),
     ("kamisado", {"move_limit": -1}),
     ("kono", {"alive_min": 3}),
