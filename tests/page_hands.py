@@ -130,9 +130,13 @@ class Keys:
 
     in_space = False
     at = """() => {
-      const corner = document.querySelector("#board .cursor .corner");
-      const near = (hit, axis) => Math.abs(Number(hit.getAttribute(axis)) + 2 - Number(corner.getAttribute(axis))) < 1;
-      const found = [...document.querySelectorAll(".hit")].find((hit) => near(hit, "x") && near(hit, "y"));
+      const middle = (one) => {
+        const { x, y, width, height } = one.getBoundingClientRect();
+        return [x + width / 2, y + height / 2];
+      };
+      const [x, y] = middle(document.querySelector("#board .cursor .corner"));
+      const near = (hit) => Math.hypot(middle(hit)[0] - x, middle(hit)[1] - y) < 1;
+      const found = [...document.querySelectorAll(".hit")].find(near);
       return Number(found.dataset.cell);
     }"""
 

@@ -30,6 +30,36 @@ def test_a_board_as_text():
     assert board_view.text(game, state) == "3 X . O\n2 . X .\n1 . . .\n  a b c"
 
 
+def test_rows_of_hexagons_lie_half_a_cell_further_right():
+    game = jaxgo.make("hex5", size=3)
+    state = game.place(np.array([1, 0, 2, 0, 1, 0, 0, 0, 0], np.int8), 1)
+    assert board_view.text(game, state) == "1 R . B\n2  . R .\n3   . . .\n     a b c"
+    places = np.array([board_shape.centre(game, cell) for cell in range(9)]).reshape(3, 3, 2)
+    assert (np.diff(places, axis=0) == (20, 36)).all()
+    assert (np.diff(places, axis=1) == (40, 0)).all()
+    picture = ElementTree.fromstring(board_view.svg(game, state))
+    width, height = int(picture.get("width")), int(picture.get("height"))
+    assert (width, height) == board_shape.size(game)
+    assert (places[-1, -1] + (20, 24) <= (width, height)).all()
+
+
+def test_the_sides_of_hex_have_the_colours_of_who_joins_them():
+    game = GAMES["hex5"]
+    sides = [mark.look for mark in board_shape.board(game, [0] * 25) if mark.look["class"] == "side"]
+    red, blue = (piece.colour for piece in game.pieces[1:])
+    assert [side["stroke"] for side in sides] == [red, blue, red, blue]
+    corners = [np.array(side["d"][1:].split(), int).reshape(-1, 2) for side in sides]
+    assert [len(points) for points in corners] == [15, 10, 15, 10]
+    for points, following in zip(corners, [*corners[1:], corners[0]], strict=True):
+        assert (points[-1] == following[0]).all(), "clockwise, each goes on where the one before ends"
+    assert (
+        corners[0][:, 1].max()
+        < board_shape.centre(game, 0)[1]
+        < board_shape.centre(game, 24)[1]
+        < corners[2][:, 1].min()
+    )
+
+
 def test_names_are_those_of_the_players():
     assert board_view.text(GAMES["go9"], start("go9")).splitlines()[-1] == "  A B C D E F G H J"
     assert board_view.text(GAMES["go13"], start("go13")).splitlines()[0].startswith("13 ")
@@ -53,7 +83,8 @@ def test_every_game_has_both_views(name):
         wanted = sum(game.pieces[c].seat == seat and game.pieces[c].glyph.strip() != "" for c in codes.tolist() if c)
         assert seats.count(word) == wanted
     voids = sum(not game.pieces[c].glyph.strip() for c in codes.tolist())
-    assert sum(r.get("class").startswith(("board", "tint")) for r in picture.iter(f"{SVG}rect")) == codes.size - voids
+    tiles = picture.iter(f"{SVG}path" if game.grid == "hexagons" else f"{SVG}rect")
+    assert sum(tile.get("class").startswith(("board", "tint")) for tile in tiles) == codes.size - voids
 
 
 def test_the_last_move_is_ringed():

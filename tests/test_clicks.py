@@ -133,3 +133,11 @@ def test_a_line_is_drawn_board_by_board():
     state = programs(game)[2](jax.random.key(0)).state
     boards = clicks.boards_along(game, state, [4, 0], 8)
     assert boards.tolist() == [[0] * 4 + [1] + [0] * 4, [2] + [0] * 3 + [1] + [0] * 4]
+
+
+def test_the_swap_of_hex_is_no_cell():
+    """The cell where the stone would come to is another move, so the swap is a button."""
+    game = GAMES["hex5"]
+    state = game.place(np.eye(1, 25, 3, dtype=np.int8)[0], 1)
+    swap = game.parse_action("swap")
+    assert clicks.choices(game, state, [swap]) == [clicks.Choice(swap, "swap", (), -1)]

@@ -78,7 +78,8 @@ class Game(abc.ABC, Generic[S]):
 
     players: ClassVar[int] = 2  # 1 for puzzles
     pieces: ClassVar[tuple[Piece, ...]]  # the look of each code of `cells`; code 0 is the empty cell
-    grid: ClassVar[Literal["squares", "points", "blocks"]] = "squares"  # or on crossings; or cells of a code are one
+    # or on crossings; or cells of a code are one; or each row half a cell to the right of the one above
+    grid: ClassVar[Literal["squares", "points", "blocks", "hexagons"]] = "squares"
     notation: ClassVar[str] = "the number of the action: `0`"  # how `action_name` writes moves, with an example
     ply_limit: ClassVar[str] = "max_plies"  # the option, if it has one, that ends a game as it then stands
     levels: ClassVar[int] = 1  # boards of a space that the picture has side by side, a column between two of them
@@ -289,6 +290,10 @@ class Game(abc.ABC, Generic[S]):
     # -- looks -------------------------------------------------------------------------------------------------
     def square_colours(self) -> tuple[str, ...]:
         """A colour as #rrggbb for each cell of the picture, where rules or custom colour them."""
+        return ()
+
+    def sides(self) -> tuple[str, ...]:
+        """A colour as #rrggbb for the top, right, bottom and left side of a board of hexagons, where seats own them."""
         return ()
 
     def edges(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -19,6 +19,7 @@ from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, returns_of_wi
 
 # the six cells around one, each beside the next; (row, column) and (column, row) are neighbours of the same
 RING = ((-1, 0), (-1, 1), (0, 1), (1, 0), (1, -1), (0, -1))
+RED, BLUE = "#d2452f", "#2f6fb5"
 SAVE, CUT = 20.0, 8.0  # what is added to the weight of a cell that mends a broken bridge, or parts one of the other
 
 
@@ -47,7 +48,8 @@ class Hex(Game[HexState]):
     size: int = 11
     swap: bool = True  # the pie rule
 
-    pieces = (EMPTY, Piece("R", 0, colour="#d2452f"), Piece("B", 1, colour="#2f6fb5"))
+    pieces = (EMPTY, Piece("R", 0, colour=RED), Piece("B", 1, colour=BLUE))
+    grid = "hexagons"
     notation = "a letter and a row from the top: `b2`; or `swap`"
 
     def __post_init__(self) -> None:
@@ -183,6 +185,9 @@ class Hex(Game[HexState]):
         if self.swap:
             chains[self.points] = 0 if first_move else self.closed
         return HexState(jnp.asarray(chains), jnp.int8(to_play), jnp.int16(ply), jnp.int8(winner))
+
+    def sides(self) -> tuple[str, ...]:
+        return RED, BLUE, RED, BLUE
 
     def action_name(self, action: int) -> str:
         if action == self.points:

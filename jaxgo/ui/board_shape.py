@@ -14,6 +14,8 @@ from jaxgo.core.board import square_name
 from jaxgo.core.game import Game
 
 CELL, EDGE = 40, 26  # pixels: a cell, the frame of the names
+PITCH = 36  # from one row of hexagons to the next, whose cells lie half a cell further to the right
+HEXAGON = ((0, -24), (20, -12), (20, 12), (0, 24), (-20, 12), (-20, -12))  # around a point, from the top
 SEATS = {0: "zero", 1: "one", -1: "none"}
 STYLE = """
 .back{fill:#fbf7ee}.board{fill:#ecd9b0}rect.board{shape-rendering:crispEdges}
@@ -22,7 +24,7 @@ STYLE = """
 .figure{stroke-width:1.4;stroke-linejoin:round}.zero.figure{stroke:#fffdf8}
 .zero-text{fill:#f3efe6}.one-text,.none-text,.tint-text{fill:#26303a}
 .tint-text{stroke:#fff;stroke-opacity:.5;stroke-width:2.5;paint-order:stroke}.last{fill:none;stroke:#d2452f;stroke-width:3}
-.shade{fill:#dcc28c}.star{stroke:#6f5a34;stroke-width:6;stroke-linecap:round}
+.shade{fill:#dcc28c}.side{fill:none;stroke-width:11;stroke-linejoin:round;stroke-linecap:round}.star{stroke:#6f5a34;stroke-width:6;stroke-linecap:round}
 .heat{fill:#b3372a}.cool{fill:#2f6f9f}.heat-text{fill:#26303a}.number{fill:#d2452f}
 text{font:600 14px ui-sans-serif,system-ui,sans-serif;text-anchor:middle}
 @media (prefers-color-scheme:dark){.back{fill:#15181c}.board{fill:#8a7347}.line{stroke:#3d3220}.name{fill:#a59c8c}
@@ -68,6 +70,15 @@ def names(game: Game[Any]) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=256)
+def cells_are_moves(game: Game[Any]) -> bool:
+    """Whether the first moves are the cells, by number and by name."""
+    called = names(game)
+    return 0 < len(called) <= game.num_actions and all(
+        game.action_name(cell) == name for cell, name in enumerate(called)
+    )
+
+
+@functools.lru_cache(maxsize=256)
 def edges(game: Game[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The labels of the columns and of the rows, from the left and from above; empty where there are none."""
     columns, rows = game.edges()
@@ -89,12 +100,22 @@ def edges(game: Game[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def size(game: Game[Any]) -> tuple[int, int]:
     """Width and height of a picture."""
     height, width = game.picture
-    return width * CELL + 2 * EDGE, height * CELL + 2 * EDGE
+    wide, high = width * CELL, height * CELL
+    if game.grid == "hexagons":
+        wide, high = wide + (height - 1) * CELL // 2, (height - 1) * PITCH + 2 * HEXAGON[3][1]
+    return wide + 2 * EDGE, high + 2 * EDGE
 
 
 def centre(game: Game[Any], cell: int) -> tuple[int, int]:
     row, column = divmod(cell, game.picture[1])
+    if game.grid == "hexagons":
+        return EDGE + column * CELL + (row + 1) * CELL // 2, EDGE + row * PITCH + HEXAGON[3][1]
     return EDGE + column * CELL + CELL // 2, EDGE + row * CELL + CELL // 2
+
+
+def outline(game: Game[Any]) -> str:
+    """The path around a cell at 0, 0, where it is no square."""
+    return f"M{' '.join(f'{x} {y}' for x, y in HEXAGON)}Z" if game.grid == "hexagons" else ""
 
 
 def is_there(game: Game[Any], code: int) -> bool:
@@ -120,7 +141,7 @@ def board(game: Game[Any], codes: Sequence[int]) -> list[Mark]:
             look = {"class": "tint line", "fill": colours[cell]}
         elif chequered and (row + column) % 2:
             look = {"class": f"{look['class']} shade"}
-        tiles.append(Mark("rect", {**look, "x": x - CELL // 2, "y": y - CELL // 2, "width": CELL, "height": CELL}))
+        tiles.append(_tile(game, look, x, y))
         if game.grid == "points":
             if column + 1 < width and on[cell + 1]:
                 lines.append(Mark("path", {"class": "line", "d": f"M{x} {y}h{CELL}"}))
@@ -128,7 +149,35 @@ def board(game: Game[Any], codes: Sequence[int]) -> list[Mark]:
                 lines.append(Mark("path", {"class": "line", "d": f"M{x} {y}v{CELL}"}))
     dots = [centre(game, cell) for cell in _stars(height, width)] if game.grid == "points" else []
     stars = [Mark("path", {"class": "star", "d": f"M{x} {y}h0"}) for x, y in dots]
-    return tiles + lines + stars + _labels(game)
+    return _sides(game) + tiles + lines + stars + _labels(game)
+
+
+def _tile(game: Game[Any], look: dict[str, str | int | float], x: int, y: int) -> Mark:
+    if game.grid == "hexagons":
+        return Mark("path", {**look, "d": outline(game), "transform": f"translate({x} {y})"})
+    return Mark("rect", {**look, "x": x - CELL // 2, "y": y - CELL // 2, "width": CELL, "height": CELL})
+
+
+def _sides(game: Game[Any]) -> list[Mark]:
+    """A strip in its colour along each side of a board of hexagons, half of which its cells cover."""
+    height, width = game.picture
+    rows, columns = range(height), range(width)
+    last = (height - 1) * width
+    ways = (  # the cells along each side, clockwise, and the corners of each that are at the side
+        (columns, (5, 0, 1)),
+        ([row * width + width - 1 for row in rows], (1, 2)),
+        ([last + column for column in reversed(columns)], (2, 3, 4)),
+        ([row * width for row in reversed(rows)], (4, 5)),
+    )
+    out = []
+    for colour, (cells, corners) in zip(game.sides(), ways, strict=False):
+        points = [
+            (x + HEXAGON[i][0], y + HEXAGON[i][1]) for x, y in (centre(game, cell) for cell in cells) for i in corners
+        ]
+        out.append(
+            Mark("path", {"class": "side", "stroke": colour, "d": f"M{' '.join(f'{x} {y}' for x, y in points)}"})
+        )
+    return out
 
 
 def _stars(height: int, width: int) -> list[int]:
@@ -149,10 +198,11 @@ def words(kind: str, x: int | float, y: int | float, text: str) -> Mark:
 def _labels(game: Game[Any]) -> list[Mark]:
     columns, rows = edges(game)
     height, width = game.picture
-    bottom = EDGE + height * CELL + EDGE // 2
-    across = [words("name", centre(game, i)[0], bottom, text) for i, text in enumerate(columns) if text]
-    down = [words("name", EDGE // 2, centre(game, i * width)[1], text) for i, text in enumerate(rows) if text]
-    return across + down
+    bottom, last, slant = size(game)[1] - EDGE // 2, (height - 1) * width, CELL // 4 * (game.grid == "hexagons")
+    left = CELL // 2 + EDGE // 2 + slant // 2  # of the centre of a row's first cell
+    across = [words("name", centre(game, last + i)[0] + slant, bottom, text) for i, text in enumerate(columns) if text]
+    down = [(centre(game, i * width), text) for i, text in enumerate(rows) if text]
+    return across + [words("name", x - left, y, text) for (x, y), text in down]
 
 
 # -- pieces ------------------------------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ def text(game: Game[Any], state: Any) -> str:
     columns, rows = edges(game)
     wide = max(map(len, [*said, *columns]))
     lines = [" ".join(f"{word:>{wide}}" for word in row) for row in ([*grid, columns] if columns else grid)]
+    if game.grid == "hexagons":
+        lines = [" " * (number * (wide + 1) // 2) + line for number, line in enumerate(lines)]
     if not rows:
         return "\n".join(line.rstrip() for line in lines)
     edge = max(map(len, rows))

@@ -2,7 +2,8 @@
 
 Cells that the name of a move speaks of come first (`d4`, `a2-a4`). Where names do not tell, the board before and after
 the move does: a piece left one cell and came to another, a disc fell into a column, a block moved on. So this works
-for every game, those from outside included; a move that changes nothing on the board, such as a pass, has no cells.
+for every game, those from outside included; a move that changes nothing on the board, such as a pass, has no cells, nor
+has one beside those that are cells, such as the swap of Hex.
 """
 
 import functools
@@ -70,7 +71,9 @@ def choices(game: Game[Any], state: Any, actions: Sequence[int], cells: np.ndarr
     unclear = []
     for action in actions:
         named = board_shape.touched(game, action)
-        if len(named) > 1 or (named and before[named[0]] == 0):
+        if action >= len(before) and board_shape.cells_are_moves(game):  # a touch of a cell is another move
+            found[action] = Choice(action, game.action_name(action), (), -1)
+        elif len(named) > 1 or (named and before[named[0]] == 0):
             steps = tuple((cell,) for cell in named)
             found[action] = Choice(action, game.action_name(action), steps, named[-1])
         else:

@@ -38,6 +38,7 @@ WHOLE = {
     "musketeers": 79,
     "dodgem3": 3,
     "pegs": 3,
+    "hex5": 1,
 }
 
 

@@ -28,6 +28,7 @@ def board(game: Game[Any], codes: Sequence[int]) -> dict[str, Any]:
     return {
         "size": board_shape.size(game),
         "cell": board_shape.CELL,
+        "outline": board_shape.outline(game),
         "picture": game.picture,
         "levels": game.levels,
         "grid": game.grid,

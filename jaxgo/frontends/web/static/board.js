@@ -33,9 +33,7 @@ export class Board {
     this.flat = draw("svg", { class: `diagram flat ${board.grid}`, "aria-hidden": "true", viewBox: `0 0 ${width} ${height}` },
       draw("rect", { class: "back", width, height, rx: 6 }), ...Object.values(this.layers));
     put(this.layers.board, ...board.marks.map(marked));
-    const half = board.cell / 2;
-    put(this.layers.hits, ...board.at.flatMap((place, cell) => place === null ? [] :
-      [draw("rect", { class: "hit", "data-cell": cell, x: place[0] - half, y: place[1] - half, width: board.cell, height: board.cell })]));
+    put(this.layers.hits, ...board.at.flatMap((place, cell) => place === null ? [] : [this.cell(cell, { class: "hit", "data-cell": cell })]));
     const focused = this.frame && this.frame === document.activeElement;
     this.frame = make("div", { id: "board", tabindex: 0, role: "application", "aria-label": `${board.game} board`,
       "aria-describedby": "status" });
@@ -102,7 +100,7 @@ export class Board {
     put(layers.heat, ...this.heat());
     put(layers.ghosts, ...this.ghosts());
     put(layers.targets, ...this.targets());
-    put(layers.cursor, this.corner(this.cursor));
+    put(layers.cursor, this.cell(this.cursor, { class: "corner" }, 2));
     this.shift();
   }
 
@@ -152,10 +150,13 @@ export class Board {
     return draw("circle", { class: kind, cx: x, cy: y, r: this.shape.cell * wide });
   }
 
-  corner(cell) {
-    const [x, y] = this.shape.at[cell];
-    const half = this.shape.cell / 2 - 2;
-    return draw("rect", { class: "corner", x: x - half, y: y - half, width: 2 * half, height: 2 * half, rx: 4 });
+  // The outline of a cell, so far inside of it.
+  cell(cell, look, inside = 0) {
+    const { at, cell: size, outline } = this.shape;
+    const [x, y] = at[cell];
+    const half = size / 2 - inside;
+    if (outline) return draw("path", { ...look, d: outline, transform: `translate(${x} ${y}) scale(${(2 * half) / size})` });
+    return draw("rect", { ...look, x: x - half, y: y - half, width: 2 * half, height: 2 * half, ...(inside && { rx: 4 }) });
   }
 
   // What a search thinks of the moves, on the cells where they land; the better of moves that share one.
