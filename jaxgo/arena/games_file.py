@@ -1,4 +1,4 @@
-"""Games of a match to look at later: SGF for Go, Othello and Gomoku, plain text with one move a line for others."""
+"""Games of a match to look at later: SGF for Go, Othello, Gomoku and Hex, plain text, one move a line, for others."""
 
 from collections.abc import Sequence
 from pathlib import Path

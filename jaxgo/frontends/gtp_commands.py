@@ -27,6 +27,7 @@ from jaxgo.games.go.board import handicap_points, label_chains, most_handicap
 from jaxgo.games.go.rule_names import ONLY
 from jaxgo.games.go.rules import MOST_KOMI, Go
 from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.games.hex import Hex
 from jaxgo.games.othello import Othello
 from jaxgo.records import formats, sgf
 from jaxgo.records.record import GameRecord
@@ -87,7 +88,11 @@ def boardsize(engine: GtpEngine, line: Line) -> str:
     size, game = read_number(_word(line), "a size", -(10**8), 10**8), engine.game
     if isinstance(game, Go) and 1 <= size <= 19:
         _other_size(engine, long_enough(of_size(game, size), engine.named))
-    elif (isinstance(game, Gomoku) and 5 <= size <= 20) or (isinstance(game, Othello) and size in othello.SIZES):
+    elif (
+        (isinstance(game, Gomoku) and 5 <= size <= 20)
+        or (isinstance(game, Hex) and 2 <= size <= 26)
+        or (isinstance(game, Othello) and size in othello.SIZES)
+    ):
         _other_size(engine, of_size(game, size))
     elif game.shape == (size, size):
         engine.session.new_game()
@@ -97,7 +102,7 @@ def boardsize(engine: GtpEngine, line: Line) -> str:
     return ""
 
 
-def of_size(game: Go | Gomoku | Othello, size: int) -> Go | Gomoku | Othello:
+def of_size(game: Go | Gomoku | Hex | Othello, size: int) -> Go | Gomoku | Hex | Othello:
     """The same rules on a square board of another size, without the stones of a handicap."""
     if isinstance(game, Go):
         return dataclasses.replace(game, size=size, width=0, handicap=0)
@@ -305,7 +310,7 @@ def loadsgf(engine: GtpEngine, line: Line) -> str:
         record = formats.load(Path(file), None, upto)
         if type(record.game) is type(game):
             same: Game[Any] | None = game
-            if isinstance(game, Go | Gomoku | Othello) and game.shape != record.game.shape:
+            if isinstance(game, Go | Gomoku | Hex | Othello) and game.shape != record.game.shape:
                 height, width = record.game.shape
                 same = of_size(game, height) if height == width else None
             record = formats.load(Path(file), same, upto)  # what it does not say stays as it is

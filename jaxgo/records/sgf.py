@@ -1,4 +1,4 @@
-"""Games of Go (GM 1), of Othello (GM 2), of Gomoku and of renju (GM 4) in SGF.
+"""Games of Go (GM 1), of Othello (GM 2), of Gomoku and of renju (GM 4), and of Hex (GM 11) in SGF.
 
 Read: the first line of play, with the stones that are on the board before it; sizes, komi, handicaps, and rules as far
 as their name is known. A side that moves twice lets the other one pass: so do files of Go whose handicap is moves, and
@@ -22,17 +22,20 @@ from jaxgo.games.go import rule_names
 from jaxgo.games.go.board import handicap_points, most_handicap
 from jaxgo.games.go.rules import MOST_KOMI, Go
 from jaxgo.games.gomoku.rules import Gomoku, Rules
+from jaxgo.games.hex import Hex
 from jaxgo.games.names import name_of
 from jaxgo.games.othello import Othello
 from jaxgo.records.record import GameRecord, bounded, winner
 from jaxgo.records.sgf_nodes import Node, escape, main_line
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-KINDS = {1: "Go", 2: "Othello", 4: "Gomoku"}
-SIZES = {1: "19", 2: "8", 4: "15"}  # where a file tells none
+KINDS = {1: "Go", 2: "Othello", 4: "Gomoku", 11: "Hex"}
+USUAL = {1: "go19", 2: "othello", 4: "gomoku", 11: "hex11"}  # with their sizes, where a file tells none
 SEATS = {"B": 0, "W": 1}
 LIMIT = "ML"  # of moves in Go, a property of jaxgo's own
 PROGRAM = "jaxgo"
+SWAP = "swap-pieces"  # of Hex, as HexGui writes it
+NO_SWAP = "no swap"  # a rule of Hex
 FOX = 200  # a komi of so much is written as the Fox server does: in hundredths
 CHARSET = re.compile(rb"CA\s*\[\s*([\w.:+-]{1,40})\s*\]")
 CHARSETS = re.compile(r"gb18030|big5\w*|(euc|shift)_\w+|cp\d+|iso8859[-_]\d+|koi8[-_]\w")  # of people's names
@@ -41,15 +44,18 @@ WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}  # programs name the smaller one
 
 # -- writing ---------------------------------------------------------------------------------------------------------
 def is_writable(game: Game[Any]) -> bool:
-    """Whether SGF can tell of such a game: every action is a stone of the seat's own colour, or a pass."""
-    return isinstance(game, Go | Othello) or (isinstance(game, Gomoku) and game.num_actions == game.points)
+    """Whether SGF can tell of such a game: every action is a stone of the seat's own colour, a pass, or the swap of
+    Hex."""
+    return isinstance(game, Go | Othello | Hex) or (isinstance(game, Gomoku) and game.num_actions == game.points)
 
 
 def write(record: GameRecord) -> str:
     """The game in SGF, file format 4; Black is seat 0."""
     game = record.game
     if not is_writable(game):
-        raise UsageError(f"SGF tells of Go and Othello, and of Gomoku without swaps, not of {record.name}; write JSON")
+        raise UsageError(
+            f"SGF tells of Go, Othello and Hex, and of Gomoku without swaps, not of {record.name}; write JSON"
+        )
     head = _rules(game)
     head |= {letters: [escape(name)] for letters, name in zip(("PB", "PW"), record.players, strict=False)}
     head |= {"RE": [escape(record.verdict_or_letter())]} if record.verdict_or_letter() else {}
@@ -76,6 +82,8 @@ def _rules(game: Game[Any]) -> dict[str, list[str]]:
         head |= {LIMIT: [str(game.move_limit)]} if game.move_limit else {}
     elif isinstance(game, Gomoku):
         head["RU"] = [game.rules]
+    elif isinstance(game, Hex) and not game.swap:
+        head["RU"] = [NO_SWAP]
     return head
 
 
@@ -101,6 +109,8 @@ def _seats(record: GameRecord) -> Iterable[int]:
 
 def _point(game: Game[Any], action: int) -> str:
     height, width = game.shape
+    if isinstance(game, Hex):
+        return SWAP if action == game.points else game.action_name(action)
     if action >= height * width:
         return ""
     row, column = divmod(action, width)
@@ -168,8 +178,8 @@ def _game(root: Node, wanted: Game[Any] | None) -> Game[Any]:
     """The game that the first node tells of."""
     kind = _number(root, "GM", "1", 1, 999)
     if kind not in KINDS:
-        raise UsageError(f"line {root.line}: GM[{kind}] is neither Go (1), Othello (2) nor Gomoku (4)")
-    size = re.fullmatch(r"\s*(\d{1,4})\s*(?::\s*(\d{1,4})\s*)?", root.first("SZ", SIZES[kind]))
+        raise UsageError(f"line {root.line}: GM[{kind}] is none of Go (1), Othello (2), Gomoku (4) and Hex (11)")
+    size = re.fullmatch(r"\s*(\d{1,4})\s*(?::\s*(\d{1,4})\s*)?", root.first("SZ", str(make(USUAL[kind]).shape[0])))
     if size is None:
         raise UsageError(f"line {root.line}: SZ[{root.first('SZ')[:20]}] is no size of a board")
     width, height = int(size[1]), int(size[2] or size[1])
@@ -180,11 +190,11 @@ def _game(root: Node, wanted: Game[Any] | None) -> Game[Any]:
         return _with_rules(root, wanted)
     try:
         if kind == 1:
-            usual = make("go19", size=height, width=0 if height == width else width)
+            usual = make(USUAL[kind], size=height, width=0 if height == width else width)
         elif height != width:
             raise UsageError(f"a board of {KINDS[kind]} is square, not {width}x{height}")
         else:
-            usual = make(KINDS[kind].lower(), size=height)
+            usual = make(USUAL[kind], size=height)
     except UsageError as error:
         raise UsageError(f"line {root.line}: {error}") from None
     return _with_rules(root, usual)
@@ -196,6 +206,8 @@ def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
     if isinstance(game, Gomoku):
         known = [rule for rule in get_args(Rules) if rule == rules]
         return make_like(game, rules=known[0]) if known and game.opening == "none" else game
+    if isinstance(game, Hex):
+        return make_like(game, swap=False) if rules == NO_SWAP else game
     if not isinstance(game, Go):
         return game
     ko, suicide = rule_names.read_written(rules) or (game.ko, game.suicide)
@@ -261,11 +273,13 @@ def _ends_again(game: Game[Any], moves: list[int], action: int) -> bool:
 
 
 def _cell(node: Node, name: str, value: str, game: Game[Any], passes: bool = False) -> int:
-    """The point of a value: two letters, or its name as programs of Gomoku and Othello write it."""
+    """The point of a value: two letters, or its name as programs of Gomoku, Othello and Hex write it."""
     height, width = game.shape
     word = value.strip().lower()
     if passes and isinstance(game, Go | Othello) and (not word or (word == "tt" and max(height, width) <= 19)):
         return game.num_actions - 1
+    if passes and isinstance(game, Hex) and game.swap and word in ("swap", SWAP):
+        return game.points
     found = re.fullmatch(r"[a-z]{2}", word)
     row, column = (LETTERS.index(word[1]), LETTERS.index(word[0])) if found else (-1, -1)
     if not found and re.fullmatch(r"[a-z]\d{1,2}", word) and not isinstance(game, Go):
@@ -313,7 +327,8 @@ def _start(game: Game[Any], setup: list[Node], first: int | None) -> tuple[Game[
             return make_like(game, handicap=stones), ""
     if seat == 0 and (cells == usual).all():
         return game, ""
-    drawn = "/".join("".join(".XO"[code] for code in cells[row * width : (row + 1) * width]) for row in range(height))
+    glyphs = [piece.glyph for piece in game.pieces]
+    drawn = "/".join("".join(glyphs[code] for code in cells[row * width : (row + 1) * width]) for row in range(height))
     try:
         position_text.read(game, f"{drawn} {seat}")
     except UsageError as error:

@@ -400,6 +400,20 @@ def test_points_of_gomoku_are_written_as_those_of_go():
             gtp_text.read_move(game, wrong)
 
 
+@pytest.mark.slow  # compiles for three sizes
+def test_hex_by_gtp(tmp_path):
+    """Black is Red, who begins; other sizes and a swap in the word of HexGui."""
+    talk = Talk("hex5")
+    for line in ("boardsize 3", "play black c1", "play white swap-pieces", "play b b2"):
+        assert talk.ask(line) == "=", line
+    assert talk.ask("showboard").splitlines()[1:4] == ["1 . . .", "2  . R .", "3   B . ."]
+    file = tmp_path / "game.sgf"
+    file.write_text("(;GM[11]SZ[4];B[a1];W[d4])")
+    assert talk.ask(f"loadsgf {file}") == "="
+    assert talk.engine.game == make("hex5", size=4)
+    assert talk.ask("boardsize 27") == "? unacceptable size"
+
+
 # -- clocks ----------------------------------------------------------------------------------------------------------
 def test_a_clock_gives_a_move_no_more_than_its_own_seconds(searching):
     engine = searching.engine

@@ -278,6 +278,26 @@ def test_rectangles_and_compressed_lists():
     assert sgf.read(sgf.write(record)).start == record.start, "whose turn it is stands there without a move, too"
 
 
+# -- Hex -------------------------------------------------------------------------------------------------------------
+def test_hex_is_written_by_the_names_of_its_points():
+    game = GAMES["hex5"]
+    record = GameRecord(game=game, name="hex5", moves=tuple(map(game.parse_action, ("d1", "swap", "c3", "e5"))))
+    text = sgf.write(record)
+    assert "GM[11]" in text
+    assert ";B[d1];W[swap-pieces];B[c3];W[e5]" in text
+    again = sgf.read(text)
+    assert (again.game, again.moves, again.start) == (game, record.moves, "")
+    plain = GameRecord(game=make("hex5", swap=False), name="hex5", moves=(3, 4))
+    assert sgf.read(sgf.write(plain)).game == plain.game
+
+
+def test_hex_of_other_programs_is_read():
+    record = sgf.read("(;FF[4]AP[HexGui:0.9]GM[11]SZ[5]AB[a1:b1]AW[e5];W[c3];B[aa])", upto=1)
+    assert record.start == "RR.../...../...../...../....B 1"
+    assert record.moves == (12,)
+    assert sgf.read("(;GM[11];B[ba];W[swap])").moves == (1, 121), "11x11 if no size is told"
+
+
 # -- what is wrong ---------------------------------------------------------------------------------------------------
 BAD = {
     "": "line 1: this is no SGF",
@@ -286,10 +306,13 @@ BAD = {
     "(;GM[4]SZ[9]\n;B[aa]\n;B[bb])": "line 3: B moves twice in a row",
     "(;GM[1]SZ[9]\n;B[aa": "line 2: a value without its ']'",
     "(;GM[1]SZ[9]\n;B[aa]": "line 2: the file ends inside the game",
-    "(;GM[3])": r"line 1: GM\[3\] is neither Go",
+    "(;GM[3])": r"line 1: GM\[3\] is none of Go \(1\), Othello \(2\), Gomoku \(4\) and Hex \(11\)",
     "(;GM[2]SZ[7])": "line 1: an Othello board of size 7",
     "(;GM[2]SZ[8:6])": "line 1: a board of Othello is square",
     "(;GM[2]\n;B[d9])": r"line 2: B\[d9\] is no point of a board of 8x8",
+    "(;GM[11]SZ[5]\n;B[a6])": r"line 2: B\[a6\] is no point of a board of 5x5",
+    "(;GM[11]SZ[5]RU[no swap]\n;B[a5];W[swap-pieces])": r"line 2: W\[swap-pieces\] is no point",
+    "(;GM[11]SZ[27])": "line 1: a Hex board of size 27",
     "(;GM[1]SZ[0])": "line 1: a Go board has 1 to 19 lines",
     "(;GM[1]SZ[999])": "line 1: a Go board has 1 to 19 lines",
     "(;GM[1]SZ[x])": r"line 1: SZ\[x\] is no size",
