@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 
 from jaxgo.core import board, zobrist
-from jaxgo.core.bitwise import union
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, returns_of_seat
 from jaxgo.games.boards import words
@@ -82,8 +81,8 @@ class Othello(Game[OthelloState]):
 
     def place(self, cells: np.ndarray, to_play: int) -> OthelloState:
         codes, own = self.drawn(cells, to_play), to_play + 1
-        discs = words.split(words.mask(np.stack([codes == own, codes == 3 - own])))
-        return _running(self, discs, jnp.int8(to_play), jnp.int16(0))
+        discs = words.mask(np.stack([codes == own, codes == 3 - own]))
+        return _running(self, jnp.asarray(discs), jnp.int8(to_play), jnp.int16(0))
 
     # -- lines -------------------------------------------------------------------------------------------------
     # Sets in lines are [sides, axes]: of one seat or of both, along rows, columns and the two diagonals.
@@ -116,8 +115,8 @@ class Othello(Game[OthelloState]):
         for shift in (higher, lower):
             run = self._runs(tuple(word[None, None] for word in placed), between, shift)
             closed = words.some(both(shift(run, self._apart), tuple(word[None, None] for word in own)))
-            turned.append(tuple(union(jnp.where(closed, word, jnp.uint32(0))[0]) for word in run))
-        return either(*turned)
+            turned.append(tuple(jnp.where(closed, word, jnp.uint32(0)) for word in run))
+        return tuple(word[0] for word in words.union(either(*turned)))
 
     def _moves(self, discs: Words) -> Words:
         """Where each seat can place a disc."""
@@ -125,28 +124,29 @@ class Othello(Game[OthelloState]):
         ends = tuple(word[:, None] for word in discs)
         behind = either(*(shift(self._runs(ends, between, shift), self._apart) for shift in (higher, lower)))
         whole = words.split(words.mask(np.ones(self.squares, bool)))
-        empty = without(whole, tuple(union(word) for word in discs))
-        return tuple(union(word, axis=1) & free[None] for word, free in zip(behind, empty, strict=True))
+        empty = without(whole, tuple(word[0] | word[1] for word in discs))
+        return tuple(word & free[None] for word, free in zip(words.union(behind), empty, strict=True))
 
     # -- rules -------------------------------------------------------------------------------------------------
     def legal(self, state: OthelloState) -> Bool[Array, " A"]:
-        places = words.unpack(state.moves[0], self.squares)
-        return jnp.append(places, ~places.any())
+        places = words.unpack(state.moves[0], self.num_actions)
+        return jnp.where(jnp.arange(self.num_actions) == self.squares, (state.moves[0] == 0).all(), places)
 
     def step(self, state: OthelloState, action: Action) -> OthelloState:
         own, other = words.split(state.discs[0]), words.split(state.discs[1])
         placed = words.single(action, len(own), action < self.squares)
         turned = self._turned(placed, own, other)
         own, other = either(own, either(placed, turned)), without(other, turned)
-        discs = tuple(jnp.stack(pair) for pair in zip(other, own, strict=True))
+        discs = jnp.stack([*other, *own]).reshape(state.discs.shape)
         return self._running(discs, jnp.int8(1) - state.to_play, state.ply + jnp.int16(1))
 
-    def _running(self, discs: Words, to_play: Int8[Array, ""], ply: Int16[Array, ""]) -> OthelloState:
-        moves = self._moves(discs)
-        return OthelloState(jnp.stack(discs, axis=-1), jnp.stack(moves, axis=-1), to_play, ply)
+    def _running(
+        self, discs: UInt32[Array, "2 words"], to_play: Int8[Array, ""], ply: Int16[Array, ""]
+    ) -> OthelloState:
+        return OthelloState(discs, jnp.stack(self._moves(words.split(discs)), axis=-1), to_play, ply)
 
     def over(self, state: OthelloState) -> Bool[Array, ""]:
-        return (state.moves == 0).all()
+        return ~words.some(words.split(state.moves.reshape(-1)))
 
     def returns(self, state: OthelloState) -> Float32[Array, " 2"]:
         own, other = words.count(state.discs)
@@ -209,7 +209,9 @@ class Othello(Game[OthelloState]):
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _running(game: Othello, discs: Words, to_play: Int8[Array, ""], ply: Int16[Array, ""]) -> OthelloState:
+def _running(
+    game: Othello, discs: UInt32[Array, "2 words"], to_play: Int8[Array, ""], ply: Int16[Array, ""]
+) -> OthelloState:
     return game._running(discs, to_play, ply)
 
 

@@ -31,10 +31,12 @@ def split(sets: UInt32[Array, "*sets words"] | np.ndarray) -> Words:
 
 
 def unpack(sets: UInt32[Array, "*sets words"], cells: int) -> Bool[Array, "*sets cells"]:
-    """Membership of every cell."""
-    shifts = jnp.arange(WORD, dtype=jnp.uint32).reshape((1,) * sets.ndim + (WORD,))
-    bits = (sets[..., None] >> shifts) & jnp.uint32(1) != 0
-    return bits.reshape(*sets.shape[:-1], -1)[..., :cells]
+    """Membership of every cell; none beyond the last word belongs."""
+    found = jnp.zeros((*sets.shape[:-1], cells), jnp.uint32)
+    for word in range(sets.shape[-1]):  # no gather and no concatenation, which would be no part of a vectorised loop
+        bit = np.where(np.arange(cells) // WORD == word, np.uint32(1) << np.arange(cells, dtype=np.uint32) % WORD, 0)
+        found |= sets[..., word, None] & jnp.asarray(bit, jnp.uint32).reshape((1,) * (sets.ndim - 1) + (cells,))
+    return found != 0
 
 
 def count(sets: UInt32[Array, "*sets words"]) -> Int32[Array, "*sets"]:
@@ -58,6 +60,12 @@ def either(a: Words, b: Words) -> Words:
 
 def without(a: Words, b: Words) -> Words:
     return tuple(x & ~y for x, y in zip(a, b, strict=True))
+
+
+def union(words: Words) -> Words:
+    """The union of the sets along the last axis, of all words in one pass."""
+    start = (np.uint32(0),) * len(words)
+    return tuple(jax.lax.reduce(words, start, lambda a, b: either(a, b), (words[0].ndim - 1,)))
 
 
 def some(words: Words) -> Bool[Array, "..."]:
