@@ -64,6 +64,8 @@ def test_every_game_is_made_by_its_name(name):
 WRONG = [
     ("archimedes", {"rules": "greek"}),
     ("archimedes", {"max_plies": 0}),
+    ("breakthrough", {"height": 3}),
+    ("breakthrough", {"width": 17}),
     ("connect3d", {"prior": -1.0}),
     ("connect3d", {"prior": 2000000.0}),
     ("connect3d", {"by_lead": 1.5}),
