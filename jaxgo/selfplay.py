@@ -20,7 +20,7 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params, States
 from jaxgo.evaluators.cache import Cached, EvalCache
 from jaxgo.search import outside, reuse
-from jaxgo.search.base import Budget, Search, SearchResult, check_parts, draw
+from jaxgo.search.base import Budget, Search, SearchResult, check_parts, draw, sound
 from jaxgo.search.model import ILLEGAL, Model
 
 
@@ -287,11 +287,7 @@ class Selfplay:
 
 def sharpen(result: SearchResult) -> Float32[Array, "B A"]:
     """The policy to learn: no weight on moves that are proven lost unless all are, nor beside a proven best one."""
-    legal = result.policy > 0
-    sound = legal & ~result.lost
-    exact = legal & result.proven & (result.q >= result.value[:, None]) & result.solved[:, None]
-    among = jnp.where(exact.any(axis=-1, keepdims=True), exact, sound)
-    among = jnp.where(among.any(axis=-1, keepdims=True), among, legal)
+    among = sound(result, result.policy > 0, result.solved)
     policy = jnp.where(among, result.policy, 0.0)
     return policy / jnp.maximum(policy.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
 
@@ -299,8 +295,7 @@ def sharpen(result: SearchResult) -> Float32[Array, "B A"]:
 def outlook(result: SearchResult, policy: Float32[Array, "B A"]) -> Float32[Array, " B"]:
     """What a position is worth to who plays this policy on, as far as the search has tried its moves.
 
-    The mean at the root counts the simulations that were spent to rule moves out, too: where one move of seven holds a
-    draw, it tells of six losses.
+    `SearchResult.worth` says why that is not the mean at the root. It asks the best move alone; here moves are drawn.
     """
     tried = result.visits > 0
     weight, q = jnp.where(tried, policy, 0.0), jnp.where(tried, result.q, 0.0)

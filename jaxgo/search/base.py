@@ -285,12 +285,19 @@ def _tempered(weights: Float32[Array, "B A"], temperature: Temperature) -> Float
 
 
 def playable(tree: Tree, edges: Edges) -> Bool[Array, "B A"]:
-    """The root moves to choose from: none that the tree has as lost unless all are, and the best where it is solved."""
-    sound = edges.legal & ~edges.lost
+    """The root moves to choose from, by what the tree has proven."""
+    return sound(edges, edges.legal, tree.proven[:, ROOT])
+
+
+def sound(
+    known: Edges | SearchResult, legal: Bool[Array | np.ndarray, "B A"], solved: Bool[Array | np.ndarray, " B"]
+) -> Bool[Array, "B A"]:
+    """The moves to choose from: none that is proven lost unless all are, and the best where the position is solved."""
+    unlost = legal & ~known.lost
     # the value of the root may be rounded otherwise than that of its best move
-    exact = edges.legal & edges.proven & jnp.isclose(edges.q, edges.value[:, None], rtol=1e-6, atol=1e-6)
-    sound = jnp.where((tree.proven[:, ROOT] & exact.any(axis=-1))[:, None], exact, sound)
-    return jnp.where(sound.any(axis=-1, keepdims=True), sound, edges.legal)
+    exact = legal & known.proven & jnp.isclose(known.q, known.value[:, None], rtol=1e-6, atol=1e-6)
+    among = jnp.where((solved & exact.any(axis=-1))[:, None], exact, unlost)
+    return jnp.where(among.any(axis=-1, keepdims=True), among, legal)
 
 
 def by_visits(visits: Float32[Array, "B A"], edges: Edges) -> Float32[Array, "B A"]:

@@ -170,6 +170,8 @@ def test_the_policy_to_learn_leaves_out_what_is_proven_lost():
     result = SearchResult(blank, policy, value, jnp.zeros((4, 3), jnp.int32), q, proven, solved, jnp.ones(4, bool))
     expected = [[0.0, 0.6, 0.4], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [2 / 3, 1 / 3, 0.0]]
     np.testing.assert_allclose(sharpen(result), expected, rtol=1e-6)
+    rounded = result._replace(q=q.at[3, 1].set(0.7), value=value.at[3].set(0.7 + 1e-7))
+    np.testing.assert_allclose(sharpen(rounded)[3], [0.0, 1.0, 0.0], rtol=1e-6, err_msg="one value, rounded twice")
 
 
 def test_a_position_is_worth_what_its_policy_is_and_not_what_was_ruled_out():
