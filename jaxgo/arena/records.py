@@ -5,9 +5,7 @@ is kept, and what ratings are fitted to. The id of a pair says which games it is
 again gets the same id, so a resumed run knows what it has, and merging two files is idempotent.
 """
 
-import contextlib
 import dataclasses
-import errno
 import functools
 import hashlib
 import importlib.metadata
@@ -17,12 +15,13 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.words import printable, read_value, split_setting
+from jaxgo.system import files
 from jaxgo.system.files import may_begin, read_json
 
 HEAD = b'{"game":'  # how each line begins
@@ -254,18 +253,14 @@ def append(path: str | os.PathLike[str], pairs: Iterable[PairResult]) -> None:
         return
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "a+b", buffering=0) as file, _locked(file):
+        with open(path, "a+b", buffering=0) as file, files.locked(file):
             _mend(file)
-            # one write of whole lines: another writer's lines come before or after, never between
-            if file.write(data) < len(data):  # a disk that becomes full takes a part without a word
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            if not Path(path).is_char_device():  # /dev/null keeps nothing
-                os.fsync(file.fileno())
+            files.append(file, data)
     except OSError as error:
         raise UsageError(f"cannot write to {path}: {error.strerror}") from None
 
 
-def _mend(file: Any) -> None:
+def _mend(file: io.FileIO) -> None:
     """Cuts the file back to its last whole line; a last line that only lacks its end gets it. Only ours is cut."""
     size = file.seek(0, io.SEEK_END)
     tail, start = b"", size
@@ -284,21 +279,6 @@ def _mend(file: Any) -> None:
         file.truncate(size - len(last))
     else:
         file.write(b"\n")
-
-
-@contextlib.contextmanager
-def _locked(file: Any) -> Iterator[None]:
-    """Alone with the file, where the system knows how."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 @functools.cache

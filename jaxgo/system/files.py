@@ -1,11 +1,15 @@
-"""Files that are whole or not there: atomic writing, checksums, and a lock that dies with its process."""
+"""Files that are whole or not there: atomic writing, lines that are added whole, checksums, and locks that die with
+their process."""
 
 import contextlib
+import errno
 import hashlib
+import io
 import json
 import math
 import os
 import socket
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -82,6 +86,15 @@ def save_whole(path: Path, data: bytes | str) -> None:
         raise UsageError(f"cannot write {path}: {_why(error)}") from None
 
 
+def append(file: io.FileIO, data: bytes) -> None:
+    """Adds whole lines to a file that has no buffer, so that they outlive the machine. In one write: lines of another
+    writer come before or after, never between."""
+    if (file.write(data) or 0) < len(data):  # a disk that becomes full takes a part without a word
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # /dev/null keeps nothing
+        os.fsync(file.fileno())
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file to write into, which takes the place of the old one when all is written, or is gone where that fails.
@@ -156,6 +169,31 @@ def checksums(folder: Path) -> dict[str, str]:
     """SHA-256 of every file below a folder, by its relative name."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): checksum(path) for path in files}
+
+
+@contextlib.contextmanager
+def locked(file: io.FileIO) -> Iterator[None]:
+    """Alone with a file, once others have done with it; where the system knows no locks, at once."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody has the `Lock` of a file; where the system cannot tell, somebody may."""
+    try:
+        with path.open("rb") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return fcntl is None
 
 
 class Lock:

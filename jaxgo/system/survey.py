@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.system import manifest
+from jaxgo.system.files import is_held
 from jaxgo.system.manifest import MANIFEST
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import CONFIG, LOCK, STEPS, read_config
@@ -53,7 +54,7 @@ def look(path: Path) -> Run:
     config, rows = read_config(path), read_rows(path)
     last = rows[-1] if rows else {}
     player, elo = next((found for found in map(_rating, reversed(rows)) if found), ("", None))
-    running = _held(path / LOCK)
+    running = is_held(path / LOCK)
     steps = tuple(_checkpoint(place) for place in sorted((path / STEPS).glob("*")) if place.name.isdecimal())
     if running:  # it is writing them, or taking them away
         steps = tuple(step for step in steps if step.fault != UNFINISHED)
@@ -112,17 +113,3 @@ def _size(path: Path) -> int:
             with contextlib.suppress(FileNotFoundError):
                 size += os.stat(os.path.join(folder, file)).st_size
     return size
-
-
-def _held(lock: Path) -> bool:
-    """Whether a process holds the lock of a run."""
-    try:
-        import fcntl
-
-        with lock.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except (ImportError, OSError):
-        return True
-    return False

@@ -18,7 +18,7 @@ from jaxgo.arena.match import Pool
 from jaxgo.arena.openings import Openings
 from jaxgo.core.errors import MOST_SEED, UsageError
 from jaxgo.core.names import package
-from jaxgo.system.files import may_begin, read_json, write_whole
+from jaxgo.system.files import append, may_begin, read_json, write_whole
 from jaxgo.tuning.space import Space, Vector
 
 HEADS = (b'{"game"', b'{"generation"')  # how lines of the log begin
@@ -132,8 +132,8 @@ class Evolution:
         return whole and one.generation == number and self.space.allows(np.asarray(one.mean, float))
 
     def _write(self, line: dict[str, Any]) -> None:
-        with open(self.log, "a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        with open(self.log, "ab", buffering=0) as file:
+            append(file, json.dumps(line).encode() + b"\n")
 
     def _begun(self) -> Any:
         """The strategy as the log left it."""
