@@ -22,7 +22,7 @@ import tyro
 from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import Engine, Limits
 from jaxgo.arena.engines.referee import play_pairs
-from jaxgo.arena.engines.specs import open_engine, read_engine
+from jaxgo.arena.engines.specs import read_engine
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.games import make
@@ -97,7 +97,7 @@ class Gomocup:
         ours = read_engine(f"gomocup:{shlex.quote(sys.executable)} -m jaxgo gomocup --agent {self.agent}", game)
         counts = {"games": 0, "moves": 0, "late": 0, "illegal": 0, "refused": 0, "unanswered": 0, "crashes": 0}
         times, draw = [0.0], random.Random(self.seed)
-        engines = [open_engine(ours, game, limits) for _ in range(2)]
+        engines = [ours.open(game, limits) for _ in range(2)]
         until = time.monotonic() + 60 * self.minutes
         try:
             while counts["games"] < self.games and time.monotonic() < until:
@@ -111,7 +111,7 @@ class Gomocup:
                     counts[kind_of(fault)] += 1
                     for engine in engines:
                         engine.kill()
-                    engines = [open_engine(ours, game, limits) for _ in range(2)]
+                    engines = [ours.open(game, limits) for _ in range(2)]
                 counts["games"] += 1
         finally:
             for engine in engines:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from jaxgo.arena import elo, records
-from jaxgo.arena.engines.specs import External, is_engine, read_engine
+from jaxgo.arena.engines.protocols import External
+from jaxgo.arena.engines.specs import is_engine, read_engine
 from jaxgo.arena.match import check_heat
 from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult

@@ -8,10 +8,11 @@ from engine_tables import GO, GOMOKU, PATIENT, gtp, play
 
 from jaxgo.arena import records
 from jaxgo.arena.contest import Contest, seat
+from jaxgo.arena.engines import clocked
 from jaxgo.arena.engines.clocked import Clocked
 from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import RESIGN, Limits
-from jaxgo.arena.engines.specs import PROTOCOLS, External, is_engine, open_engine, read_engine
+from jaxgo.arena.engines.specs import Program, is_engine, read_engine
 from jaxgo.arena.openings import random_openings
 from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.tournament import Tournament
@@ -42,7 +43,7 @@ def test_specs():
     assert is_engine("gumbel:0.5s,max_considered=8@runs/go9")
     assert not is_engine("uct:3")
     plain = read_engine(f"gtp:{sys.executable} -c pass", GO)
-    assert plain == External(f"gtp:{sys.executable} -c pass", "gtp", (sys.executable, "-c", "pass"))
+    assert plain == Program(f"gtp:{sys.executable} -c pass", "gtp", (sys.executable, "-c", "pass"))
     assert read_engine(f'gtp:"{sys.executable} -c pass"', GO) == plain
 
 
@@ -89,7 +90,7 @@ def test_a_match_with_a_handicap_says_whom_it_calls_the_first_mover():
 @pytest.mark.slow
 def test_a_player_by_the_clock_stops_with_the_match():
     """A game that was under way was played to its end: minutes after Ctrl-C, or after a test that was decided."""
-    engine = open_engine("uct:0.2s", make("tictactoe"))
+    engine = read_engine("uct:0.2s", make("tictactoe")).open(make("tictactoe"), Limits())
     engine.begin([])
     engine.kill()
     with pytest.raises(Fault, match="it was stopped"):
@@ -125,7 +126,7 @@ def test_every_game_of_a_player_by_the_clock_has_a_key_of_its_own(monkeypatch):
         def choose(self, seat):
             return RESIGN
 
-    monkeypatch.setitem(PROTOCOLS, "clock", Resigning)
+    monkeypatch.setattr(clocked, "Clocked", Resigning)
     openings = random_openings(make("tictactoe"), plies=1)
     for _ in range(2):
         play(openings, "uct:1s", "uct:2s", pairs=2)
@@ -136,7 +137,7 @@ def test_every_game_of_a_player_by_the_clock_has_a_key_of_its_own(monkeypatch):
 @pytest.mark.slow
 def test_a_player_by_the_clock_is_told_by_its_weights(tmp_path, monkeypatch):
     """Its name was what had been typed, without a hash: pairs of older weights of a run counted for the newest ones."""
-    monkeypatch.setitem(PROTOCOLS, "clock", Resigns)
+    monkeypatch.setattr(clocked, "Clocked", Resigns)
     game, net = make("tictactoe"), Mlp(width=4, blocks=1)
     model = Model(game, Network(net.module(game)))
     about = {"game": "tictactoe", "options": {}, "net": to_json(net), "search": None}
@@ -153,15 +154,13 @@ def test_a_player_by_the_clock_is_told_by_its_weights(tmp_path, monkeypatch):
     assert [one.names[0].rpartition("/")[2] for one in (first, second)] == ["1", "2"]
     assert len(records.read(file)) == 2, "the newest weights have met nobody before"
     assert all(all(pair.checkpoints) for pair in records.read(file))
-    assert open_engine(second.players[0], game).words == (second.names[0],)
+    assert [one.players[0].player.weights for one in (first, second)] == [
+        one.names[0].partition("@")[2] for one in (first, second)
+    ]
 
 
 class Resigns(Clocked):
-    """Gives up at once; keeps what it was begun with."""
-
-    def __init__(self, game, words, limits):
-        super().__init__(game, words, limits)
-        self.words = words
+    """Gives up at once."""
 
     def begin(self, moves):
         pass
@@ -217,7 +216,7 @@ def test_a_file_that_is_no_program(tmp_path):
     program.write_bytes(b"\x7fELF no program")
     program.chmod(0o755)
     with pytest.raises(UsageError, match="cannot start the engine"):
-        open_engine(f"gomocup:{program}", GOMOKU)
+        read_engine(f"gomocup:{program}", GOMOKU).open(GOMOKU, Limits())
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from jaxgo.arena.engines import specs as engines
 from jaxgo.arena.engines.played import PlayedPair
 from jaxgo.arena.engines.process import Fault, Process
 from jaxgo.arena.engines.protocols import Limits
-from jaxgo.arena.engines.specs import open_engine, read_engine
+from jaxgo.arena.engines.specs import read_engine
 from jaxgo.arena.openings import book
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
@@ -183,7 +183,7 @@ def test_no_process_stays(openings, monkeypatch):
 
 @needs_proc
 def test_children_of_an_engine_are_killed(openings):
-    engine, last = open_engine(gtp("stuck"), openings.game, PATIENT), time.monotonic() + 60
+    engine, last = read_engine(gtp("stuck"), openings.game).open(openings.game, PATIENT), time.monotonic() + 60
     try:
         engine.begin([])
         engine.choose(0)
@@ -209,11 +209,11 @@ def test_children_of_an_engine_are_killed(openings):
 def test_rules_time_and_handicap(tmp_path):
     log = tmp_path / "log"
     game = make("go9", handicap=2, ko="situational", komi=0.5)
-    engine = open_engine(gtp("timed", log), game, Limits(move=7.5))
+    engine = read_engine(gtp("timed", log), game).open(game, Limits(move=7.5))
     engine.begin([])
     engine.close()
     unasked = tmp_path / "unasked"
-    engine = open_engine(gtp("timed", unasked), game)
+    engine = read_engine(gtp("timed", unasked), game).open(game, Limits())
     engine.begin([])
     engine.close()
     assert not any(line.startswith("time") for line in told(unasked))
@@ -232,7 +232,7 @@ def test_rules_time_and_handicap(tmp_path):
 
 def test_who_thinks_as_long_as_it_was_told_is_in_time():
     """GTP tells whole seconds, so an engine with a part of one is told 1."""
-    engine = open_engine(gtp("slowly"), GO, Limits(move=0.1, grace=0.2))
+    engine = read_engine(gtp("slowly"), GO).open(GO, Limits(move=0.1, grace=0.2))
     read, given = engine.process.read, []
 
     def patient(deadline, command):
@@ -252,7 +252,7 @@ def test_who_thinks_as_long_as_it_was_told_is_in_time():
 
 def test_dead_stones_are_taken_off_before_a_pass(tmp_path):
     log = tmp_path / "log"
-    engine = open_engine(gtp("tidy", log), GO, PATIENT)
+    engine = read_engine(gtp("tidy", log), GO).open(GO, PATIENT)
     engine.begin([])
     assert engine.choose(0) == GO.parse_action("a1")
     engine.told(1, GO.points)
@@ -261,13 +261,13 @@ def test_dead_stones_are_taken_off_before_a_pass(tmp_path):
 
 
 def test_gomoku_by_gtp():
-    engine = open_engine(gtp("gomoku"), GOMOKU, PATIENT)
+    engine = read_engine(gtp("gomoku"), GOMOKU).open(GOMOKU, PATIENT)
     engine.begin([(0, GOMOKU.parse_action("d4")), (1, GOMOKU.parse_action("e5"))])
     action = engine.choose(0)
     assert 0 <= action < GOMOKU.points
     assert engine.verdict() == ""
     engine.close()
-    engine = open_engine(gtp(), GOMOKU, PATIENT)
+    engine = read_engine(gtp(), GOMOKU).open(GOMOKU, PATIENT)
     with pytest.raises(Fault, match="it plays Go, not Gomoku"):
         engine.begin([])
     engine.kill()

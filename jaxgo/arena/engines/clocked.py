@@ -7,18 +7,18 @@ engines of other programs do, and thinks as long as it was told, with the tree o
 import contextlib
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxgo.arena.engines.process import Fault
-from jaxgo.arena.engines.protocols import Engine, Limits
+from jaxgo.arena.engines.protocols import Engine, External, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game, check_seats
 from jaxgo.core.play import NOTHING, Position
-from jaxgo.players import Player, Spec, is_external, load_player, parse, seconds_of
+from jaxgo.players import Player, is_external, load_player, parse, seconds_of
 from jaxgo.search.think import Limit, Thinker
 
 LONGEST = 3600.0  # seconds for a move
@@ -33,8 +33,26 @@ def is_timed(spec: str) -> bool:
     return False
 
 
-def read_timed(spec: str, game: Game[Any]) -> tuple[Player, float, Spec]:
-    """The player, its seconds, and the spec that says both; a UsageError where it has nothing to spend them on."""
+@dataclasses.dataclass(frozen=True)
+class Timed(External):
+    """A player and its seconds for a move."""
+
+    name: str
+    player: Player
+    seconds: float
+
+    lucky: ClassVar[bool] = True
+
+    def fingerprint(self, limits: Limits) -> str:
+        return self.player.fingerprint()
+
+    def open(self, game: Game[Any], limits: Limits) -> Engine:
+        return Clocked(self.player, self.seconds)
+
+
+def read_timed(spec: str, game: Game[Any]) -> Timed:
+    """The player of such a spec; a UsageError where it cannot play this game, or has nothing to spend its time on."""
+    check_seats(game)
     words = parse(spec)
     seconds = seconds_of(words)
     assert seconds is not None, "only a timed spec is read here"
@@ -47,24 +65,19 @@ def read_timed(spec: str, game: Game[Any]) -> tuple[Player, float, Spec]:
         raise UsageError(f"{spec.strip()!r} cannot be given seconds: {words.head} does not search on, move by move")
     # the step of the weights is said, as other players say it: whatever the run has learnt since, this one plays
     told = dataclasses.replace(words, budget=f"{seconds:.10g}s", weights=player.weights)
-    return player, seconds, told
+    return Timed(str(told), player, seconds)
 
 
 class Clocked(Engine):
     """One game of such a player, which follows it on a board of its own."""
 
-    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
-        self.game, self.limits = game, limits
-        player, self.seconds, _ = read_timed(words[0], game)
+    def __init__(self, player: Player, seconds: float) -> None:
+        self.seconds = seconds
         self._luck = jax.random.key(0)
         self._thinker = Thinker(player.search, player.model, player.params, self._luck)
         self._model, self._step = player.model, jax.jit(player.model.play)
         self._position: Position | None = None
         self._gone = False  # no game goes on
-
-    @staticmethod
-    def check(game: Game[Any]) -> None:
-        check_seats(game)
 
     def draw_by(self, key: Array) -> None:
         self._luck = key

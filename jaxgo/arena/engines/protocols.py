@@ -57,17 +57,6 @@ class Limits:
 class Engine(abc.ABC):
     """A running engine."""
 
-    parting: ClassVar[str]  # the command to end
-
-    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
-        self.game, self.limits = game, limits
-        self.process = Process(words)
-
-    @staticmethod
-    @abc.abstractmethod
-    def check(game: Game[Any]) -> None:
-        """A UsageError if this protocol cannot tell of such a game."""
-
     def draw_by(self, key: Array) -> None:  # noqa: B027  (most have nothing to draw by it)
         """The key of the next game, for players of jaxgo; other programs have luck of their own."""
 
@@ -87,8 +76,45 @@ class Engine(abc.ABC):
         """Who has won and by how much as the engine sees it, such as `W+3.5`; "" where it does not say."""
         return ""
 
+    @abc.abstractmethod
     def close(self) -> None:
         """Ends the engine politely."""
+
+    @abc.abstractmethod
+    def kill(self) -> None:
+        """Ends it at once, whatever it does."""
+
+
+class External(abc.ABC):
+    """An engine as it is named; `open` runs it."""
+
+    name: str  # its spec
+    lucky: ClassVar[bool]  # whether an opening may become another game each time
+
+    @abc.abstractmethod
+    def fingerprint(self, limits: Limits) -> str:
+        """Which player this is, beside its name."""
+
+    @abc.abstractmethod
+    def open(self, game: Game[Any], limits: Limits) -> Engine:
+        """Starts it; its first `begin` waits until it is ready."""
+
+
+class ProcessEngine(Engine):
+    """A program of its own."""
+
+    parting: ClassVar[str]  # the command to end
+
+    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
+        self.game, self.limits = game, limits
+        self.process = Process(words)
+
+    @staticmethod
+    @abc.abstractmethod
+    def check(game: Game[Any]) -> None:
+        """A UsageError if this protocol cannot tell of such a game."""
+
+    def close(self) -> None:
         self.process.close(self.parting)
 
     def kill(self) -> None:
@@ -103,7 +129,7 @@ def plain_gomoku(game: Game[Any]) -> bool:
     return isinstance(game, Gomoku) and game.num_actions == game.points
 
 
-class Gtp(Engine):
+class Gtp(ProcessEngine):
     """An engine of Go; of Gomoku, too, if it says so in its answer to `gogui-rules_game_id`."""
 
     parting = "quit"
@@ -227,7 +253,7 @@ class Gtp(Engine):
         return found[1] == "=", text if command == "list_commands" else shown(text)
 
 
-class Gomocup(Engine):
+class Gomocup(ProcessEngine):
     """An engine (a `brain`) of Gomoku tournaments."""
 
     parting = "END"

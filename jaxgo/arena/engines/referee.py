@@ -20,8 +20,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.arena.engines.played import PlayedGame, PlayedPair
 from jaxgo.arena.engines.process import Fault
-from jaxgo.arena.engines.protocols import RESIGN, Engine, Limits
-from jaxgo.arena.engines.specs import External, open_engine
+from jaxgo.arena.engines.protocols import RESIGN, Engine, External, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.lanes import alone
@@ -217,7 +216,7 @@ class _Table:
             if isinstance(player, External):
                 with self._lock:
                     if number not in self._engines and not self._stopped:
-                        self._engines[number] = open_engine(player, self._event.game, self._event.limits)
+                        self._engines[number] = player.open(self._event.game, self._event.limits)
                 key = jax.random.fold_in(self._event.keys[index], 2 * number + side)
                 self._ask(number, lambda engine, k=key: engine.draw_by(k))
                 try:

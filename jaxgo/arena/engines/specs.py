@@ -8,40 +8,38 @@ import dataclasses
 import os
 import shlex
 import shutil
-from typing import Any
+from typing import Any, ClassVar
 
-from jaxgo.arena.engines.clocked import Clocked, is_timed, read_timed
-from jaxgo.arena.engines.protocols import TURN, Engine, Gomocup, Gtp, Limits
+from jaxgo.arena.engines.clocked import is_timed, read_timed
+from jaxgo.arena.engines.protocols import TURN, Engine, External, Gomocup, Gtp, Limits, ProcessEngine
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.words import printable
 from jaxgo.players import is_external
 
-CLOCK = "clock"
-PROTOCOLS: dict[str, type[Engine]] = {"gtp": Gtp, "gomocup": Gomocup, CLOCK: Clocked}
+PROTOCOLS: dict[str, type[ProcessEngine]] = {"gtp": Gtp, "gomocup": Gomocup}
 EXAMPLES = {"gtp": 'gtp:"gnugo --mode gtp --level 1"', "gomocup": "gomocup:engines/pbrain-rapfi"}
 MORE_PATHS = ("/usr/games",)  # where Debian puts GNU Go, and root's PATH does not look
 INSTALL = {"gnugo": "on Debian and Ubuntu: apt-get install gnugo"}
 
 
 @dataclasses.dataclass(frozen=True)
-class External:
-    """An engine as it is named; `open_engine` runs it."""
+class Program(External):
+    """A program of its own, which speaks one of the protocols."""
 
-    name: str  # the spec, without quotes round the command
+    name: str  # without quotes round the command
     protocol: str
-    words: tuple[str, ...]  # of the command; the first is a program that is there, or the spec of a player
-    hash: str = ""  # of the search, the evaluator and the weights of a player; of programs nobody knows it
+    words: tuple[str, ...]  # of the command; the first is a program that is there
 
-    @property
-    def lucky(self) -> bool:
-        """Whether an opening may become another game each time; of programs that is not known."""
-        return self.protocol == CLOCK
+    lucky: ClassVar[bool] = False  # as far as anybody knows
 
     def fingerprint(self, limits: Limits) -> str:
-        """Which player this is, beside its name: of a program, how many seconds of a move it is told."""
+        """How many seconds of a move it is told; what it plays by, nobody knows."""
         told = limits.move or (TURN if self.protocol == "gomocup" else None)
-        return self.hash or ("untold" if told is None else f"{told:g} s")
+        return "untold" if told is None else f"{told:g} s"
+
+    def open(self, game: Game[Any], limits: Limits) -> Engine:
+        return PROTOCOLS[self.protocol](game, self.words, limits)
 
 
 def is_engine(spec: str) -> bool:
@@ -52,9 +50,7 @@ def is_engine(spec: str) -> bool:
 def read_engine(spec: str, game: Game[Any]) -> External:
     """The engine of a spec; a UsageError if it cannot play this game, or is not there."""
     if is_timed(spec):
-        Clocked.check(game)
-        player, _, told = read_timed(spec, game)
-        return External(str(told), CLOCK, (str(told),), player.fingerprint())
+        return read_timed(spec, game)
     protocol, _, text = (part.strip() for part in spec.partition(":"))
     try:
         words = shlex.split(text)
@@ -70,11 +66,4 @@ def read_engine(spec: str, game: Game[Any]) -> External:
     if program is None:
         advice = INSTALL.get(os.path.basename(words[0]), "install it, or write the path of the program")
         raise UsageError(f"there is no program {words[0]!r} for the agent {protocol}:{text} ({advice})")
-    return External(printable(f"{protocol}:{text}"), protocol, (program, *words[1:]))
-
-
-def open_engine(engine: External | str, game: Game[Any], limits: Limits | None = None) -> Engine:
-    """Starts the program; its first `begin` waits until it is ready."""
-    if isinstance(engine, str):
-        engine = read_engine(engine, game)
-    return PROTOCOLS[engine.protocol](game, engine.words, limits or Limits())
+    return Program(printable(f"{protocol}:{text}"), protocol, (program, *words[1:]))
