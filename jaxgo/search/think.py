@@ -25,7 +25,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
 from jaxgo.search import health, reuse
-from jaxgo.search.base import Search, SearchResult, SearchState, check_parts
+from jaxgo.search.base import Budget, Search, SearchResult, SearchState, Temperature, check_parts
 from jaxgo.search.model import Model, check_batch, check_moves
 from jaxgo.search.tree import Tree
 
@@ -69,21 +69,40 @@ class _Searching:
         return sum(program._cache_size() for program in programs)
 
 
-_begin = functools.partial(jax.jit, static_argnums=(0, 1))(
-    lambda search, model, params, key, root, plan: search.begin(model, params, key, _own(root), plan)
-)
-_extend = _Searching(
-    lambda search, model, params, key, state, budget: search.extend(model, params, key, state, budget), donate_argnums=4
-)
-_whole = _Searching(lambda search, model, params, key, state: search.extend(model, params, key, state, search.budget))
-_result = functools.partial(jax.jit, static_argnums=0)(
-    lambda search, key, state, temperature: search.result(key, state, temperature)
-)
-_follow = functools.partial(jax.jit, static_argnums=(0, 1))(
-    lambda search, model, params, key, state, action, root, plan: search.follow(
-        model, params, key, state, action, _own(root), plan
-    )
-)
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _begin(search: Search, model: Model, params: Params, key: Array, root: Position, plan: Budget | None) -> Any:
+    return search.begin(model, params, key, _own(root), plan)
+
+
+@functools.partial(_Searching, donate_argnums=4)
+def _extend(search: Search, model: Model, params: Params, key: Array, state: Any, budget: Budget) -> Any:
+    return search.extend(model, params, key, state, budget)
+
+
+@_Searching
+def _whole(search: Search, model: Model, params: Params, key: Array, state: Any) -> Any:
+    return search.extend(model, params, key, state, search.budget)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _result(search: Search, key: Array, state: Any, temperature: Temperature) -> SearchResult:
+    return search.result(key, state, temperature)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _follow(
+    search: Search,
+    model: Model,
+    params: Params,
+    key: Array,
+    state: Any,
+    action: Int32[Array, " B"],
+    root: Position,
+    plan: Budget | None,
+) -> Any:
+    return search.follow(model, params, key, state, action, _own(root), plan)
+
+
 _grow = functools.partial(jax.jit, static_argnums=1)(reuse.grow)
 
 
@@ -361,12 +380,3 @@ def _resized(count: int, taken: float, wanted: float) -> int:
     """The size of the next chunk. It at most doubles or halves: the first call of a shape compiles, which says
     nothing of the next."""
     return max(1, int(count * min(2.0, max(0.5, wanted / max(taken, 1e-6)))))
-
-
-def think(
-    search: Search, model: Model, params: Params, key: Array, root: Position, limit: Limit, temperature: float = 0.0
-) -> Snapshot:
-    """One thought about positions that nothing is known of."""
-    thinker = Thinker(search, model, params, key, temperature)
-    thinker.begin(root)
-    return thinker.think(limit)

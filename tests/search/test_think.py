@@ -410,8 +410,3 @@ def test_a_clock_that_stands_still_for_a_chunk_is_no_fault(monkeypatch):
     made.warm(Limit(simulations=10))
     monkeypatch.setattr(think.time, "monotonic", lambda: 7.0)
     assert made.think(Limit(simulations=50)).simulations.tolist() == [50]
-
-
-def test_a_thought_from_one_call():
-    snapshot = think.think(UCT, MODEL, (), jax.random.key(1), roots(1), Limit(simulations=12))
-    assert snapshot.result.visits.sum() == 12
