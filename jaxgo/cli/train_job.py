@@ -23,7 +23,7 @@ from jaxgo.players import Player
 from jaxgo.players.spec_text import Spec
 from jaxgo.search import Model, Search
 from jaxgo.system import aside, devices
-from jaxgo.system.metrics import FILE, Metrics, Sink, TensorBoard, WeightsAndBiases
+from jaxgo.system.metrics import FILE, Beside, Metrics, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
 from jaxgo.system.rundir import CONFIG, RunDir, shared_store
 from jaxgo.system.stop import STOPPED, Stop, at_once
@@ -162,7 +162,7 @@ def run(job: Job, console: Console | None = None) -> int:
         if start is not None and first:
             inherit.keep(folder, start, about(config))
         _greet(console, job, folder.resumed)
-        recorder = Recorder(place, _sinks(job, place) if first else [], screen.say)
+        recorder = Recorder(place, _sinks(job, place, screen.say) if first else [], screen.say)
         try:
             stopping = "stopping: saving first; Ctrl-C again to leave at once"
             with Stop(lambda: screen.say(stopping), LEFT) as stop, screen:
@@ -224,9 +224,13 @@ def _begins(search: Search, model: Model) -> None:
     jax.eval_shape(begin, jax.random.key(0))
 
 
-def _sinks(job: Job, place: Path) -> list[Sink]:
-    sinks: list[Sink] = [TensorBoard(place)] if job.log.tensorboard else []
-    return [*sinks, WeightsAndBiases(place, job.log.wandb, to_json(job.config))] if job.log.wandb else sinks
+def _sinks(job: Job, place: Path, say: Callable[[str], None]) -> list[Sink]:
+    sinks: dict[str, Sink] = {}
+    if job.log.tensorboard:
+        sinks["TensorBoard"] = TensorBoard(place)
+    if job.log.wandb:
+        sinks["Weights & Biases"] = WeightsAndBiases(place, job.log.wandb, to_json(job.config))
+    return [Beside(name, sink, say) for name, sink in sinks.items()]
 
 
 def _greet(console: Console, job: Job, resumed: bool) -> None:

@@ -3,10 +3,12 @@
 The file is the truth: it can be searched, plotted and survives a kill. The other two get the same numbers.
 """
 
+import functools
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+import queue
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,9 +16,12 @@ import numpy as np
 
 from jaxgo.core import names
 from jaxgo.core.errors import UsageError, first_line, is_whole
+from jaxgo.system.aside import Aside
 from jaxgo.system.files import read_json, write_whole
 
 FILE = "metrics.jsonl"
+WAITING = 100  # rows that a sink may be late by
+PATIENCE = 60.0  # seconds that it has for them at the end
 
 Row = dict[str, Any]
 
@@ -132,10 +137,50 @@ def _numbers(row: Any, above: str = "") -> Iterable[tuple[str, float]]:
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{above}{name}/")
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield above + name, value
+            yield above + name, float(value)
 
 
 # -- elsewhere ---------------------------------------------------------------------------------------------------
+
+
+class Beside:
+    """A sink beside the run: who writes there may fail, or wait for ever, as tensorboardX does behind a full disk.
+
+    What it does not take is lost there, and said once.
+    """
+
+    def __init__(self, name: str, sink: Sink, say: Callable[[str], None]) -> None:
+        self._name, self._sink, self._say, self._told = name, sink, say, False
+        self._rows = queue.SimpleQueue[tuple[int, Mapping[str, float]] | None]()
+        self._work = Aside(self._run)
+
+    def _run(self) -> bool:
+        while (row := self._rows.get()) is not None:
+            self._try(functools.partial(self._sink.write, *row))
+        self._try(self._sink.close)
+        return True
+
+    def _try(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as fault:  # of its own kinds
+            self._lose(first_line(fault))
+
+    def _lose(self, reason: str) -> None:
+        if not self._told:
+            self._told = True
+            self._say(f"{self._name} does not get all numbers ({reason}); {FILE} has them")
+
+    def write(self, step: int, numbers: Mapping[str, float]) -> None:
+        if self._rows.qsize() < WAITING:
+            self._rows.put((step, numbers))
+        else:
+            self._lose(f"it is late by {WAITING} rows")
+
+    def close(self) -> None:
+        self._rows.put(None)
+        if not self._work.wait(lambda: True, PATIENCE):
+            self._lose(f"it has not ended within {PATIENCE:g} seconds")
 
 
 class TensorBoard:

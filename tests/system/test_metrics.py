@@ -2,13 +2,15 @@
 
 import json
 import sys
+import threading
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
 from jaxgo.core.errors import UsageError
-from jaxgo.system.metrics import FILE, Metrics, TensorBoard, WeightsAndBiases, read_drawable, read_rows
+from jaxgo.system import aside, metrics
+from jaxgo.system.metrics import FILE, Beside, Metrics, TensorBoard, WeightsAndBiases, read_drawable, read_rows
 
 
 class Told:
@@ -34,6 +36,45 @@ def test_rows_come_back_and_are_told_elsewhere(tmp_path):
     assert told.rows == [(1, {"loss/policy": 0.5})]
     assert told.closed
     assert "NaN" not in (tmp_path / "metrics.jsonl").read_text()
+
+
+@pytest.mark.parametrize("fault", ["fails", "hangs"])
+def test_a_sink_that_fails_or_hangs_is_told_once_and_ends_no_run(tmp_path, monkeypatch, fault):
+    """tensorboardX waits for its thread, which a full disk has ended; the run waited with it."""
+    told, said, free = Told(), list[str](), threading.Event()
+
+    class Faulty(Told):
+        def write(self, step, numbers):
+            if fault == "fails":
+                raise RuntimeError("No space left\non device")
+            free.wait()
+
+        close = write if fault == "fails" else Told.close
+
+    monkeypatch.setattr(metrics, "PATIENCE", 0.1)
+    monkeypatch.setattr(metrics, "WAITING", 10 if fault == "hangs" else 100)
+    faulty = Beside("TensorBoard", Faulty(), said.append)
+    rows = Metrics(tmp_path, sinks=[faulty, told])
+    for iteration in range(1, 21):
+        rows.write(iteration, {"loss": 0.5})
+    rows.close()
+    assert len(read_rows(tmp_path)) == len(told.rows) == 20
+    assert told.closed
+    reason = "No space left" if fault == "fails" else "it is late by 10 rows"
+    assert said == [f"TensorBoard does not get all numbers ({reason}); metrics.jsonl has them"]
+    assert aside.work_is_left() == (fault == "hangs"), "the process does not wait for it"
+    free.set()
+
+
+def test_a_sink_beside_gets_every_row_in_order(tmp_path, monkeypatch):
+    told, said = Told(), list[str]()
+    rows = Metrics(tmp_path, sinks=[Beside("TensorBoard", told, said.append)])
+    for iteration in range(1, 6):
+        rows.write(iteration, {"loss": iteration})
+    rows.close()
+    assert told.rows == [(iteration, {"loss": iteration}) for iteration in range(1, 6)]
+    assert told.closed
+    assert not said
 
 
 def test_a_resumed_run_takes_back_what_it_will_do_again(tmp_path):
