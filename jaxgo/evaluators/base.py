@@ -106,6 +106,10 @@ class Evaluator(abc.ABC):
         says of the positions after them. None: there is no shorter way than to play them."""
         return None
 
+    def foresee(self, game: Game[Any], params: Params, states: States) -> dict[str, Float32[Array, "B ..."]]:
+        """Hook: what it expects of the game's auxiliary targets, as seat 0 sees them; of those alone that it learnt."""
+        return {}
+
     def worth_caching(self, params: Params) -> bool:
         """Hook: whether its judgements are worth remembering, because the same position always gets the same one, and
         each position less to judge saves time."""

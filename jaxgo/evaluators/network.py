@@ -17,8 +17,9 @@ from jaxtyping import Array, Bool, Float32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.core.lanes import over_axes
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation, parts
-from jaxgo.nets.base import cast_once, on_platform
+from jaxgo.nets.base import cast_once, heads_of, on_platform, squash
 from jaxgo.system.devices import has_one_core
 
 LEAST = 700  # cells in a chunk on a processor: smaller ones cost more each
@@ -67,16 +68,43 @@ class Network(Evaluator):
         return self.module.init(key, jnp.zeros((1, *planes.shape)))
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
+        logits, value = self._judged(game, params, self._seen(game, states))
+        return Evaluation(self._mean(game, logits, game.symmetries().actions), self._mean(game, value))
+
+    def foresee(self, game: Game[Any], params: Params, states: States) -> dict[str, Float32[Array, "B ..."]]:
+        """By the heads of its module that the game teaches."""
+        taught = {target.name for target in game.aux_targets()}
+        heads = [head for head in heads_of(self.module) if head.name in taught]
+        if not heads:
+            return {}
+        module: Any = self.module
+        said = module.apply(params, self._seen(game, states), method="learn").heads
+        sign = jnp.where(states.to_play == 0, 1.0, -1.0)  # they are learnt for the side to move
+        found = {}
+        for head in heads:
+            expected = squash(said[head.name]) if head.kind == "cells" else said[head.name]
+            mean = self._mean(game, expected, game.symmetries().cells if head.kind == "cells" else None)
+            found[head.name] = mean * over_axes(sign, mean.ndim)
+        return found
+
+    def _seen(self, game: Game[Any], states: States) -> Float32[Array, "M H W C"]:
+        """The planes of each position, or those of all its images one after the other."""
         planes: Float32[Array, "B H W C"] = jax.vmap(game.observe)(states).astype(jnp.float32)
         tables = game.symmetries()
         if not self.symmetric or len(tables.cells) == 1:
-            return self._judged(game, params, planes)
-        images, (lanes, *_, colours) = len(tables.cells), planes.shape
-        cells = planes.reshape(lanes, -1, colours)[:, tables.cells]  # [B, G, H W, C]
-        logits, value = self._judged(game, params, cells.reshape(lanes * images, *planes.shape[1:]))
-        back = jnp.asarray(np.argsort(tables.actions, axis=1))  # from the actions of an image to those of the position
-        turned = jnp.take_along_axis(logits.reshape(lanes, images, -1), back[None], axis=2)
-        return Evaluation(turned.mean(axis=1), value.reshape(lanes, images).mean(axis=1))
+            return planes
+        cells = planes.reshape(planes.shape[0], -1, planes.shape[3])[:, tables.cells]  # [B, G, H W, C]
+        return cells.reshape(-1, *planes.shape[1:])
+
+    def _mean(self, game: Game[Any], said: Float32[Array, "M ..."], places: np.ndarray | None = None) -> Array:
+        """What was said of a position: the mean over its images, turned back where `places` (cells, actions) turn."""
+        images = len(game.symmetries().cells)
+        if not self.symmetric or images == 1:
+            return said
+        each = said.reshape(-1, images, *said.shape[1:])
+        if places is not None:
+            each = jnp.take_along_axis(each, jnp.asarray(np.argsort(places, axis=1))[None], axis=2)
+        return each.mean(axis=1)
 
     def _judged(self, game: Game[Any], params: Params, planes: Float32[Array, "B H W C"]) -> Evaluation:
         try:

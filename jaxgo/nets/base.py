@@ -1,7 +1,8 @@
 """The interface of a network: a frozen dataclass of numbers that builds a Flax module for a game.
 
 A module maps planes `[B, H, W, C]` to logits `[B, A]` and the value for the side to move `[B]`; that is all a search
-asks for. Further heads are built by name and cost nothing until they are asked for with `method="learn"`.
+asks for. Further heads are built by name and cost nothing until they are asked for with `method="learn"`: by the
+learner, and by who wants to know what a network foresees of the end of a game.
 """
 
 import abc
@@ -140,6 +141,12 @@ def planes_shape(game: Game[Any]) -> tuple[int, ...]:
 def cast_once(module: Any, params: Any) -> Any:
     """Parameters as the layers of a module cast them at every call; modules of others get their own back."""
     return module.cast(params) if isinstance(module, PolicyValueNet) else params
+
+
+def heads_of(module: Any) -> tuple[Head, ...]:
+    """The further heads of a module, which `method="learn"` tells; modules of others have none."""
+    heads = getattr(module, "heads", ())
+    return tuple(head for head in heads if isinstance(head, Head)) if isinstance(heads, tuple) else ()
 
 
 def on_platform(module: Any, platform: str) -> Any:

@@ -37,7 +37,7 @@ class Outside(Net):
     kind: ClassVar[str] = names.PLACE
 
     def module(self, game: Game[Any], heads: tuple[Head, ...] = ()) -> Any:
-        return _adapted(self.source, game, tuple(head.name for head in heads))
+        return _adapted(self.source, game, heads)
 
     def heads(self, game: Game[Any], wanted: tuple[Head, ...]) -> tuple[Head, ...]:
         module = _adapted(self.source, game, ())
@@ -159,7 +159,7 @@ class _Linen:
     """A linen module with the methods of jaxgo's own."""
 
     inner: nn.Module
-    heads: tuple[str, ...]
+    heads: tuple[Head, ...]
 
     def init(self, key: Array, planes: Any) -> Any:
         variables = self.inner.init(key, planes)
@@ -180,7 +180,7 @@ class _Nnx:
 
     source: Any
     game: Game[Any]
-    heads: tuple[str, ...]
+    heads: tuple[Head, ...]
 
     def init(self, key: Array, planes: Any) -> Any:
         _, state = _split(self._make(nnx.Rngs(key)))
@@ -234,7 +234,7 @@ def _stateful(parts: list[str]) -> UsageError:
 
 
 @functools.cache
-def _adapted(source: Any, game: Game[Any], heads: tuple[str, ...]) -> Any:
+def _adapted(source: Any, game: Game[Any], heads: tuple[Head, ...]) -> Any:
     if isinstance(source, nn.Module):
         return _Linen(source, heads)
     of_nnx = isinstance(source, nnx.Module) or (isinstance(source, type) and issubclass(source, nnx.Module))
@@ -256,12 +256,11 @@ def _read(said: Any) -> tuple[Any, Any, dict[str, Any]]:
     return said[0], said[1], dict(said[2])
 
 
-def _said(said: Any, heads: tuple[str, ...], method: str) -> Any:
+def _said(said: Any, heads: tuple[Head, ...], method: str) -> Any:
     """What a search asks for, or all that the learner does."""
     logits, value, more = _read(said)
     if method != "learn":
         return logits, value
     value = jnp.clip(value.astype(jnp.float32), -NEARLY, NEARLY)
-    return Outputs(
-        logits.astype(jnp.float32), 2.0 * jnp.arctanh(value), {name: more[name].astype(jnp.float32) for name in heads}
-    )
+    told = {head.name: more[head.name].astype(jnp.float32) for head in heads}
+    return Outputs(logits.astype(jnp.float32), 2.0 * jnp.arctanh(value), told)

@@ -17,6 +17,7 @@ from jaxgo.evaluators.network import differs
 from jaxgo.games import make
 from jaxgo.nets import Net
 from jaxgo.nets import from_json as net_from_json
+from jaxgo.nets.base import Head
 from jaxgo.search import Chain
 from jaxgo.search import from_json as search_from_json
 from jaxgo.search.base import Search
@@ -80,11 +81,18 @@ def _mistakes_as(fault: str) -> Iterator[None]:
 def network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) -> tuple[Model, Params]:
     """A network that was trained for this game, and its weights."""
     known, net = trained(place, about)
-    module: Any = net.module(game)
-    model = Model(game, Network(module))
-    # further heads of the learner may lie beside what a search needs
-    wanted = jax.eval_shape(model.init, jax.random.key(0))
     params = jax.tree.map(jnp.asarray, arrays)
-    if type(known) is not type(game) or differs(wanted, params):
+
+    def model(heads: tuple[Head, ...] = ()) -> Model:
+        module: Any = net.module(game, heads)
+        return Model(game, Network(module))
+
+    def has(heads: tuple[Head, ...] = ()) -> bool:
+        # what else the learner had may lie beside them
+        return not differs(jax.eval_shape(model(heads).init, jax.random.key(0)), params)
+
+    if type(known) is not type(game) or not has():
         raise UsageError(f"the weights of {place} are for {about['game']}; they do not fit the game that is asked for")
-    return model, params
+    taught = net.heads(game, tuple(Head(target.name, target.kind) for target in game.aux_targets()))
+    heads = taught if not taught or has(taught) else tuple(head for head in taught if has((head,)))
+    return model(heads), params

@@ -179,6 +179,10 @@ class Model:
         logits, value = ask(self.evaluator.on(self.platform), self.game, params, key, states, wanted)
         return Evaluation(masked(logits, legal), value)
 
+    def foresee(self, params: Params, states: States) -> dict[str, Float32[Array, "B ..."]]:
+        """What the evaluator expects of those auxiliary targets of the game that it learnt, as seat 0 sees them."""
+        return self.evaluator.on(self.platform).foresee(self.game, params, states)
+
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
         """What is known of the positions that games stand at, with their exact legal actions."""
         trial.check_shapes(self.game)
