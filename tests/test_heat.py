@@ -10,6 +10,7 @@ import pytest
 from jaxgo.cli.main import main
 from jaxgo.core import play, position_text
 from jaxgo.games import make
+from jaxgo.players import load_player
 from jaxgo.search.analysis import Move
 from jaxgo.ui import board_shape, board_view, heat
 
@@ -75,8 +76,10 @@ def test_points_belong_to_whose_they_are(capsys, tmp_path):
     game = make("go5")
     rows = ".X.XX/XXXX./OOOOX/.O.OO/OO.O."  # the upper part is Black's but for nothing, the lower White's
     state = position_text.read(game, f"{rows} 0")[0].state
-    cells, _ = heat.of_points(game, jax.tree.map(lambda x: np.asarray(x)[None], state), 64)
-    assert cells[:10].mean() > 0.3 > -0.3 > cells[15:].mean()
+    for agent, who in (("random", "64 random playouts"), ("greedy@go5-cpu", "the net of greedy@go5-cpu")):
+        cells, said = heat.of_points(load_player(agent, game), jax.tree.map(lambda x: np.asarray(x)[None], state), 64)
+        assert cells[:10].mean() > 0.3 > -0.3 > cells[15:].mean()
+        assert said.startswith(f"by {who}, seat 0's above 0: ")
     path = tmp_path / "heat.svg"
     assert (
         main(["show", "tictactoe", "--heat", "visits", "--agent", "uct:20,evaluator=uniform", "--svg", str(path)]) == 0

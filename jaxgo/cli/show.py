@@ -38,9 +38,10 @@ class Show:
     numbers: bool = False
     """Number the pieces of the picture by the moves that brought them."""
     heat: Annotated[str, tyro.conf.arg(metavar="policy|visits|value|ownership")] = ""
-    """Draw the agent's policy, visits or values where moves land, or whose the points will be by random playouts."""
+    """Draw the agent's policy, visits or values where moves land, or whose the points will be: by its net, if that
+    has learnt it, or by random playouts."""
     agent: str = "uct:1600"
-    """Who searches for --heat, such as puct:400 or gumbel:64@runs/go9."""
+    """Who is asked for --heat, such as puct:400 or gumbel:64@runs/go9."""
     notation: bool = False
     """Tell how moves are written, and which are legal in the position."""
 
@@ -97,9 +98,8 @@ class Show:
         agent = players.load_player(self.agent, game)  # complains now
         root = analyse.live_root(game, position, moves)
         if kind == "ownership":
-            cells, said = heat.of_points(game, root.state)
-            words = f"ownership by {heat.PLAYOUTS} random playouts, seat 0's above 0: {said}"
-            return {"owned": cells.tolist()}, words
+            cells, said = heat.of_points(agent, root.state)
+            return {"owned": cells.tolist()}, f"ownership {said}"
         thinker = analyse.begin(agent, root, seed=0)
         result = thinker.think(Limit(simulations=max(1, agent.search.budget))).result
         found = analysis.table(result, game.action_name, thinker.tree)

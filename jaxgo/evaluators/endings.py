@@ -4,6 +4,7 @@ What there is to know is the game's own: its `aux_targets`, which networks learn
 """
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -33,6 +34,12 @@ class Endings:
         found: dict[str, Float32[Array, " ..."]] = jax.vmap(game.aux_values)(ends)
         grouped = {name: x.reshape(games, self.count, *x.shape[1:]) for name, x in found.items()}
         return {name: (x.mean(axis=1), x.std(axis=1)) for name, x in grouped.items()}
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def played_out(endings: Endings, game: Game[Any], states: States) -> dict[str, tuple[Array, Array]]:
+    """The same by one program for each game, with the same luck every time."""
+    return endings(game, jax.random.key(0), states)
 
 
 def knows(game: Game[Any], name: str) -> bool:

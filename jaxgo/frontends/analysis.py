@@ -204,7 +204,8 @@ class AnalysisEngine:
         self.session.check_players(board.game)
         self.session.restore(board)
         self.session.warm_up().result()  # no clock counts what is compiled
-        answer.foresee()
+        player = self.session.player_of(board.now.seat)
+        answer.foresee(player)
         due = time.monotonic() + query.every
 
         def show(thought: Thought) -> None:
@@ -213,7 +214,7 @@ class AnalysisEngine:
                 due = time.monotonic() + query.every
                 self.say(answer.told(thought, during=True))
 
-        budget = max(1, self.session.player_of(board.now.seat).search.budget)
+        budget = max(1, player.search.budget)
         limit = Limit(simulations=query.visits or budget, seconds=query.seconds)
         with self._changed:
             assert self._now is not None

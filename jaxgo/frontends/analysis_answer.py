@@ -13,9 +13,10 @@ from jaxgo.core.play import View
 from jaxgo.frontends.analysis_query import Query
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.gtp_text import LETTERS, move_name
-from jaxgo.frontends.outlook import Outlook, foresee
+from jaxgo.frontends.outlook import HERE, Outlook, foresee
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games.go.rules import Go
+from jaxgo.players import Player
 from jaxgo.search.analysis import Move
 
 DIGITS = 6
@@ -31,9 +32,9 @@ class Answer:
         self._sign = 1.0 if other == self.seat else -1.0
         self._outlook = Outlook()
 
-    def foresee(self) -> None:
-        """Plays the position out, where the game has points."""
-        self._outlook = foresee(self.board)
+    def foresee(self, player: Player) -> None:
+        """Asks a player for the points, where the game has any."""
+        self._outlook = foresee(self.board, player)
 
     def told(self, thought: Thought, during: bool) -> dict[str, Any]:
         """The answer in the middle or at the end of a search."""
@@ -74,10 +75,10 @@ class Answer:
         """A number that is good for the seat to move where it is above 0."""
         return round(self._sign * number, DIGITS)
 
-    def _numbers(self, value: float, visits: int) -> dict[str, Any]:
+    def _numbers(self, value: float, visits: int, action: int = HERE) -> dict[str, Any]:
         chance = (value + 1) / 2
         doubt = min(1.0, 1.0 / max(visits, 1) ** 0.5)  # of a chance: two standard errors at most
-        points = self._for_side(self._outlook.lead(value, self.seat))
+        points = self._for_side(self._outlook.lead(value, self.seat, action))
         return {
             "visits": visits,
             "winrate": round(chance if self._sign > 0 else 1 - chance, DIGITS),
@@ -100,7 +101,7 @@ class Answer:
         line = [move_name(self.game, self.game.parse_action(name)) for name in move.variation[: self.query.length + 1]]
         said = {"move": move_name(self.game, move.action), "order": order, "pv": line}
         prior = {"prior": round(move.prior or 0.0, DIGITS), "edgeVisits": move.visits, "weight": float(move.visits)}
-        return {**said, **prior, **self._numbers(move.value, move.visits)}
+        return {**said, **prior, **self._numbers(move.value, move.visits, move.action)}
 
     def _policy(self, moves: list[Move]) -> list[float]:
         """The prior of every action in their order, a pass of Go last; all alike where the search keeps none."""

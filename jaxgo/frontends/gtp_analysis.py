@@ -89,7 +89,10 @@ def _wish(engine: GtpEngine, words: Sequence[str]) -> Wish:
             most = read_number(value, "a number of moves", 1, 10**6)
         elif option == "ownership":
             points = value.lower() == "true"
-    outlook = foresee(boards.take_turn(engine.session.board, seat)) if points else Outlook()
+    outlook = Outlook()
+    if points:
+        session = engine.session
+        outlook = foresee(boards.take_turn(session.board, seat), session.player_of(seat))
     return Wish(seat, interval / 100, most, outlook)
 
 
@@ -131,7 +134,7 @@ def _kata(engine: GtpEngine, wish: Wish, order: int, move: Move) -> str:
     rate, name = (move.value + 1) / 2, move_name(engine.game, move.action)
     points = ""
     if wish.outlook.owned:  # else nobody knows, and 0 would be a lie
-        lead, spread = wish.outlook.lead(move.value, wish.seat), wish.outlook.spread
+        lead, spread = wish.outlook.lead(move.value, wish.seat, move.action), wish.outlook.spread
         points = f"scoreMean {lead:.3f} scoreStdev {spread:.3f} scoreLead {lead:.3f} scoreSelfplay {lead:.3f} "
     return (
         f"info move {name} visits {move.visits} utility {move.value:.6f} winrate {rate:.6f} {points}"

@@ -1,7 +1,8 @@
-"""What a position may come to in points, by random playouts: whose each point will be, and how far results spread.
+"""What a position may come to in points: whose each point will be, who leads by how much, how far results spread.
 
-Searches here know chances, not points. A lead is made of both: it is the one that makes a chance of winning out of the
-spread of results.
+A player whose net has learnt how games end is asked about the position and those after its moves. Others know chances,
+not points: random playouts tell who owns what, and a lead is the one that makes a chance of winning out of the spread
+of their results. The spread is always theirs: no net learns one.
 """
 
 import functools
@@ -10,47 +11,63 @@ import statistics
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float32
 
-from jaxgo.core.game import Game
-from jaxgo.core.lanes import alone
-from jaxgo.evaluators.endings import OWNERSHIP, SCORE, Endings, knows
+from jaxgo.core.lanes import alone, where_lanes
+from jaxgo.evaluators.base import Params
+from jaxgo.evaluators.endings import OWNERSHIP, SCORE, Endings, knows, played_out
 from jaxgo.frontends.board import Board
 from jaxgo.games.go.rules import Go
+from jaxgo.players import Player
+from jaxgo.search.model import Model
 
 PLAYOUTS = 128
 SURE = 0.995  # chances beyond this are worth no more points
 NORMAL = statistics.NormalDist()
+HERE = -1  # in the place of an action: the position itself
 
 
 class Outlook(NamedTuple):
-    """What playouts tell; nothing of games without points."""
+    """What is foreseen; nothing of games without points."""
 
     owned: tuple[float, ...] = ()  # of each point: from 1, seat 0's, to -1, seat 1's
     spread: float = 0.0  # points
     most: tuple[float, float] = (math.inf, math.inf)  # points that each seat may be ahead
+    leads: tuple[float, ...] = ()  # of seat 0 after each action, and at the end here; nothing where no net knows
 
-    def lead(self, value: float, seat: int) -> float:
-        """The points ahead of the seat that a value is for, no more than a whole board is worth."""
-        found = self.spread * NORMAL.inv_cdf(min(max((value + 1) / 2, 1 - SURE), SURE))
+    def lead(self, value: float, seat: int, action: int = HERE) -> float:
+        """The points ahead of the seat that a value is for, here or after a move, at most what a board is worth."""
+        if self.leads:
+            found = self.leads[action] * (1 - 2 * seat)
+        else:
+            found = self.spread * NORMAL.inv_cdf(min(max((value + 1) / 2, 1 - SURE), SURE))
         return min(max(found, -self.most[1 - seat]), self.most[seat])
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _endings(game: Game[Any], states: Any) -> dict[str, tuple[Array, Array]]:
-    return Endings(PLAYOUTS)(game, jax.random.key(0), states)
+def _foreseen(model: Model, params: Params, state: Any) -> dict[str, Float32[Array, "M ..."]]:
+    """What a player has learnt of a position: after each action, and at the end here. A game that is over is known."""
+    game = model.game
+    moved = jax.vmap(functools.partial(game.step, state))(jnp.arange(game.num_actions, dtype=jnp.int32))
+    states = jax.tree.map(lambda after, here: jnp.concatenate([after, here[None]]), moved, state)
+    over, ends = jax.vmap(game.over)(states), jax.vmap(game.aux_values)(states)
+    return {name: where_lanes(over, ends[name], said) for name, said in model.foresee(params, states).items()}
 
 
-def foresee(board: Board) -> Outlook:
-    """Plays a position out, where the game has points."""
-    game = board.game
+def foresee(board: Board, player: Player) -> Outlook:
+    """What a player knows of the points of a position, where the game has any; for the rest it is played out."""
+    game, state = board.game, board.now.position.state
     if not knows(game, SCORE):
         return Outlook()
-    found = _endings(game, alone(board.now.position.state))
+    learnt = _foreseen(player.model, player.params, state)
+    played = played_out(Endings(PLAYOUTS), game, alone(state))
     height, width = game.shape
-    spread = float(found[SCORE][1][0]) * (height * width) ** 0.5  # it is told in units of a side
-    owned = tuple(np.asarray(found[OWNERSHIP][0][0]).tolist())
+    unit = (height * width) ** 0.5  # scores are told in units of a side
+    owned = learnt[OWNERSHIP][HERE] if OWNERSHIP in learnt else played[OWNERSHIP][0][0]
+    leads = np.asarray(learnt[SCORE]) * unit if SCORE in learnt else np.zeros(0)
+    found = Outlook(tuple(np.asarray(owned).tolist()), float(played[SCORE][1][0]) * unit, leads=tuple(leads.tolist()))
     if not isinstance(game, Go):
-        return Outlook(owned, spread)
-    return Outlook(owned, spread, (game.points - game.komi, game.points + game.komi))
+        return found
+    return found._replace(most=(game.points - game.komi, game.points + game.komi))

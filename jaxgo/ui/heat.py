@@ -10,12 +10,14 @@ import numpy as np
 from jaxgo.core.board import square_name
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.evaluators.endings import OWNERSHIP, Endings, knows
+from jaxgo.evaluators.endings import OWNERSHIP, Endings, knows, played_out
+from jaxgo.players import Player
 from jaxgo.search.analysis import Move
+from jaxgo.search.model import Model
 from jaxgo.ui import board_shape, clicks
 
 Kind = Literal["policy", "visits", "value", "ownership"]
-PLAYOUTS = 512  # that ownership is the mean of
+PLAYOUTS = 512  # that ownership is the mean of, where no net knows it
 SHOWN = 8  # numbers that are told in words
 
 
@@ -46,13 +48,22 @@ def of_moves(game: Game[Any], state: Any, moves: Sequence[Move], kind: str) -> t
     return heat, _told(list(shares.items()))
 
 
-def of_points(game: Game[Any], states: Any, playouts: int = PLAYOUTS) -> tuple[np.ndarray, str]:
-    """Whose each cell is in the end: 1 seat 0's, -1 seat 1's, by the mean of random playouts from one position."""
-    play = jax.jit(lambda states: Endings(playouts)(game, jax.random.key(0), states))
-    heat = np.asarray(play(jax.tree.map(jnp.asarray, states))[OWNERSHIP][0][0])
+_foreseen = jax.jit(Model.foresee, static_argnums=0)
+
+
+def of_points(player: Player, states: Any, playouts: int = PLAYOUTS) -> tuple[np.ndarray, str]:
+    """Whose each cell of one position is in the end, 1 seat 0's and -1 seat 1's, and in words who says so.
+
+    By the player's net, where it has learnt this, or by the mean of random playouts.
+    """
+    game, states = player.model.game, jax.tree.map(jnp.asarray, states)
+    found, who = _foreseen(player.model, player.params, states).get(OWNERSHIP), f"the net of {player.name}"
+    if found is None:
+        found, who = played_out(Endings(playouts), game, states)[OWNERSHIP][0], f"{playouts} random playouts"
+    heat = np.asarray(found[0])
     # where moves are no cells, as in Connect Four, cells are called as in chess
     called = board_shape.names(game) or [square_name(cell, *game.shape) for cell in range(len(heat))]
-    return heat, _told(list(zip(called, heat.tolist(), strict=True)))
+    return heat, f"by {who}, seat 0's above 0: {_told(list(zip(called, heat.tolist(), strict=True)))}"
 
 
 def _told(found: Sequence[tuple[str, Any]]) -> str:

@@ -20,6 +20,7 @@ from jaxgo.frontends.lines import read_lines
 from jaxgo.frontends.outlook import foresee
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games import make
+from jaxgo.players import load_player
 from jaxgo.search.analysis import Move
 
 QUERY = {"id": "q", "moves": [], "rules": "cgos", "komi": 24.5, "boardXSize": 5, "boardYSize": 5}
@@ -213,11 +214,27 @@ def test_a_line_that_is_no_object_is_refused(text):
 
 @pytest.mark.slow
 def test_nobody_leads_by_more_than_the_board_and_komi_allow():
-    outlook = foresee(boards.begin(make("go5", komi=7.0)))
+    outlook = foresee(boards.begin(make("go5", komi=7.0)), load_player("random", make("go5", komi=7.0)))
     wide = outlook._replace(spread=25.0)
     assert [wide.lead(1.0, seat) for seat in (0, 1)] == [18.0, 32.0]
     assert [wide.lead(-1.0, seat) for seat in (0, 1)] == [-32.0, -18.0]
     assert abs(outlook.lead(0.0, 0)) < 1e-6
+
+
+@pytest.mark.slow
+def test_a_net_tells_the_lead_here_and_after_each_move_for_either_side():
+    """Black has all but the lower edge, and White more by komi; a game that is over is counted, not guessed."""
+    game, ahead = make("go5"), -19.5
+    player = load_player("greedy@go5-cpu", game)
+    board = boards.from_text(game, "XXXXX/X.X.X/XXXXX/OOOOO/O.O.O 0")
+    outlook = foresee(board.play(game.num_actions - 1), player)
+    assert outlook.lead(0.9, 0) == -outlook.lead(-0.9, 1), "whatever a search thinks"
+    assert outlook.lead(0.9, 0) == pytest.approx(ahead, abs=10)
+    assert [outlook.lead(0.9, seat, game.num_actions - 1) for seat in (0, 1)] == [ahead, -ahead]
+    assert min(outlook.owned[:15]) > 0.5 > -0.5 > max(outlook.owned[15:])
+    other = foresee(board, load_player("random", game))
+    assert not other.leads
+    assert other.spread > 0
 
 
 # -- answers ---------------------------------------------------------------------------------------------------------
@@ -258,7 +275,11 @@ def thought_of(value, *moves):
 
 
 @pytest.mark.slow
-def test_numbers_are_for_the_side_that_was_asked_for():
+@pytest.mark.parametrize("player", ["random", "greedy@go5-cpu"])
+def test_numbers_are_for_the_side_that_was_asked_for(player):
+    """Whether playouts tell the points or a net that knows them."""
+    known = load_player(player, make("go5"))
+
     def seen(side):
         told = {
             "moves": [["B", "C3"]],
@@ -267,7 +288,7 @@ def test_numbers_are_for_the_side_that_was_asked_for():
         }
         query = read(QUERY | told, make("go5"))
         answer = Answer(query, 1, positions(query)[1])
-        answer.foresee()
+        answer.foresee(known)
         return answer.told(thought_of(0.5, ("B2", 16, 0.6), ("D4", 4, -0.2)), during=False)
 
     black, white, mover = (seen(side) for side in ("BLACK", "WHITE", "SIDETOMOVE"))
@@ -278,7 +299,8 @@ def test_numbers_are_for_the_side_that_was_asked_for():
     for one, other in lines:
         assert one["winrate"] + other["winrate"] == pytest.approx(1)
         assert one["scoreLead"] == -other["scoreLead"]
-        assert (other["scoreLead"] > 0) == (other["winrate"] > 0.5)
+        if player == "random":  # a net's lead is its own, and the values of this thought are made up
+            assert (other["scoreLead"] > 0) == (other["winrate"] > 0.5)
         assert other["lcb"] < other["winrate"] < one["lcb"] + other["winrate"] + one["winrate"]
     assert [-share for share in black["ownership"]] == white["ownership"]
     assert black["ownership"][12] > 0, "it is Black's stone"
