@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import quick
@@ -13,21 +13,26 @@ import quick
 ROOT = Path(__file__).parents[1]
 
 
-def start(words: list[str], hosts: int, devices: int) -> list[subprocess.Popen[str]]:
-    """A program on so many processes with so many devices each."""
+def start(words: list[str], hosts: int, devices: int | Sequence[int]) -> list[subprocess.Popen[str]]:
+    """A program on so many processes with so many devices each, or with as many as each of them is given."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    flags = f"--xla_force_host_platform_device_count={devices} {quick.FLAGS}"
-    common = {**os.environ, "XLA_FLAGS": flags, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax")}
+    each = [devices] * hosts if isinstance(devices, int) else devices
+    common = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax")}
     common["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"  # the same programs in many tests
     if hosts > 1:
         common |= {"JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{port}", "JAX_NUM_PROCESSES": str(hosts)}
+
+    def own(host: int) -> dict[str, str]:
+        flags = f"--xla_force_host_platform_device_count={each[host]} {quick.FLAGS}"
+        return {**common, "XLA_FLAGS": flags} | ({"JAX_PROCESS_ID": str(host)} if hosts > 1 else {})
+
     return [
         subprocess.Popen(
             [sys.executable, *words],
             cwd=ROOT,
-            env={**common, "JAX_PROCESS_ID": str(host)} if hosts > 1 else common,
+            env=own(host),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -11,6 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgo.system import devices
+
 SMALL = 2**20  # bytes of an array that goes with others: they are held twice until they are written
 
 
@@ -34,11 +36,6 @@ def part(joined: np.ndarray, like: Sequence[Any], shardings: Sequence[Any]) -> l
     """The arrays again, each of its shape and laid out in its way."""
     ends = np.cumsum([length([one]) for one in like])
     return [
-        _placed(joined[end - length([one]) : end].view(one.dtype).reshape(one.shape), sharding)
+        devices.lay(joined[end - length([one]) : end].view(one.dtype).reshape(one.shape), sharding)
         for one, sharding, end in zip(like, shardings, ends, strict=True)
     ]
-
-
-def _placed(array: np.ndarray, sharding: Any) -> jax.Array:
-    # each device has a copy of its own, which a program may write into
-    return jax.make_array_from_callback(array.shape, sharding, lambda index: array[index].copy())

@@ -1,6 +1,7 @@
 """The devices of a run: one mesh with the axis `data`, how arrays lie on it, and the start of several hosts."""
 
 import contextlib
+import functools
 import os
 import re
 from collections.abc import Sequence
@@ -217,14 +218,28 @@ def of_this_host(mesh: Mesh) -> Mesh:
 
 def tell(mesh: Mesh, numbers: Sequence[float]) -> jax.Array:
     """The numbers of this process as a row for each of its devices: what it says to a program that all of them run."""
-    rows = np.tile(np.asarray(numbers, np.float32), (len(mesh.local_devices), 1))
-    return jax.make_array_from_process_local_data(split(mesh), rows, (mesh.devices.size, len(numbers)))
+    return _rows(mesh, np.asarray(numbers, np.float32))
 
 
-def agree(mesh: Mesh, number: float) -> jax.Array:
-    """A number that all hosts know already, for every device; `place` would make them compare theirs."""
-    mine = [jax.device_put(np.float32(number), device) for device in mesh.local_devices]
-    return jax.make_array_from_single_device_arrays((), copied(mesh), mine)
+def _rows(mesh: Mesh, row: np.ndarray) -> jax.Array:
+    """The same row for each device of this process, and those of the others for theirs."""
+    rows = np.tile(row, (len(mesh.local_devices), 1))
+    return jax.make_array_from_process_local_data(split(mesh), rows, (mesh.devices.size, len(row)))
+
+
+def lay(tree: Any, sharding: Any) -> Any:
+    """Arrays that all hosts have, laid out so; each device has a copy of its own, which a program may write into.
+
+    `jax.device_put` lets hosts compare theirs, which those with unequal numbers of devices cannot (JAX 0.10).
+    """
+
+    def laid(x: Any) -> jax.Array:
+        whole = np.asarray(x)
+        places = sharding.addressable_devices_indices_map(whole.shape)
+        parts = [jax.device_put(whole[index].copy(), device) for device, index in places.items()]
+        return jax.make_array_from_single_device_arrays(whole.shape, sharding, parts)
+
+    return jax.tree.map(laid, tree)
 
 
 def first_row(mesh: Mesh) -> int:
@@ -236,9 +251,15 @@ def from_first_host(numbers: Sequence[int | float]) -> list[float]:
     """What the first host has, on every host; all of them must ask, and wait for each other here."""
     if not several_hosts():
         return [float(x) for x in numbers]
-    from jax.experimental import multihost_utils
+    mesh = make_mesh()
+    words = np.asarray(numbers, np.float64).view(np.uint32)  # JAX would round them to float32
+    return np.asarray(_first(mesh, _rows(mesh, words))).view(np.float64).tolist()
 
-    return [float(x) for x in multihost_utils.broadcast_one_to_all(np.asarray(numbers, np.float64))]
+
+@functools.partial(jax.jit, static_argnums=0)
+def _first(mesh: Mesh, rows: jax.Array) -> jax.Array:
+    """What the first host has written, on all devices; JAX's own `broadcast_one_to_all` wants hosts of equal size."""
+    return jax.lax.with_sharding_constraint(rows[first_row(mesh)], copied(mesh))
 
 
 def describe() -> str:

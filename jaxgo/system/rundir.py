@@ -336,7 +336,7 @@ class RunDir:
             parts = bundle.part(found[BUNDLE], together, [_sharding(leaf) for leaf in together])
             found |= {_number(index): array for index, array in zip(small, parts, strict=True)}
         whole = [
-            found[_number(index)] if leaf.size else jax.device_put(jnp.zeros(leaf.shape, leaf.dtype), _sharding(leaf))
+            found[_number(index)] if leaf.size else devices.lay(np.zeros(leaf.shape, leaf.dtype), _sharding(leaf))
             for index, leaf in enumerate(leaves)
         ]
         originals, form = jax.tree.flatten(like)

@@ -21,6 +21,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.network import differs
 from jaxgo.nets import to_json
 from jaxgo.nets.base import planes_shape
+from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import find_weights, load_weights, weight_steps
 from jaxgo.training.trainer import Trainer, TrainState
@@ -101,7 +102,7 @@ def begin(trainer: Trainer, state: TrainState, run: RunDir) -> TrainState:
         return state
     params = _merged(jax.device_get(state.learner.params), found[1])
     learner = jax.device_get(trainer.learner.begin(params))  # on this host alone, so that every host lays it out
-    laid = jax.tree.map(lambda new, old: jax.device_put(new, old.sharding), learner, state.learner)
+    laid = jax.tree.map(lambda new, old: devices.lay(new, old.sharding), learner, state.learner)
     best = state.best
     if best is not None:  # a copy: the learner gives its own away
         best = best._replace(params=jax.tree.map(jnp.copy, laid.average))

@@ -301,8 +301,8 @@ class Loop:
         self._watch(Report("save", self.iteration, self.seconds, {}))
         played = np.array([divmod(self._games, WORD), divmod(self._moves, WORD)], np.int32)
         self.state = self.state._replace(
-            seconds=jax.device_put(np.float32(self.seconds), self.state.seconds.sharding),
-            played=jax.device_put(played, self.state.played.sharding),
+            seconds=devices.lay(np.float32(self.seconds), self.state.seconds.sharding),
+            played=devices.lay(played, self.state.played.sharding),
         )
         self.run.save(self.iteration, self.state)
         # stopped before its first iteration, it leaves the note of what it begins with as it is
@@ -362,7 +362,7 @@ class Loop:
             self._due.end()
             return False  # the checkpoint says that the test is still to come
         self._tested = self.iteration
-        now = jax.device_put(np.int32(self.iteration), best.tested.sharding)
+        now = devices.lay(np.int32(self.iteration), best.tested.sharding)
         # a copy: the learner gives its own away
         best = Best(jax.tree.map(jnp.copy, newest), now, now) if better else best._replace(tested=now)
         self.state = self.state._replace(best=best)

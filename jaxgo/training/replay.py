@@ -218,7 +218,7 @@ class Replay(abc.ABC):
         each = NamedSharding(self.home, EACH)
         # one array after another: each is whole on every device for a moment
         samples = jax.tree.map(lambda x: jax.block_until_ready(_taken(each, x, source)), old.samples)
-        return state._replace(ring=Ring(samples, *jax.device_put((seen, cursor), each)))
+        return state._replace(ring=Ring(samples, *devices.lay((seen, cursor), each)))
 
     def ready(self, seen: UInt32[Array, " D"]) -> Bool[Array, ""]:
         """Whether there is enough to learn from."""

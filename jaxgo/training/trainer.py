@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Float32, Int32
 
@@ -150,7 +151,7 @@ class Trainer:
         """Where games begin, if not at the start. An argument of the programs: another book is no other program."""
         # other openings than those in which its players are judged, and than those of the gate
         found = read_book(self.game, self.config.selfplay.book, self.config.seed + 2)
-        return None if found is None else jax.device_put(found, devices.copied(self.mesh))
+        return None if found is None else devices.lay(found, devices.copied(self.mesh))
 
     def deal(self, state: TrainState) -> tuple[TrainState, int]:
         """A state that was saved on any number of devices, among these; and how many there were."""
@@ -177,7 +178,8 @@ class Trainer:
         `spent` is the share of the budget that is gone, which several hosts must agree about.
         """
         kept, batches = self._settled(self.replay.draw(state.replay))
-        made = _learn(self, state.learner, batches, state.key, state.iteration, devices.agree(self.mesh, spent))
+        gone = devices.lay(np.float32(spent), devices.copied(self.mesh))
+        made = _learn(self, state.learner, batches, state.key, state.iteration, gone)
         learner, iteration, metrics = self._settled(made)
         kept = self._settled(self.replay.settle(kept))
         return state._replace(learner=learner, replay=kept, iteration=iteration), metrics

@@ -50,6 +50,14 @@ def test_the_first_host_is_found_wherever_its_devices_are():
     assert devices.first_row(Mock(spec=Mesh, devices=np.array(hosts, object))) == 2
 
 
+def test_what_the_first_host_says_arrives_to_the_last_digit(monkeypatch):
+    """Steps beyond 2^24 do not fit into the float32 that JAX makes of them."""
+    said = [2**24 + 1, -1, 0.1]
+    assert devices.from_first_host(said) == said
+    monkeypatch.setattr(devices, "several_hosts", lambda: True)
+    assert devices.from_first_host(said) == said
+
+
 def test_hosts_are_joined_only_where_there_are_some(monkeypatch):
     asked = []
     monkeypatch.setattr(jax.distributed, "initialize", lambda *args, **more: asked.append((*args, more)))

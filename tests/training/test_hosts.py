@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import jax
@@ -30,7 +31,9 @@ NOT_THE_CLOCK = ("loss", "samples", "step", "games", "moves", "gradient", "lengt
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 
-def start(run: Path, hosts: int, devices: int, *more: str, final: tuple[str, ...] = ()) -> list[subprocess.Popen[str]]:
+def start(
+    run: Path, hosts: int, devices: int | Sequence[int], *more: str, final: tuple[str, ...] = ()
+) -> list[subprocess.Popen[str]]:
     """A run on so many processes with so many devices each, judged at its end by those who are named."""
     return several.start(["train.py", *RUN, "--run", str(run), "--judge.final", *final, *more], hosts, devices)
 
@@ -49,19 +52,32 @@ def runs(tmp_path_factory):
     return folder, said
 
 
-def test_two_hosts_learn_what_one_learns(runs):
-    folder, said = runs
-    two, one = learnt(folder / "two"), learnt(folder / "one")
-    assert len(two) == 6
-    assert any("loss" in row for row in two)
-    for ours, theirs in zip(two, one, strict=True):
-        assert ours.keys() == theirs.keys()
-        for name in ours:
+def alike(run: Path, other: Path) -> None:
+    """Two runs of six iterations that are to learn the same."""
+    ours, theirs = learnt(run), learnt(other)
+    assert len(ours) == 6
+    assert any("loss" in row for row in ours)
+    for mine, yours in zip(ours, theirs, strict=True):
+        assert mine.keys() == yours.keys()
+        for name in mine:
             np.testing.assert_allclose(
-                *(np.array(list(x.values()) if isinstance(x, dict) else x) for x in (ours[name], theirs[name])),
+                *(np.array(list(x.values()) if isinstance(x, dict) else x) for x in (mine[name], yours[name])),
                 rtol=1e-4,
                 atol=1e-5,
             )
+
+
+def test_hosts_with_unequal_numbers_of_devices_learn_what_one_learns(runs, tmp_path):
+    """JAX lets hosts compare their numbers, and tell each other some, only where they have equally many."""
+    finish(start(tmp_path / "run", 2, (3, 1), "--budget.iterations", "6"))
+    alike(tmp_path / "run", runs[0] / "one")
+    finish(start(tmp_path / "run", 2, (1, 3), "--budget.iterations", "7"))
+    assert [row["iteration"] for row in learnt_rows(tmp_path / "run")] == list(range(1, 8))
+
+
+def test_two_hosts_learn_what_one_learns(runs):
+    folder, said = runs
+    alike(folder / "two", folder / "one")
     (_, params), (_, alone) = load_weights(folder / "two", 6), load_weights(folder / "one", 6)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4), params, alone)
     assert "random" in said[0]
