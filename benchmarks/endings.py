@@ -20,7 +20,7 @@ import numpy as np
 import tyro
 
 from jaxgo.core.errors import UsageError
-from jaxgo.evaluators.endings import OWNERSHIP, SCORE, Endings, played_out
+from jaxgo.evaluators.endings import OWNERSHIP, SCORE, played_out
 from jaxgo.frontends.outlook import PLAYOUTS, Outlook
 from jaxgo.games import make
 from jaxgo.games.go.rules import Go
@@ -85,7 +85,7 @@ def errors(player: Player, state: Any, value: np.ndarray, truth: Any) -> dict[st
         said = _foresee(dataclasses.replace(player.model, evaluator=judge), player.params, state)
         found[f"ownership {name}"] = ((np.asarray(said[OWNERSHIP]) - owned) ** 2).mean(axis=1)
         found[f"lead {name}"] = (np.asarray(said[SCORE]) * side - lead) ** 2
-    played = played_out(Endings(PLAYOUTS), game, state)
+    played = played_out(game, state, PLAYOUTS)
     found["ownership playouts"] = ((np.asarray(played[OWNERSHIP][0]) - owned) ** 2).mean(axis=1)
     spread, most = np.asarray(played[SCORE][1]) * side, (game.points - game.komi, game.points + game.komi)
     seats = np.asarray(state.to_play)

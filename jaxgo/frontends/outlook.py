@@ -17,7 +17,7 @@ from jaxtyping import Array, Float32
 
 from jaxgo.core.lanes import alone, where_lanes
 from jaxgo.evaluators.base import Params
-from jaxgo.evaluators.endings import OWNERSHIP, SCORE, Endings, knows, played_out
+from jaxgo.evaluators.endings import OWNERSHIP, SCORE, knows, played_out
 from jaxgo.frontends.board import Board
 from jaxgo.games.go.rules import Go
 from jaxgo.players import Player
@@ -62,7 +62,7 @@ def foresee(board: Board, player: Player) -> Outlook:
     if not knows(game, SCORE):
         return Outlook()
     learnt = _foreseen(player.model, player.params, state)
-    played = played_out(Endings(PLAYOUTS), game, alone(state))
+    played = played_out(game, alone(state), PLAYOUTS)
     height, width = game.shape
     unit = (height * width) ** 0.5  # scores are told in units of a side
     owned = learnt[OWNERSHIP][HERE] if OWNERSHIP in learnt else played[OWNERSHIP][0][0]

@@ -10,7 +10,7 @@ import numpy as np
 from jaxgo.core.board import square_name
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.evaluators.endings import OWNERSHIP, Endings, knows, played_out
+from jaxgo.evaluators.endings import OWNERSHIP, knows, played_out
 from jaxgo.players import Player
 from jaxgo.search.analysis import Move
 from jaxgo.search.model import Model
@@ -59,7 +59,7 @@ def of_points(player: Player, states: Any, playouts: int = PLAYOUTS) -> tuple[np
     game, states = player.model.game, jax.tree.map(jnp.asarray, states)
     found, who = _foreseen(player.model, player.params, states).get(OWNERSHIP), f"the net of {player.name}"
     if found is None:
-        found, who = played_out(Endings(playouts), game, states)[OWNERSHIP][0], f"{playouts} random playouts"
+        found, who = played_out(game, states, playouts)[OWNERSHIP][0], f"{playouts} random playouts"
     heat = np.asarray(found[0])
     # where moves are no cells, as in Connect Four, cells are called as in chess
     called = board_shape.names(game) or [square_name(cell, *game.shape) for cell in range(len(heat))]
