@@ -209,6 +209,15 @@ def test_a_file_that_is_saved_again_keeps_who_played_it_and_how_it_ended(client)
         assert not any(part in saved for part in ("Honinbo", "RE["))
 
 
+def test_the_text_in_which_a_match_saves_a_game_is_loaded(client):
+    text = "game: tictactoe\nseat 0: uct:8\nseat 1: greedy\nresult of seat 0: 1\nid: x\n\n1 0 b2\n2 1 a1\n"
+    with visit(client) as page:
+        assert page.answer("load", text=text)["moves"] == ["b2", "a1"]
+        page.ask("save", kind="json")
+        saved = page.hear("file")["text"]
+        assert all(part in saved for part in ("uct:8", "greedy"))
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "kept"),
     [
