@@ -98,7 +98,7 @@ class Breakthrough(Game[BreakthroughState]):
         empty = without(free, other)
         targets = tuple(jnp.stack([straight, aside, aside]) for straight, aside in zip(empty, free, strict=True))
         moves = both(self._from(targets, state.to_play), tuple(word[None] for word in own))
-        return words.unpack(jnp.stack(moves, axis=-1), self.squares).T.reshape(self.num_actions)
+        return words.unpack_by_cell(moves, self.squares)
 
     def step(self, state: BreakthroughState, action: Action) -> BreakthroughState:
         own, other = self._sides(state)
@@ -178,11 +178,10 @@ class Breakthrough(Game[BreakthroughState]):
         """Captures are five times as likely, and who can win does."""
         _, other = self._sides(state)
         targets = tuple(jnp.stack([jnp.uint32(0), word, word]) for word in other)
-        captures = words.unpack(jnp.stack(self._from(targets, state.to_play), axis=-1), self.squares)
-        near = jnp.asarray(self._to_go() == 1)
-        arrives = jnp.where(state.to_play == 0, near[0], near[1])[None]
-        weights = jnp.where(arrives, jnp.float32(GOAL), jnp.where(captures, jnp.float32(CAPTURE), jnp.float32(PLAIN)))
-        return weights.T.reshape(self.num_actions)
+        captures = words.unpack_by_cell(self._from(targets, state.to_play), self.squares)
+        near = jnp.asarray(np.repeat(self._to_go() == 1, 3, axis=1))
+        arrives = jnp.where(state.to_play == 0, near[0], near[1])
+        return jnp.where(arrives, jnp.float32(GOAL), jnp.where(captures, jnp.float32(CAPTURE), jnp.float32(PLAIN)))
 
     def symmetries(self) -> board.Symmetries:
         """Left and right, and top and bottom: that mirror swaps the sides, and the mover with them."""

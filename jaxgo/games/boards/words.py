@@ -32,11 +32,26 @@ def split(sets: UInt32[Array, "*sets words"] | np.ndarray) -> Words:
 
 def unpack(sets: UInt32[Array, "*sets words"], cells: int) -> Bool[Array, "*sets cells"]:
     """Membership of every cell; none beyond the last word belongs."""
-    found = jnp.zeros((*sets.shape[:-1], cells), jnp.uint32)
+    found, cell = jnp.zeros((*sets.shape[:-1], cells), jnp.uint32), np.arange(cells)
     for word in range(sets.shape[-1]):  # no gather and no concatenation, which would be no part of a vectorised loop
-        bit = np.where(np.arange(cells) // WORD == word, np.uint32(1) << np.arange(cells, dtype=np.uint32) % WORD, 0)
-        found |= sets[..., word, None] & jnp.asarray(bit, jnp.uint32).reshape((1,) * (sets.ndim - 1) + (cells,))
+        bit = _bits(cell, cell // WORD == word).reshape((1,) * (sets.ndim - 1) + (cells,))
+        found |= sets[..., word, None] & jnp.asarray(bit)
     return found != 0
+
+
+def unpack_by_cell(words: Words, cells: int) -> Bool[Array, " cells_and_sets"]:
+    """Membership of every cell in each of the sets [k], those of a cell together; faster than to turn `unpack`."""
+    (sets,) = words[0].shape
+    found, (cell, chosen) = jnp.zeros(cells * sets, jnp.uint32), np.divmod(np.arange(cells * sets), sets)
+    for number, word in enumerate(words):
+        for i in range(sets):
+            found |= word[i] & jnp.asarray(_bits(cell, (cell // WORD == number) & (chosen == i)))
+    return found != 0
+
+
+def _bits(cells: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """The bit of each cell in its word; 0 where it is not there."""
+    return there.astype(np.uint32) << (cells % WORD).astype(np.uint32)
 
 
 def count(sets: UInt32[Array, "*sets words"]) -> Int32[Array, "*sets"]:
