@@ -10,18 +10,38 @@ Weights know the search that they were rated with. `@connect4-cpu` is that very 
 `gumbel:64@connect4-cpu` where that search is a Gumbel search of 64 simulations: options count from it. With the name of
 another search they count from the settings of that one.
 
+`best` is whoever plays a game best of what comes with jaxgo, such as `gumbel:64@go9-late-gpu`; simulations and options
+may follow as after any other name.
+
 A spec means a player as it plays to win: it explores only where the spec names the noise, as in
 `gumbel:64,gumbel_scale=1`. `spec(player)` writes the name that `load_player` reads as the same player again.
 """
 
+from jaxgo.players.best import (
+    BEST,
+    PUZZLE,
+    ROLLOUTS,
+    THREATS,
+    best_spec,
+    fitting,
+    spelled,
+    with_weights,
+    without_weights,
+)
 from jaxgo.players.of_weights import network, trained
 from jaxgo.players.player import SHORT, Player, load_player, must_differ, named, spec
 from jaxgo.players.spec_text import Spec, is_external, parse, seconds_of
 
 __all__ = [
+    "BEST",
+    "PUZZLE",
+    "ROLLOUTS",
     "SHORT",
+    "THREATS",
     "Player",
     "Spec",
+    "best_spec",
+    "fitting",
     "is_external",
     "load_player",
     "must_differ",
@@ -30,5 +50,8 @@ __all__ = [
     "parse",
     "seconds_of",
     "spec",
+    "spelled",
     "trained",
+    "with_weights",
+    "without_weights",
 ]

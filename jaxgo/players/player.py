@@ -16,6 +16,7 @@ from jaxgo.core.words import Value, read_value
 from jaxgo.evaluators import EVALUATORS, Network, Rollout
 from jaxgo.evaluators import find as find_evaluator
 from jaxgo.evaluators.base import Evaluator, Params
+from jaxgo.players.best import spelled
 from jaxgo.players.of_weights import network, rated_search
 from jaxgo.players.spec_text import Spec, is_external, parse, seconds_of
 from jaxgo.search import PRESETS, SEARCHES, name_of
@@ -39,6 +40,7 @@ class Player:
     name: str = ""
     weights: str = ""  # where the parameters were read, as a spec says it; "": nowhere
     rated: Search | None = None  # the search that belongs to these weights; options in a spec count from it
+    asked: str = ""  # the spec that means another player for another game, if it was found by such a one
 
     def __post_init__(self) -> None:
         check_parts(self.search, self.model)
@@ -89,6 +91,8 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
     if is_external(text):
         raise UsageError(f"{text.strip()!r} is a program of its own; only jaxgo eval can play against it")
     words = parse(text)
+    if (meant := spelled(words, game)) != words:
+        return dataclasses.replace(load_player(str(meant), game, noise), asked=str(words))
     if seconds_of(words) is not None:
         raise UsageError(
             f"{text.strip()!r} plays by the clock, which only agents of jaxgo eval do; leave :{words.budget} out, "

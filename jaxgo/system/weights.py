@@ -7,6 +7,7 @@ A `.safetensors` file holds the same for other programs, with a checksum of all 
 weights is.
 """
 
+import contextlib
 import hashlib
 import io
 import json
@@ -32,6 +33,10 @@ NOTE, DIGEST = "jaxgo", "sha256"  # what the metadata of such a file has
 EXTRA = "uv run --extra export jaxgo ..."
 
 Weights = dict[str, Any]  # nested dicts of arrays, as Flax has them
+
+# what reading a bad file raises; a flag that is flipped asks for a password (RuntimeError) or for a compression that
+# nobody has
+BAD = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, NotImplementedError)
 
 
 def save_weights(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]) -> None:
@@ -111,8 +116,7 @@ def read_weights(path: Path) -> tuple[dict[str, Any], Weights]:
             if about.pop(HALF, False):
                 flat = {name: _cast(array, np.float16, np.float32) for name, array in flat.items()}
             return about, _nested(flat)
-    # a flag that is flipped asks for a password (RuntimeError) or for a compression that nobody has
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, NotImplementedError) as error:
+    except BAD as error:
         raise _unsound(path, error) from None
 
 
@@ -152,6 +156,15 @@ def weight_steps(run: Path) -> list[int]:
 def shipped() -> list[str]:
     """The names of the weights that come with jaxgo."""
     return sorted(path.stem for path in SHIPPED.glob("*.npz"))
+
+
+def shipped_notes() -> dict[str, dict[str, Any]]:
+    """What the weights that come with jaxgo say of themselves; no arrays are read, and unsound files are left out."""
+    notes = {}
+    for name in shipped():
+        with contextlib.suppress(*BAD), zipfile.ZipFile(SHIPPED / f"{name}.npz") as file:
+            notes[name] = _note(file.read(ABOUT))
+    return notes
 
 
 def name_of_run(run: Path) -> str:

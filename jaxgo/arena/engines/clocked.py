@@ -18,7 +18,7 @@ from jaxgo.arena.engines.protocols import Engine, External, Limits
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game, check_seats
 from jaxgo.core.play import NOTHING, Position
-from jaxgo.players import Player, is_external, load_player, parse, seconds_of
+from jaxgo.players import Player, is_external, load_player, parse, seconds_of, spelled
 from jaxgo.search.think import Limit, Thinker
 
 LONGEST = 3600.0  # seconds for a move
@@ -53,7 +53,7 @@ class Timed(External):
 def read_timed(spec: str, game: Game[Any]) -> Timed:
     """The player of such a spec; a UsageError where it cannot play this game, or has nothing to spend its time on."""
     check_seats(game)
-    words = parse(spec)
+    words = spelled(parse(spec), game)
     seconds = seconds_of(words)
     assert seconds is not None, "only a timed spec is read here"
     player = load_player(str(dataclasses.replace(words, budget="")), game)

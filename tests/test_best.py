@@ -1,0 +1,77 @@
+"""Who plays where nobody is named: one choice for all front ends, by game, board and device."""
+
+from collections import Counter
+
+import jax
+import pytest
+
+from jaxgo.core.errors import UsageError
+from jaxgo.games import GAMES, make
+from jaxgo.players import BEST, best, best_spec, fitting, load_player
+from jaxgo.system import weights
+
+PLAYS = [
+    ("go9", {}, "gumbel:64@go9-late-gpu"),
+    ("go9", {"komi": 5.5}, "gumbel:64@go9-late-gpu"),
+    ("go19", {}, "gumbel:64@go13-gpu"),  # nobody has trained there: the net reads any size
+    ("go9", {"size": 11}, "gumbel:64@go13-gpu"),
+    ("go9", {"size": 8}, "gumbel:64@go9-late-gpu"),
+    ("connect4", {}, "gumbel:400@connect4-late-gpu"),
+    ("connect4", {"width": 8}, "uct:1600"),  # the weights are for the usual board
+    ("tictactoe", {"k": 2}, "uct:1600"),  # and for the usual aim
+    ("gomoku", {"size": 20}, "gumbel:400,doubles=yes@gomoku15-cpu"),
+    ("renju15", {}, "puct:5000"),  # its planes have forbidden points
+    ("dodgem7", {}, "uct:1600"),
+    ("klotski", {}, "bfs:1000"),
+    ("examples.own_game:Nim", {}, "uct:1600"),
+]
+
+
+@pytest.fixture(autouse=True)
+def on_a_processor(monkeypatch):
+    monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
+
+
+@pytest.mark.parametrize(("name", "options", "player"), PLAYS)
+def test_who_plays_a_game_best(name, options, player):
+    assert best_spec(make(name, **options)) == player
+
+
+def test_on_an_accelerator_large_networks_think_as_long_as_small_ones(monkeypatch):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert best_spec(make("go9")) == "gumbel:400@go9-late-gpu"
+    assert best_spec(make("connect4")) == "gumbel:400@connect4-late-gpu"
+
+
+def test_a_game_of_pgx_is_played_by_playouts():
+    pytest.importorskip("pgx")
+    assert best_spec(make("jaxgo.adapters.pgx:connect_four")) == "uct:1600", "whatever weights know of Connect Four"
+
+
+def test_weights_of_one_board_have_an_order():
+    boards = {name: about["game"] for name, about in weights.shipped_notes().items()}
+    assert set(boards) == set(weights.shipped())
+    many = {game for game, count in Counter(boards.values()).items() if count > 1}
+    assert {name for name, game in boards.items() if game in many} == set(best.ORDER)
+
+
+def test_a_file_that_is_unsound_plays_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(weights, "SHIPPED", tmp_path)
+    (tmp_path / "go9-cpu.npz").write_bytes(b"nothing")
+    assert fitting(GAMES["go9"]) == []
+    assert best_spec(GAMES["go9"]) == "uct:1600"
+
+
+@pytest.mark.slow  # shapes of some thirty networks
+def test_who_is_chosen_can_play():
+    for name, game in GAMES.items():
+        assert load_player(BEST, game).name == best_spec(game), name
+
+
+def test_budget_and_options_change_those_of_who_plays_best():
+    game = make("tictactoe")
+    assert load_player("best", game).name == "gumbel:400@tictactoe-cpu"
+    assert load_player("best:5,symmetric=yes", game).name == "gumbel:5,symmetric=yes@tictactoe-cpu"
+    assert load_player("best:5", make("tictactoe", k=2)).name == "uct:5"
+    with pytest.raises(UsageError, match="unknown search 'best'"):
+        load_player("best@tictactoe-cpu", game)
