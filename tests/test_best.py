@@ -75,3 +75,10 @@ def test_budget_and_options_change_those_of_who_plays_best():
     assert load_player("best:5", make("tictactoe", k=2)).name == "uct:5"
     with pytest.raises(UsageError, match="unknown search 'best'"):
         load_player("best@tictactoe-cpu", game)
+
+
+@pytest.mark.parametrize(("name", "options", "player"), [play for play in PLAYS if not play[1]])
+def test_the_page_seats_that_player(name, options, player):
+    shared, offers = (pytest.importorskip(f"jaxgo.frontends.web.{part}") for part in ("shared", "offers"))
+    on_offer = offers.Offers(dict.fromkeys(weights.shipped(), ""))
+    assert shared.Shared(on_offer).players(name, make(name, **options))[0] == player

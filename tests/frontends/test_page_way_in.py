@@ -10,6 +10,7 @@ from visitor import HOME, visit
 from jaxgo.frontends.web import offers, server
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
+from jaxgo.games import make
 
 
 def test_files_are_served_from_a_fixed_list(client):
@@ -91,18 +92,17 @@ def test_nothing_on_the_page_reads_markup():
         assert "https://" not in text
 
 
-def test_who_has_learnt_most_is_offered_first():
-    """What its weights began with counts, too: alone, `go9-deep-cpu` learnt from fewer positions than `go9-cpu`."""
+def test_the_strongest_is_offered_first():
     found = offers.find(())
     for name, order in {
         "go9": ("go9-late-gpu", "go9-deep-cpu", "go9-last-cpu", "go9-later-cpu", "go9-late-cpu", "go9-cpu"),
-        "kono": ("kono-long-cpu", "kono-cpu", "uct:400"),
-        "dodgem7": ("uct:400",),  # what plays Dodgem knows one size
+        "kono": ("kono-long-cpu", "kono-cpu", "uct:1600", "uct:400"),
+        "dodgem7": ("uct:1600",),  # what plays Dodgem knows one size
         "go19": ("go13-gpu", "go13-late-cpu", "go13-cpu", "uct:400"),
         "gomoku19": ("gomoku15-cpu", "uct:400"),
-        "renju15": ("uct:400",),  # its planes have forbidden points
+        "renju15": ("puct:5000", "uct:1600"),  # its planes have forbidden points
     }.items():
-        players = [spec.removeprefix("gumbel:64@") for spec in found.players(name)]
+        players = [spec.rpartition("@")[2] for spec in found.players(name, make(name))]
         assert players[0] == order[0]
         assert [player for player in players if player in order] == list(order)
 
@@ -112,7 +112,7 @@ def test_who_has_learnt_most_is_offered_first():
 def test_a_board_with_options_is_offered_who_can_play_it(options):
     """The weights of a game know the board of its usual options; another one begins with the next player."""
     shared = Shared(Offers({"tictactoe-cpu": "tictactoe"}, ("random",)))
-    learnt = "gumbel:64@tictactoe-cpu"
+    learnt = "gumbel:400@tictactoe-cpu"
     with TestClient(server.create(shared, "tictactoe", options), base_url=HOME) as client, visit(client, None) as page:
         first = ["random"] if options else [learnt, "random"]
         assert page.last["board"]["players"] == first

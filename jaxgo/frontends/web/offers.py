@@ -6,7 +6,6 @@ a spec that holds anything like a path, or an option that names a file, is refus
 
 import contextlib
 import dataclasses
-import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,23 +17,20 @@ from jaxgo.core.words import write_value
 from jaxgo.evaluators import EVALUATORS, Evaluator, Rollout
 from jaxgo.frontends.web.protocol import MOST_SIMULATIONS
 from jaxgo.games import GAMES, make
-from jaxgo.nets import ResNet
-from jaxgo.nets.base import cell_actions, planes_shape
-from jaxgo.players import SHORT, Player, parse
+from jaxgo.players import PUZZLE, ROLLOUTS, SHORT, THREATS, Player, fitting, parse, with_weights, without_weights
 from jaxgo.records import formats, text_file
 from jaxgo.records.record import GameRecord
 from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Gumbel, Search
 from jaxgo.system.files import read_json
 from jaxgo.system.weights import load_weights, name_of_run, shipped, weight_steps
-from jaxgo.training.named import NAMED
 
-PUZZLES = ("bfs:1000", "bfs:100")  # who runs ahead of a puzzle
-USUAL = ("uct:400", "uct:100", "uct:1600", "uct:6400", "puct:400", "gumbel:64", "random")
+PUZZLES = (PUZZLE, "bfs:100")  # who runs ahead of a puzzle
+USUAL = (ROLLOUTS, "uct:400", "uct:100", "uct:6400", THREATS, "puct:400", "gumbel:64", "random")
 MOST_NUMBER = 10_000  # of an option, such as the playouts of a leaf
 MOST_AT_ONCE = 10_000  # playouts that a search runs side by side: each has a position of its own in memory
 MOST_TABLE = 16  # of alpha-beta: 2 ** 16 entries are a megabyte
 FILES = ("file", "book")  # options that name one
-ON_PLANES = "gumbel:64"  # the search of a network that is offered
+ON_PLANES = "gumbel:64"  # the search of a run that is offered
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,14 +39,14 @@ class Offers:
 
     networks: dict[str, str]
     usual: tuple[str, ...] = USUAL
-    fitting: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # networks of another size, by game
 
-    def players(self, name: str) -> list[str]:
-        """Specs to choose from for a game with its usual options, the best first."""
-        nets = [net for net, of in self.networks.items() if of == name] or self.fitting.get(name, ())
-        own = [f"{ON_PLANES}@{net}" for net in nets]
-        alone = name in GAMES and GAMES[name].players == 1
-        return [*own, *(PUZZLES if alone else ()), *self.usual]
+    def players(self, name: str, game: Game[Any]) -> list[str]:
+        """Specs to choose from for a game that is called so, the best first."""
+        ours = [with_weights(net, game) for net in fitting(game) if net in self.networks]
+        runs = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name and net not in shipped()]
+        others = [*(PUZZLES if game.players == 1 else ()), *self.usual]
+        first = without_weights(game)
+        return [*ours, *runs, *sorted(others, key=lambda spec: spec != first)]
 
     def check(self, spec: str) -> str:
         """The spec, if all that it names is on offer; a UsageError otherwise."""
@@ -149,43 +145,17 @@ def read_record(text: str, own: str = "") -> GameRecord:
 
 
 def find(folders: Sequence[Path]) -> Offers:
-    """The weights that come with jaxgo, the most learned ones first, and the runs in these folders with a player."""
+    """The weights that come with jaxgo, and the runs in these folders with a player."""
     places = shipped()
     for folder in folders:
         runs = [folder, *sorted(folder.iterdir())] if folder.is_dir() else []
         places += [name_of_run(run) for run in runs if run.is_dir() and weight_steps(run)]
-    notes: dict[str, dict[str, Any]] = {}
+    networks = {}
     for name in places:
         with contextlib.suppress(UsageError):  # nothing to play with
-            notes[name], _ = load_weights(name)
-    networks, sizeless = {}, []
-    for name in sorted(notes, key=lambda name: _learnt(name, notes), reverse=True):  # runs say nothing of it: 0
-        about = notes[name]
-        networks[name] = _called(str(about.get("game", "")), about.get("options", {}))
-        if networks[name] and about.get("net", {}).get("kind") == ResNet.kind and cell_actions(GAMES[networks[name]]):
-            sizeless.append(name)
-    bare = [name for name in GAMES if name not in networks.values()]
-    return Offers(networks, fitting={name: _fitting(name, {net: networks[net] for net in sizeless}) for name in bare})
-
-
-def _fitting(name: str, networks: dict[str, str]) -> tuple[str, ...]:
-    """Of these networks, which read a board of any size, those of the largest board of the same game."""
-    game = GAMES[name]
-
-    def alike(other: Game[Any]) -> bool:
-        return type(other) is type(game) and planes_shape(other)[-1] == planes_shape(game)[-1] and cell_actions(game)
-
-    found = {net: math.prod(GAMES[of].shape) for net, of in networks.items() if alike(GAMES[of])}
-    return tuple(net for net, size in found.items() if size == max(found.values()))
-
-
-def _learnt(name: str, notes: dict[str, dict[str, Any]]) -> int:
-    """Positions that shipped weights have learnt from, with those of the weights that they began with."""
-    total = 0
-    while name in notes:
-        total += notes[name].get("made", {}).get("positions", 0)
-        name = NAMED[name].init_from if name in NAMED else ""
-    return total
+            about, _ = load_weights(name)
+            networks[name] = _called(str(about.get("game", "")), about.get("options", {}))
+    return Offers(networks)
 
 
 def _called(name: str, options: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ class Shared:
     def players(self, name: str, game: Game[Any]) -> list[str]:
         """Specs to choose from, the first one who sits there if nobody says otherwise. With options that are not the
         usual ones a game is another one than the networks have learnt: those that cannot play it are left out."""
-        specs = self.offers.players(name)
+        specs = self.offers.players(name, game)
         if game == GAMES.get(name):
             return specs
         return [spec for spec in specs if "@" not in spec or self._fits(spec, game)]
