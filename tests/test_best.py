@@ -4,8 +4,16 @@ from collections import Counter
 
 import jax
 import pytest
+from gtp_talk import Talk
 
+from jaxgo.cli.analyse import Analyse
+from jaxgo.cli.analysis import Analysis
+from jaxgo.cli.gtp import Gtp
+from jaxgo.cli.play_text import PlayText
+from jaxgo.cli.show import Show
 from jaxgo.core.errors import UsageError
+from jaxgo.frontends.lines import tell_player
+from jaxgo.frontends.session import Session
 from jaxgo.games import GAMES, make
 from jaxgo.players import BEST, best, best_spec, fitting, load_player
 from jaxgo.system import weights
@@ -77,8 +85,42 @@ def test_budget_and_options_change_those_of_who_plays_best():
         load_player("best@tictactoe-cpu", game)
 
 
+def test_all_front_ends_begin_with_that_player():
+    assert {command.agent for command in (Gtp, Analysis, Show, Analyse, PlayText)} == {BEST}
+
+
 @pytest.mark.parametrize(("name", "options", "player"), [play for play in PLAYS if not play[1]])
 def test_the_page_seats_that_player(name, options, player):
     shared, offers = (pytest.importorskip(f"jaxgo.frontends.web.{part}") for part in ("shared", "offers"))
     on_offer = offers.Offers(dict.fromkeys(weights.shipped(), ""))
     assert shared.Shared(on_offer).players(name, make(name, **options))[0] == player
+
+
+def test_people_are_told_who_plays_and_programs_are_not(capsys):
+    game = make("tictactoe")
+    tell_player(load_player("uct:4", game))
+    assert capsys.readouterr() == ("", ""), "it was named"
+    tell_player(load_player("best", game))
+    assert capsys.readouterr() == ("", "jaxgo: gumbel:400@tictactoe-cpu plays; --agent names another player\n")
+
+
+@pytest.mark.slow
+def test_another_board_has_its_own_best_player(capsys):
+    talk = Talk("tictactoe", "best:2")
+    assert capsys.readouterr().err.count("gumbel:2@tictactoe-cpu plays") == 1
+    talk.engine.change(make("tictactoe", k=2), keep=False)
+    talk.engine.warm_up()
+    assert talk.engine.session.player_of(0).name == "uct:2"
+    assert "uct:2 plays" in capsys.readouterr().err
+    assert talk.ask("genmove b").startswith("= ")
+    talk.engine.session.close()
+
+
+@pytest.mark.slow
+def test_a_player_that_was_named_goes_on_or_refuses_the_board():
+    session = Session(make("tictactoe"), "tictactoe")
+    session.set_player(0, "gumbel:2@tictactoe-cpu", warm=False)
+    with pytest.raises(UsageError, match="do not fit the game"):
+        session.check_players(make("tictactoe", width=4, k=4))
+    session.check_players(make("tictactoe", k=2))
+    session.close()

@@ -122,7 +122,10 @@ def test_show_takes_options_and_tells_the_result(capsys):
         (["show", "tictactoe", "--svg", "no/such/folder/x.svg"], "cannot write no/such/folder/x.svg"),
         (["show", "tictactoe", "--svg", "x.png"], "--svg x.png is no name of such a picture; end it in .svg"),
         (["show", "tictactoe", "--svg", ""], "end it in .svg"),
-        (["analyse", "tictactoe", "--position", "XXX/OO./... 1"], "the game is over in this position; begin where"),
+        (
+            ["analyse", "tictactoe", "--agent", "uct:4", "--position", "XXX/OO./... 1"],
+            "the game is over in this position; begin where",
+        ),
         (["doctor", "--batch", "0"], "--batch must be at least 1"),
         (["doctor", "--game", "chess"], "unknown game 'chess'"),
         (["doctor", "--game", "tictactoe", "--batch", "99999999999"], "do not fit into the device's memory; name at"),

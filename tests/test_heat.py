@@ -49,7 +49,7 @@ def test_points_are_drawn_in_the_colour_of_their_owner():
 
 
 def test_cells_that_are_no_moves_have_an_owner_too(capsys):
-    assert main(["show", "connect4", "--moves", "4,4,3", "--heat", "ownership"]) == 0
+    assert main(["show", "connect4", "--moves", "4,4,3", "--heat", "ownership", "--agent", "random"]) == 0
     said = capsys.readouterr().out
     assert "seat 0's above 0: " in said
     assert {"c1 100 %", "d1 100 %", "d2 -100 %"} <= set(said.rpartition("above 0: ")[2].strip().split(", "))
@@ -61,8 +61,11 @@ def test_cells_that_are_no_moves_have_an_owner_too(capsys):
         (["tictactoe", "--heat", "ownership"], "such as go9 and connect4"),
         (["tictactoe", "--heat", "warmth"], "unknown heat map"),
         (["tictactoe", "--heat", "visits", "--agent", "nobody"], "nobody"),
-        (["tictactoe", "--heat", "visits", "--moves", "a1,a2,b1,b2,c1"], "the game is over"),
-        (["tictactoe", "--heat", "visits", "--moves", "b2", "--random", "9"], "the game is over after --moves b2,"),
+        (["tictactoe", "--heat", "visits", "--agent", "uct:4", "--moves", "a1,a2,b1,b2,c1"], "the game is over"),
+        (
+            ["tictactoe", "--heat", "visits", "--agent", "uct:4", "--moves", "b2", "--random", "9"],
+            "the game is over after --moves b2,",
+        ),
         (["tictactoe", "--numbers"], "--numbers is for pictures"),
     ],
 )

@@ -30,8 +30,8 @@ class Analyse:
     """The game, as `jaxgo games` lists it."""
     moves: str = ""
     """Moves from the start, parted by commas, such as b2,a1; see `jaxgo show GAME --notation`."""
-    agent: str = "uct:6400"
-    """Who searches, such as puct:800 or uct:6400,rollouts=4."""
+    agent: str = "best"
+    """Who searches, such as puct:800 or uct:6400,rollouts=4, or the best that comes with jaxgo."""
     seconds: float = 0.0
     """Search for so long, instead of as many simulations as the agent has."""
     position: Annotated[str, tyro.conf.arg(metavar="TEXT")] = ""
@@ -56,6 +56,7 @@ class Analyse:
     def run(self) -> int:
         from jaxgo import players
         from jaxgo.core.replay import replay, split_moves
+        from jaxgo.frontends.lines import tell_player
         from jaxgo.games.names import read_game
         from jaxgo.search.think import Limit
 
@@ -74,15 +75,16 @@ class Analyse:
         root = live_root(game, position, self.moves)
         for name in split_moves(self.line):
             game.parse_action(name)
+        tell_player(agent)
         if self.playouts:
             return self._print_playouts(agent, root)
         thinker = begin(agent, root, self.seed)
         limit = Limit(seconds=self.seconds) if self.seconds else Limit(simulations=max(1, agent.search.budget))
         thinker.warm(limit, follows=False)
         if self.json or self.dagaz:
-            self._print_lines(thinker, thinker.think(limit))
+            self._print_lines(agent.name, thinker, thinker.think(limit))
         else:
-            self._print_table(thinker, limit)
+            self._print_table(agent.name, thinker, limit)
         return 0
 
     def _print_playouts(self, agent: "Player", root: "Position") -> int:
@@ -111,7 +113,7 @@ class Analyse:
             moves = analysis.table(snapshot.result, game.action_name, thinker.tree)
         return moves[: self.rows or None]
 
-    def _print_lines(self, thinker: "Thinker", snapshot: "Snapshot") -> None:
+    def _print_lines(self, agent: str, thinker: "Thinker", snapshot: "Snapshot") -> None:
         from jaxgo.search import analysis
         from jaxgo.search.bandit import BanditState
 
@@ -120,33 +122,33 @@ class Analyse:
             print("\n".join(analysis.dagaz_log(moves)))
             return
         name = thinker.model.game.action_name
-        whole: dict[str, Any] = {"game": self.name, "agent": self.agent, "seconds": round(snapshot.seconds, 3)}
+        whole: dict[str, Any] = {"game": self.name, "agent": agent, "seconds": round(snapshot.seconds, 3)}
         outcomes = thinker.state.outcomes if isinstance(thinker.state, BanditState) else None
         whole |= analysis.summary(snapshot.result, name, thinker.tree, outcomes=outcomes)
         for record in analysis.json_records(moves, whole):
             print(json.dumps(record))
 
-    def _print_table(self, thinker: "Thinker", limit: "Limit") -> None:
+    def _print_table(self, agent: str, thinker: "Thinker", limit: "Limit") -> None:
         from rich.console import Console
         from rich.live import Live
 
         from jaxgo.ui.streams import show
 
         if not sys.stdout.isatty():
-            show(self._table(thinker, thinker.think(limit)), Console(width=120, emoji=False))
+            show(self._table(agent, thinker, thinker.think(limit)), Console(width=120, emoji=False))
             return
         missing: UsageError | None = None
         with Live(auto_refresh=False) as view:
             for snapshot in thinker.watch(limit):
                 try:
-                    view.update(self._table(thinker, snapshot), refresh=True)
+                    view.update(self._table(agent, thinker, snapshot), refresh=True)
                     missing = None
                 except UsageError as fault:  # the search may come to the node of the line yet
                     missing = fault
         if missing is not None:
             raise missing
 
-    def _table(self, thinker: "Thinker", snapshot: "Snapshot") -> "Group":
+    def _table(self, agent: str, thinker: "Thinker", snapshot: "Snapshot") -> "Group":
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text
@@ -155,7 +157,7 @@ class Analyse:
         searched, seconds = int(snapshot.simulations[0]), snapshot.seconds
         speed = f", {searched / seconds:,.0f} a second" if searched and seconds else ""
         value = f"value {float(result.worth[0]):+.3f}{', exact' if result.solved[0] else ''}"
-        title = f"{self.name}  {self.agent}  {searched:,} simulations in {seconds:.1f} s{speed}  {value}"
+        title = f"{self.name}  {agent}  {searched:,} simulations in {seconds:.1f} s{speed}  {value}"
         if self.line:  # the value is the root's, for another seat perhaps
             title += f" at the root; below: behind {self.line}, for who moves there"
         table = Table(box=None, pad_edge=False, header_style="bold")

@@ -13,8 +13,9 @@ class Analysis:
 
     name: GameName = "go19"
     """The game, as `jaxgo games` lists it; queries say size, komi and rules of Go."""
-    agent: str = "uct:1600"
-    """Who searches, such as gumbel:64@runs/go9; maxVisits of a query counts instead of its simulations."""
+    agent: str = "best"
+    """Who searches, such as uct:1600 or gumbel:64@runs/go9, or the best that comes with jaxgo; maxVisits of a query
+    counts instead of its simulations."""
     option: Option = ()
     """An option of the game, such as komi=5.5, which is compiled before the first query; may be given several times."""
 

@@ -12,7 +12,7 @@ class Gomocup:
     """Be a brain of Gomoku that speaks Gomocup's protocol on standard input and output."""
 
     agent: str = "puct:5000"
-    """Who plays; its simulations are the most for a move, whatever the clock says."""
+    """Who plays, such as best:5000; its simulations are the most for a move, whatever the clock says."""
     option: Option = ()
     """An option of gomoku, such as rules=renju, which START compiles before it is answered; before it nothing is."""
 

@@ -15,8 +15,9 @@ class Gtp:
 
     name: GameName = "go9"
     """The game, as `jaxgo games` lists it."""
-    agent: str = "uct:1600"
-    """Who plays, such as gumbel:64@runs/go9; its simulations are the most for a move, whatever the clock says."""
+    agent: str = "best"
+    """Who plays, such as uct:1600 or gumbel:64@runs/go9, or the best that comes with jaxgo; its simulations are the
+    most for a move, whatever the clock says."""
     option: Option = ()
     """An option of the game, such as komi=5.5; may be given several times."""
     seconds: float = 0.0

@@ -17,8 +17,9 @@ class PlayText:
     """The game, as `jaxgo games` lists it."""
     text: bool = True
     """In the terminal; without it `jaxgo play` opens a page."""
-    agent: str = "uct:400"
-    """Who plays against you, such as gumbel:64@runs/go9; `none`: two people at one board."""
+    agent: str = "best"
+    """Who plays against you, such as uct:400 or gumbel:64@runs/go9, or the best that comes with jaxgo; `none`: two
+    people at one board."""
     seat: int = 0
     """Yours: seat 0 moves first."""
     option: Option = ()
@@ -46,6 +47,7 @@ class PlayText:
             session.set_adviser(self.agent)
             for seat in set(range(game.players)) - {self.seat}:
                 session.set_player(seat, self.agent)
+            print(f"{session.player_of(self.seat).name} {'plays against you' if game.players > 1 else 'gives hints'}.")
         print(f"Moves are written as {game.notation}. `help` lists what else can be typed.")
         limit = Limit(seconds=self.seconds) if self.seconds else None
         Terminal(session, _ask, print, limit, self.analysis).run()

@@ -40,8 +40,8 @@ class Show:
     heat: Annotated[str, tyro.conf.arg(metavar="policy|visits|value|ownership")] = ""
     """Draw the agent's policy, visits or values where moves land, or whose the points will be: by its net, if that
     has learnt it, or by random playouts."""
-    agent: str = "uct:1600"
-    """Who is asked for --heat, such as puct:400 or gumbel:64@runs/go9."""
+    agent: str = "best"
+    """Who is asked for --heat, such as puct:400 or gumbel:64@runs/go9, or the best that comes with jaxgo."""
     notation: bool = False
     """Tell how moves are written, and which are legal in the position."""
 
@@ -90,6 +90,7 @@ class Show:
         """The map that was asked for, as the picture takes it, and in words."""
         from jaxgo import players
         from jaxgo.cli import analyse
+        from jaxgo.frontends.lines import tell_player
         from jaxgo.search import analysis
         from jaxgo.search.think import Limit
         from jaxgo.ui import heat
@@ -100,6 +101,7 @@ class Show:
         if kind == "ownership":
             cells, said = heat.of_points(agent, root.state)
             return {"owned": cells.tolist()}, f"ownership {said}"
+        tell_player(agent)
         thinker = analyse.begin(agent, root, seed=0)
         result = thinker.think(Limit(simulations=max(1, agent.search.budget))).result
         found = analysis.table(result, game.action_name, thinker.tree)

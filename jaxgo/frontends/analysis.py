@@ -25,7 +25,7 @@ from jaxgo.frontends.board import Board
 from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.go_rules import long_enough
 from jaxgo.frontends.gtp_text import move_name
-from jaxgo.frontends.lines import LONGEST
+from jaxgo.frontends.lines import LONGEST, tell_player
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import ROOM_BYTES, Thinking, Thought, with_room
 from jaxgo.games.go.rules import Go
@@ -59,6 +59,7 @@ class AnalysisEngine:
         for seat in range(2):
             self.session.set_player(seat, player)
         self.session.warm_up().result()
+        tell_player(self.session.player_of(0))
         self._write, self._writing = write, threading.Lock()
         self._changed = threading.Condition()
         self._waiting: list[Job] = []
@@ -120,7 +121,8 @@ class AnalysisEngine:
         if action == "query_version":
             self.say({**told, "version": jaxgo.__version__, "git_hash": "<omitted>"})
         elif action == "query_models":
-            model = {"name": self.player, "internalName": self.player, "maxBatchSize": 1, "usesHumanSLProfile": False}
+            name = self.session.player_of(0).name
+            model = {"name": name, "internalName": name, "maxBatchSize": 1, "usesHumanSLProfile": False}
             self.say({**told, "models": [model | {"version": 0, "usingFP16": "false"}]})
         elif action == "clear_cache":
             self.say(told)

@@ -24,7 +24,7 @@ from jaxgo.frontends.clock import freeze_garbage
 from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.gomocup_clock import MatchClock
 from jaxgo.frontends.gomocup_opening import Opener, answer_swap2
-from jaxgo.frontends.lines import LONGEST
+from jaxgo.frontends.lines import LONGEST, tell_player
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games.gomoku.rules import GOMOCUP, Gomoku
@@ -336,6 +336,7 @@ def open_table(game: Gomoku, player: str) -> Session:
         for seat in range(2):
             session.set_player(seat, player)
         session.warm_up().result()
+        tell_player(session.player_of(0))
     except BaseException:
         session.close(timeout=0.0)
         raise

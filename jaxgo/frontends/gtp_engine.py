@@ -11,6 +11,7 @@ from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.clock import Clock, freeze_garbage
 from jaxgo.frontends.go_rules import long_enough
+from jaxgo.frontends.lines import tell_player
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking
 from jaxgo.records.record import GameRecord
@@ -34,7 +35,7 @@ class GtpEngine:
         ponders: bool = False,
         write: Write,
     ) -> None:
-        self.player, self.seconds, self.resign, self.ponders = player, seconds, resign, ponders
+        self.seconds, self.resign, self.ponders = seconds, resign, ponders
         self.named = game  # as its user named it
         self.session = Session(long_enough(game, game), name)
         for seat in range(game.players):
@@ -48,6 +49,7 @@ class GtpEngine:
         self._input: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._ahead: list[str | None] = []  # lines that were looked at already
         self._warmed: Game[Any] | None = None
+        self._told = ""  # who plays, as the people who started it were told
         self.warm_up()
 
     @property
@@ -104,6 +106,9 @@ class GtpEngine:
         if self._warmed != self.game:
             self._warmed = self.game
             freeze_garbage()
+            if (player := self.session.player_of(0)).name != self._told:
+                self._told = player.name
+                tell_player(player)
 
     def change(self, game: Game[Any], *, keep: bool) -> None:
         """Goes over to another game, with the moves so far or without; a UsageError leaves everything as it was."""

@@ -1,7 +1,10 @@
-"""Lines that come in from programs that may send anything."""
+"""Lines that come in from programs that may send anything, and the one that goes to the people who started them."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any
+
+from jaxgo.players import Player
 
 LONGEST = 2**16  # bytes of a line
 
@@ -22,3 +25,9 @@ def _text(line: bytes) -> str:
         return line.decode() if len(line) <= LONGEST else line.decode("latin-1")
     except UnicodeDecodeError:
         return line.decode("latin-1")
+
+
+def tell_player(player: Player) -> None:
+    """Says on standard error who plays where nobody was named; standard output is for the program at the other end."""
+    if player.asked:
+        print(f"jaxgo: {player.name} plays; --agent names another player", file=sys.stderr, flush=True)

@@ -18,12 +18,11 @@ from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.thinking import ROOM_BYTES, Mind, OnSnapshot, Thinking, Thought
-from jaxgo.players import Player, load_player
+from jaxgo.players import BEST, Player, load_player
 from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
 from jaxgo.system import aside
 
-ADVISER = "uct:400"  # who gives hints where no player sits at the board
 ASIDE = -1  # the adviser's seat
 OnAnswer = Callable[[Thinking], None]
 
@@ -160,7 +159,7 @@ class Session:
         """A UsageError where somebody who sits here cannot change over to a game."""
         if game != self.game:
             for player in filter(None, self.seats):
-                load_player(player.name, game)
+                _another(player, game)
 
     @property
     def state(self) -> str:
@@ -207,7 +206,7 @@ class Session:
         with self._lock:
             found = self._seats[seat] or self._adviser or next((p for p in self._seats if p), None)
             if found is None:
-                found = self._adviser = load_player(ADVISER, self.game)
+                found = self._adviser = load_player(BEST, self.game)
             return found
 
     # -- thinking ----------------------------------------------------------------------------------------------
@@ -274,11 +273,11 @@ class Session:
         self.stop()
 
     def _change_over(self, game: Game[Any]) -> None:
-        old, adviser = [p.name if p else None for p in self._seats], self._adviser
+        old = self._seats
         self._minds = {}
         make_room()
-        self._seats = [_try(spec, game) for spec in (*old, None)[: game.players]]
-        self._adviser = _try(adviser.name if adviser else None, game)
+        self._seats = [_try(player, game) for player in (*old, None)[: game.players]]
+        self._adviser = _try(self._adviser, game)
         start = boards.begin(game, seed=self._seed)
         for seat, player in [*enumerate(self._seats), (ASIDE, self._adviser)]:
             if player is not None:
@@ -374,10 +373,13 @@ class Session:
             job()
 
 
-def _try(spec: str | None, game: Game[Any]) -> Player | None:
-    if spec is None:
-        return None
+def _another(player: Player, game: Game[Any]) -> Player:
+    """The player at another game; a UsageError where it cannot play that."""
+    return load_player(player.asked or player.name, game)
+
+
+def _try(player: Player | None, game: Game[Any]) -> Player | None:
     try:
-        return load_player(spec, game)
+        return _another(player, game) if player else None
     except UsageError:
         return None

@@ -252,10 +252,10 @@ def test_a_search_by_the_clock(capsys):
     ("arguments", "said"),
     [
         (["--agent", "minimax"], "unknown search 'minimax'"),
-        (["--moves", "a3,a2,b3,b2,c3"], "the game is over after --moves a3,a2,b3,b2,c3"),
-        (["--moves", "z9"], "'z9', names no move of this game; legal moves are: a3, b3, c3"),
+        (["--agent", "uct:4", "--moves", "a3,a2,b3,b2,c3"], "the game is over after --moves a3,a2,b3,b2,c3"),
+        (["--agent", "uct:4", "--moves", "z9"], "'z9', names no move of this game; legal moves are: a3, b3, c3"),
         (["--json", "--dagaz"], "choose one"),
-        (["--line", "z9"], "z9"),
+        (["--agent", "uct:4", "--line", "z9"], "z9"),
         (["--rows", "-1"], "cannot be below 0"),
         (["--seconds", "nan"], "cannot be below 0"),
         (["--seconds", "inf"], "cannot be below 0"),
