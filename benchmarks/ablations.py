@@ -30,13 +30,15 @@ from variants import VARIANTS, changed
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
 from jaxgo.arena.sprt import Sprt
-from jaxgo.cli.train_job import MOST_CORES, check
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.games.connect4 import ConnectFour
 from jaxgo.system import devices
+from jaxgo.training import ready
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.loop import DivergedError
 from jaxgo.training.presets import preset
+from jaxgo.training.sizes import MOST_CORES
+from jaxgo.training.trainer import Trainer
 
 SAVE_EVERY = 60.0  # seconds that a killed run loses at most
 PLAIN = "plain"
@@ -100,7 +102,7 @@ def configs(options: Ablations, root: Path) -> dict[str, TrainConfig]:
                 continue
             raise UsageError(f"{' '.join(settings)} changes nothing, as {options.preset} has it so; leave it out")
     for config in made.values():
-        check(config)
+        ready.check(Trainer(config, devices.make_mesh()))
         kept_runs.starts(config, root, preset(options.preset).init_from)
         kept_runs.quiet(config, simulations=options.simulations)
     return made

@@ -22,11 +22,11 @@ import harness
 import jax
 import numpy as np
 
-from jaxgo.cli.train_job import MOST_CORES
 from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir, read_config
 from jaxgo.training.config import from_json
+from jaxgo.training.sizes import MOST_CORES
 from jaxgo.training.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]

@@ -23,13 +23,14 @@ import harness
 import jax
 import numpy as np
 
-from jaxgo.cli.train_job import MOST_CORES
 from jaxgo.cli.train_words import parse
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.training import trainer as trainers
 from jaxgo.training.config import to_json
-from jaxgo.training.loop import Report, train
+from jaxgo.training.loop import train
+from jaxgo.training.report import Report
+from jaxgo.training.sizes import MOST_CORES
 
 TINY = shlex.split(
     "tictactoe-cpu --budget.iterations 0 --save-every 20 --judge.every 30 --judge.pairs 4 --judge.past 1 "

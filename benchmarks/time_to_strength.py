@@ -25,16 +25,18 @@ from flax import serialization
 
 from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import random_openings
-from jaxgo.cli.train_job import check
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.network import Network
 from jaxgo.games import make
 from jaxgo.players import Player, load_player
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import Model
+from jaxgo.system import devices
 from jaxgo.system.files import write_whole
+from jaxgo.training import ready
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.presets import preset
+from jaxgo.training.trainer import Trainer
 
 GAME = make("connect4")
 
@@ -83,7 +85,8 @@ def their_run(options: TimeToStrength, seed: int) -> Path:
 def train_ours(options: TimeToStrength) -> None:
     for seed in options.seeds:
         jax.clear_caches()  # a run is some hundred programs, and a process has a limited number of memory maps
-        check(config := config_of(options, seed))
+        config = config_of(options, seed)
+        ready.check(Trainer(config, devices.make_mesh()))
         began = time.perf_counter()
         folder = our_run(options, seed)
         iterations = kept_runs.trained(config, folder)

@@ -3,15 +3,14 @@
 They are read by the words of `jaxgo train`, so that what is wrong is told in the same sentences.
 """
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxgo.cli.train_job import fitted
 from jaxgo.cli.train_words import parse
 from jaxgo.core.errors import UsageError
 from jaxgo.core.words import SWITCHES, split_setting
+from jaxgo.training import sizes
 from jaxgo.training.config import TrainConfig
 
 VARIANTS: dict[str, tuple[str, ...]] = {  # as they are typed behind --change
@@ -57,4 +56,5 @@ def changed(preset: str, settings: Sequence[str], like: Path) -> TrainConfig:
     argv = [preset, *(f"--{one}" for one in kinds)]
     begun = parse(argv).config
     argv += [word for one in settings if one not in kinds for word in words(one, begun)]
-    return fitted(dataclasses.replace(parse(argv), run=str(like))).config
+    job = parse(argv)
+    return sizes.chosen(job.config, job.open, like)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 import jaxgo
-from jaxgo.system.metrics import Metrics, read_rows
+from jaxgo.system.metrics import read_rows
 from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, to_json
 from jaxgo.ui.notebook import curves
 
@@ -64,9 +64,7 @@ config = jaxgo.TrainConfig(
 with tempfile.TemporaryDirectory() as folder:
     place = Path(folder) / "run"
     with jaxgo.RunDir(place, to_json(config)) as run:
-        metrics = Metrics(place)
-        jaxgo.train(config, run, lambda said: metrics.write(said.iteration, said.metrics) if said.metrics else None)
-        metrics.close()
+        jaxgo.train(config, run)
     drawn = curves(read_rows(place))
 drawn
 

@@ -33,7 +33,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "run"
         with jaxgo.RunDir(place, to_json(CONFIG)) as run:
-            state = jaxgo.train(CONFIG, run, lambda report: None)
+            state = jaxgo.train(CONFIG, run)
         print(f"{int(state.iteration)} iterations of self-play")
         ours, chance = jaxgo.load_player(f"gumbel:16@{place}", GAME), jaxgo.load_player("random", GAME)
         # every first move is an opening, which both play from both seats

@@ -1,6 +1,7 @@
 """`jaxgo train`: a whole job, with the run folder, the loop, what people see of it, and what to do with its result."""
 
 import collections
+import contextlib
 import dataclasses
 import logging
 import os
@@ -11,39 +12,31 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from jaxtyping import Array
 from rich.console import Console
 
 from jaxgo.arena import elo, records
 from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.cli.train_words import Job, list_presets, parse, typed
-from jaxgo.core.errors import UsageError
 from jaxgo.core.words import write_settings
-from jaxgo.players import Player
 from jaxgo.players.spec_text import Spec
-from jaxgo.search import Model, Search
 from jaxgo.system import aside, devices
-from jaxgo.system.metrics import FILE, Beside, Metrics, Sink, TensorBoard, WeightsAndBiases
+from jaxgo.system.metrics import Beside, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
-from jaxgo.system.rundir import CONFIG, RunDir, shared_store
+from jaxgo.system.rundir import RunDir, shared_store
 from jaxgo.system.stop import STOPPED, Stop, at_once
 from jaxgo.system.weights import name_of_run
-from jaxgo.training import inherit, judge, machine, sizes
-from jaxgo.training.config import TrainConfig, completed, of_run, to_json
+from jaxgo.training import inherit, machine, ready, sizes
+from jaxgo.training.config import FREE, completed, to_json
 from jaxgo.training.judge import MATCHES, anchor, opponents
-from jaxgo.training.loop import Report, about, train
-from jaxgo.training.machine import measure_evaluations
+from jaxgo.training.loop import about, train_with
+from jaxgo.training.report import Recorder, Report
 from jaxgo.training.trainer import Trainer
 from jaxgo.ui import run_report as reports
 from jaxgo.ui.run_screen import Screen
 from jaxgo.ui.streams import Forgiving
 from jaxgo.ui.tables import ranking, remarks
 
-# what may differ when a run goes on: how long, how often, and against whom it measures itself
-FREE = ("budget", "judge", "watch", "save_every", "learner.patience")
-
 LEFT = "left at once; the same command goes on from the last checkpoint"
-MOST_CORES = 8  # that become devices of their own; every preset can be shared by 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,67 +68,10 @@ def read(program: str, words: Sequence[str]) -> Command:
     """The command of these words. Every core is a device, which must be said before anybody asks for one."""
     if "--list" in words:
         return ListPresets()
-    devices.use_cores(MOST_CORES)
+    devices.use_cores(sizes.MOST_CORES)
     devices.join_hosts()
-    return Train(fitted(parse(words)))
-
-
-def fitted(job: Job) -> Job:
-    """The job with its open sizes: those of the run that it goes on with, or what suits the devices that are there."""
-    if not job.open:
-        return job
-    mesh, found = devices.make_mesh(), job.config
-    if (Path(job.run) / CONFIG).exists():
-        known = sizes.read(to_json(of_run(Path(job.run))))
-    else:
-        if devices.platform(mesh) == "cpu":
-            found = sizes.of_games(found, sizes.ON_CPU)
-        else:
-            count = mesh.devices.size
-            memory = devices.memory(mesh) // count or sizes.USUAL
-            found = sizes.fitted(found, count, memory, devices.platform(mesh))
-        known = sizes.read(to_json(found))
-    said = devices.from_first_host(list(known.values()))  # others may see another folder, or have other devices
-    chosen = {name: int(size) for name, size in zip(known, said, strict=True) if name in job.open}
-    if "replay.start" in chosen:
-        most = chosen.get("replay.capacity", job.config.replay.capacity)
-        chosen["replay.start"] = min(chosen["replay.start"], most)
-    return dataclasses.replace(job, config=sizes.put(job.config, chosen))
-
-
-class Recorder:
-    """Writes what a run says into its folder; rows after the iteration that it goes on from are made again."""
-
-    def __init__(self, run: Path, sinks: list[Sink], say: Callable[[str], None]) -> None:
-        self._run, self._sinks, self._say = run, sinks, say
-        self._lost = False  # whether the last row could not be written
-        self._metrics: Metrics | None = None
-        self._began = 0
-
-    def __call__(self, report: Report) -> None:
-        row = {"phase": report.phase, "seconds": round(report.seconds, 3), **report.metrics}
-        try:
-            if report.phase == "start":
-                self._began = report.iteration
-                if self._metrics is not None:  # it has gone back to a checkpoint
-                    self._metrics.take_back(self._began)
-            if not report.metrics:
-                return
-            if self._metrics is None:
-                self._metrics = Metrics(self._run, self._began, self._sinks)
-            self._metrics.write(report.iteration, row)
-            self._lost = False
-        except OSError as fault:
-            if not self._lost:
-                self._say(f"rows of {FILE} are lost in {self._run} ({fault.strerror}); training goes on")
-            self._lost = True
-
-    def close(self) -> None:
-        if self._metrics is not None:
-            try:
-                self._metrics.close()
-            except OSError as fault:
-                self._say(f"the last numbers are lost in {self._run} ({fault.strerror})")
+    job = parse(words)
+    return Train(dataclasses.replace(job, config=sizes.chosen(job.config, job.open, Path(job.run))))
 
 
 def run(job: Job, console: Console | None = None) -> int:
@@ -146,13 +82,14 @@ def run(job: Job, console: Console | None = None) -> int:
     config = job.config
     told: Any = Forgiving(sys.stdout)
     console = console or Console(file=told, force_terminal=False if job.plain else None, emoji=False, quiet=not first)
-    check(config)
+    trainer = Trainer(config, devices.make_mesh())
+    ready.check(trainer)
     for sink, wanted in ((TensorBoard, job.log.tensorboard), (WeightsAndBiases, job.log.wandb)):
         if first and wanted:
             sink.package()  # before there is a folder, which would refuse other settings
     place, start = Path(job.run), None
     if job.init_from:
-        start = inherit.find(Trainer(config, devices.make_mesh()), job.init_from, place)
+        start = inherit.find(trainer, job.init_from, place)
     screen = Screen(job.preset, config, console)
     phases: collections.deque[str] = collections.deque(maxlen=1)
     with (
@@ -162,21 +99,16 @@ def run(job: Job, console: Console | None = None) -> int:
         if start is not None and first:
             inherit.keep(folder, start, about(config))
         _greet(console, job, folder.resumed)
-        recorder = Recorder(place, _sinks(job, place, screen.say) if first else [], screen.say)
-        try:
-            stopping = "stopping: saving first; Ctrl-C again to leave at once"
-            with Stop(lambda: screen.say(stopping), LEFT) as stop, screen:
-                screen.limit = measure_evaluations(config)
+        recorder = Recorder(place, screen.say, _sinks(job, place, screen.say) if first else [])
+        stopping = "stopping: saving first; Ctrl-C again to leave at once"
+        with contextlib.closing(recorder), Stop(lambda: screen.say(stopping), LEFT) as stop, screen:
+            screen.limit = machine.measure_evaluations(config)
 
-                def watch(report: Report) -> None:
-                    phases.append(report.phase)
-                    if first:
-                        recorder(report)
-                    screen(report)
+            def watch(report: Report) -> None:
+                phases.append(report.phase)
+                screen(report)
 
-                train(config, folder, watch, stop=stop)
-        finally:
-            recorder.close()
+            train_with(trainer, folder, recorder, watch, stop)
         folder.wait()
         if stop() or phases[-1] == "stopped":  # by a signal here, or on another host
             saved = "but the newest checkpoint could not be saved" if folder.unsaved else "and saved"
@@ -185,43 +117,6 @@ def run(job: Job, console: Console | None = None) -> int:
         if first:
             _finish(console, job)
     return 0
-
-
-def check(config: TrainConfig) -> None:
-    """A UsageError where a run could not begin, or would fail at its first judgement."""
-    if not config.search.budget:
-        name = type(config.search).__name__.lower()
-        raise UsageError(f"search {name} makes no simulations, so it teaches nothing; say --search gumbel")
-    trainer = Trainer(config, devices.make_mesh())
-    game, _, _ = trainer.game, trainer.heads, trainer.book
-    _begins(trainer.selfplay.search, trainer.model)
-    try:
-        judge.rated_search(config)
-    except (TypeError, UsageError) as fault:  # a search whose simulations are no number, or that has none
-        number = config.judge.simulations
-        raise UsageError(f"judge.simulations={number} is for another search ({fault}); say 0") from None
-    for player in opponents(config).values():
-        if game.players == 2:  # nobody is met in a puzzle
-            _check_opponent(player)
-    judge.check_gate(config.gate, game, config.seed)
-    machine.check(trainer)
-
-
-def _check_opponent(player: Player) -> None:
-    """A UsageError where a search cannot play this game; nothing is compiled for it."""
-    try:
-        _begins(player.search, player.model)
-    except UsageError as fault:
-        raise UsageError(f"judge.opponents or judge.final has {player.name}: {fault}") from None
-
-
-def _begins(search: Search, model: Model) -> None:
-    """Lets a search begin with blank parameters, as shapes alone."""
-
-    def begin(key: Array) -> Any:
-        return search.begin(model, model.init(key), key, model.start(key, 1))
-
-    jax.eval_shape(begin, jax.random.key(0))
 
 
 def _sinks(job: Job, place: Path, say: Callable[[str], None]) -> list[Sink]:

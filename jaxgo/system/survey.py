@@ -62,7 +62,7 @@ def look(path: Path) -> Run:
         path=path,
         game=str(config.get("game", "?")),
         state="running" if running else "stopped" if steps else "new",
-        # a run from Python may write no rows
+        # rows may be lost, as where the disk was full
         iteration=int(_number(last.get("iteration"))) or max((step.step for step in steps), default=0),
         seconds=_number(last.get("seconds")),
         player=player,

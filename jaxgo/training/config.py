@@ -25,6 +25,8 @@ MEMORIES = ("device", "host")
 OPTIMIZERS = ("adamw", "sgd")
 MOST_PAIRS = 100_000  # of a match, whose games all have room side by side; the openings of a gate are drawn at once
 MOST_STEPS = 2**31 - 1  # of the learner, that are counted
+# what may differ when a run goes on: how long, how often, and against whom it measures itself
+FREE = ("budget", "judge", "watch", "save_every", "learner.patience")
 HORIZON = 400  # plies that wait for the end of their game at most, unless asked for
 
 

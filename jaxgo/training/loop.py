@@ -4,11 +4,12 @@ The next iteration is handed to an accelerator before the numbers of the last on
 host, and what a watcher hears is one iteration old. (Several CPU devices must wait; see `Trainer.waits`.)
 """
 
+import contextlib
 import dataclasses
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,11 +25,12 @@ from jaxgo.selfplay import Tally
 from jaxgo.system import devices, heap
 from jaxgo.system.aside import Aside
 from jaxgo.system.rundir import RunDir
-from jaxgo.training import going_back, inherit
+from jaxgo.training import going_back, inherit, ready
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.due import Due, Word
 from jaxgo.training.judge import Gate, Judge, rated_search
 from jaxgo.training.learner import LearnerState
+from jaxgo.training.report import Recorder, Report, Watch
 from jaxgo.training.trainer import PER_DEVICE, Best, Trainer, TrainState
 from jaxgo.training.watchdog import Collapse, Stall
 
@@ -38,20 +40,6 @@ PATIENCE = 15.0  # seconds that a match has to end itself when the run is asked 
 BEST = "best"  # the name of the weights that a gate lets play
 BROKEN = 2.0  # of a test of the gate: the network's numbers were
 WORD = 2**31  # a count that goes on for weeks does not fit into one number of a state
-
-
-class Report(NamedTuple):
-    """What a watcher hears, in plain Python numbers; it comes an iteration or two late, so that no device waits."""
-
-    # "start" (twice: before compiling, and where it goes on from), "play", "gate", "judge", "save", and at last "end",
-    # or "stopped"
-    phase: str
-    iteration: int
-    seconds: float  # of training so far, earlier sittings included
-    metrics: dict[str, Any]
-
-
-Watch = Callable[[Report], None]
 
 
 class DivergedError(UsageError):
@@ -72,20 +60,31 @@ def train(
 ) -> TrainState:
     """Trains until the budget is spent or `stop` says so, going on from the run's last checkpoint; saves at the end.
 
-    A run that collapses is saved too, and ends in a CollapsedError.
+    What it measures goes into the folder, and `watch` hears it. A run that could not begin, or would fail at its first
+    judgement, is a UsageError; one that collapses is saved too, and ends in a CollapsedError.
     """
     if not (isinstance(config, TrainConfig) and isinstance(run, RunDir)):
         raise UsageError(
             f"train takes a TrainConfig and a RunDir, and not {type(config).__name__} and {type(run).__name__}; see "
             "examples/own_net.py"
         )
-    with Stall(config.watch, run.say) as stall:
+    trainer = Trainer(config, mesh or devices.make_mesh())
+    ready.check(trainer)
+    with contextlib.closing(Recorder(run.path, run.say)) as recorder:
+        return train_with(trainer, run, recorder, watch, stop)
+
+
+def train_with(trainer: Trainer, run: RunDir, recorder: Recorder, watch: Watch, stop: Callable[[], bool]) -> TrainState:
+    """As `train`, with a trainer that `ready.check` knows, and a recorder that the caller closes."""
+    with Stall(trainer.config.watch, run.say) as stall:
 
         def heard(report: Report) -> None:
             stall.beat(f"{report.phase} {report.iteration}")
+            if devices.is_first_host():
+                recorder(report)
             watch(report)
 
-        loop = Loop(Trainer(config, mesh or devices.make_mesh()), run, heard, stop, stall.beat)
+        loop = Loop(trainer, run, heard, stop, stall.beat)
         while not (loop.finished or loop.stopped) or not loop.heard():
             loop.advance()
         loop.end(judge=not (loop.stopped or loop.collapsed))

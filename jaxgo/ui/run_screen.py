@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from jaxgo.training.config import TrainConfig
-from jaxgo.training.loop import Report
+from jaxgo.training.report import Report
 
 PHASES = {"start": "compiling", "play": "playing and learning", "gate": "testing the new weights"}
 PHASES |= {"judge": "judging", "save": "saving", "end": "done", "stopped": "stopped"}

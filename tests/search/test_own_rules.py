@@ -13,7 +13,6 @@ import pytest
 
 from examples.own_game import Nim
 from jaxgo.arena.match import Pool
-from jaxgo.cli import train_job
 from jaxgo.core import play, trial
 from jaxgo.core.board import Symmetries
 from jaxgo.core.errors import UsageError
@@ -29,6 +28,7 @@ from jaxgo.search import AlphaBeta, Flat, Greedy, Model, Random, Uct, health
 from jaxgo.selfplay import Selfplay, SelfplayConfig
 from jaxgo.solvers.retrograde import solve_game
 from jaxgo.system.devices import make_mesh
+from jaxgo.training import ready
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.trainer import Trainer
 
@@ -88,7 +88,7 @@ def test_a_game_that_outlasts_its_plies_is_refused_before_a_run_and_a_match():
     for begin in (
         lambda: Pool(players, 1),
         lambda: Trainer(config, make_mesh()).game,
-        lambda: train_job.check(config),
+        lambda: ready.check(Trainer(config, make_mesh())),
     ):
         with pytest.raises(UsageError, match="goes on after 1 random moves, as many as its max_plies; raise max_plies"):
             begin()

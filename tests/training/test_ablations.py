@@ -105,7 +105,7 @@ def test_a_preset_that_begins_with_weights_begins_so_here(tmp_path, monkeypatch)
     assert load_weights(tmp_path / "run", 0)[0]["from"] == "go9-cpu"
     assert kept_runs.starts(config, tmp_path / "run", "go9-cpu") is None, "they are here by now"
     other = ablations.Ablations(preset="go9-late-cpu", change=(("net.channels=8",),))
-    monkeypatch.setattr(ablations, "check", lambda config: None)
+    monkeypatch.setattr(ablations.ready, "check", lambda trainer: None)
     with pytest.raises(UsageError, match=r"do not fit, as net\.channels is 32 there and 8 here"):
         ablations.configs(other, tmp_path / "other")
 
@@ -167,7 +167,7 @@ def test_what_is_kept_is_not_trained_again_and_becomes_a_row(tmp_path, monkeypat
         return SimpleNamespace(iteration=7 if config.learner.ema else 9)
 
     monkeypatch.setattr(kept_runs, "train", train)
-    monkeypatch.setattr(ablations, "check", lambda config: None)
+    monkeypatch.setattr(ablations.ready, "check", lambda trainer: None)
     monkeypatch.setattr(jax, "clear_caches", lambda: None)  # the programs of other tests
     machine = ablations.Machine(options)
     for seed in range(4):

@@ -12,12 +12,11 @@ from types import SimpleNamespace
 import jax.numpy as jnp
 import pytest
 
-from jaxgo.cli import train_job
 from jaxgo.core.errors import UsageError
 from jaxgo.system import metrics
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir, read_config
-from jaxgo.training.loop import Report
+from jaxgo.training.report import Recorder, Report
 
 ROOT = Path(__file__).parents[2]
 CONFIG = {"game": "connect4"}
@@ -69,7 +68,7 @@ def test_a_run_whose_folder_was_moved_leaves_another_in_its_place_alone(tmp_path
 
 
 def test_rows_go_on_in_a_folder_that_is_made_anew(tmp_path):
-    recorder = train_job.Recorder(tmp_path / "run", [], lambda _: None)
+    recorder = Recorder(tmp_path / "run", lambda _: None)
     (tmp_path / "run").mkdir()
     recorder(Report("play", 1, 1.0, {"games": 1}))
     shutil.rmtree(tmp_path / "run")
@@ -83,7 +82,7 @@ def test_rows_go_on_in_a_folder_that_is_made_anew(tmp_path):
 def test_rows_that_a_full_disk_takes_are_told_once_and_cost_nothing_else(tmp_path, monkeypatch):
     """The third row is cut in the middle, the fourth is lost; those before and after are whole."""
     said: list[str] = []
-    recorder = train_job.Recorder(tmp_path, [], said.append)
+    recorder = Recorder(tmp_path, said.append)
     real, full = os.write, {3: 10, 4: -1}
 
     def write(file: int, data: bytes) -> int:
@@ -103,7 +102,7 @@ def test_rows_that_a_full_disk_takes_are_told_once_and_cost_nothing_else(tmp_pat
 
 
 def test_rows_are_taken_back_where_a_run_goes_back(tmp_path):
-    recorder = train_job.Recorder(tmp_path, [], lambda _: None)
+    recorder = Recorder(tmp_path, lambda _: None)
     for phase, iteration in (("start", 0), ("play", 1), ("play", 2), ("play", 3), ("start", 1), ("play", 2)):
         recorder(Report(phase, iteration, 1.0, {"games": 1} if phase == "play" else {}))
     recorder.close()
@@ -112,7 +111,7 @@ def test_rows_are_taken_back_where_a_run_goes_back(tmp_path):
 
 def test_a_disk_that_is_full_while_a_run_goes_back_costs_rows_and_nothing_else(tmp_path, monkeypatch):
     said, full = [], []
-    recorder, write = train_job.Recorder(tmp_path, [], said.append), metrics.write_whole
+    recorder, write = Recorder(tmp_path, said.append), metrics.write_whole
 
     def write_whole(*words):
         if full:

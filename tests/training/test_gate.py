@@ -17,7 +17,6 @@ from jaxgo.arena.openings import Openings
 from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.sprt import Sprt
 from jaxgo.arena.tally import five
-from jaxgo.cli.train_job import FREE, Recorder
 from jaxgo.core.errors import UsageError
 from jaxgo.games import make
 from jaxgo.players import Player
@@ -29,8 +28,9 @@ from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import find_weights, load_weights, read_weights, weight_steps
 from jaxgo.training import due, judge, loop
-from jaxgo.training.config import Budget, GateConfig, JudgeConfig, TrainConfig, to_json
+from jaxgo.training.config import FREE, Budget, GateConfig, JudgeConfig, TrainConfig, to_json
 from jaxgo.training.loop import Loop, train
+from jaxgo.training.report import Recorder
 from jaxgo.training.trainer import Best, Trainer, TrainState
 
 CONFIG = TrainConfig(
@@ -142,7 +142,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> dict[int, float | None]:
 
 def sitting(script: dict[int, float | None], path: Path, iterations: int) -> TrainState:
     config = dataclasses.replace(CONFIG, budget=Budget(iterations=iterations))
-    recorder = Recorder(path, [], print)
+    recorder = Recorder(path, print)
     with RunDir(path, to_json(config), free=FREE) as run:
         going = Loop(Counted(config, devices.make_mesh()), run, recorder)
         while not going.finished:
@@ -216,7 +216,7 @@ def test_a_test_that_was_stopped_is_made_again(script, tmp_path):
 def begun(path: Path, say: Callable[[str], None] = print) -> Iterator[Loop]:
     """A run that has not made an iteration yet."""
     with RunDir(path, to_json(CONFIG), free=FREE, say=say) as run:
-        yield Loop(Counted(CONFIG, devices.make_mesh()), run, Recorder(path, [], lambda text: None))
+        yield Loop(Counted(CONFIG, devices.make_mesh()), run, Recorder(path, lambda text: None))
 
 
 @pytest.mark.parametrize("saved", [0, 3])

@@ -24,6 +24,7 @@ from jaxgo.search import Greedy
 from jaxgo.search.health import EvaluatorError
 from jaxgo.selfplay import SelfplayConfig, Tally
 from jaxgo.system import devices
+from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import weight_steps
 from jaxgo.training import inherit, learner, targets
@@ -40,14 +41,23 @@ from jaxgo.training.config import (
     to_json,
 )
 from jaxgo.training.judge import Judge, opponents
-from jaxgo.training.loop import CollapsedError, DivergedError, Loop, Report, Underway, about, train
+from jaxgo.training.loop import CollapsedError, DivergedError, Loop, Underway, about, train
+from jaxgo.training.report import Report
 from jaxgo.training.trainer import Best, Trainer, TrainState
 from jaxgo.training.watchdog import Collapse
+
+
+@dataclasses.dataclass(frozen=True)
+class Quick(Greedy):
+    """The search is not what is tested here, and this one compiles at once; one without simulations is refused."""
+
+    simulations: int = 1
+
 
 CONFIG = TrainConfig(
     game="tictactoe",
     net=Mlp(width=16, blocks=1),
-    search=Greedy(),  # the search is not what is tested here, and this one compiles at once
+    search=Quick(),
     selfplay=SelfplayConfig(games=16, steps=6, opening_plies=2, book="balanced", book_share=0.5),
     targets=TargetsConfig(heads=("short", "reply")),
     replay=ReplayConfig(capacity=512, start=64),
@@ -228,11 +238,13 @@ def test_a_run_reports_saves_judges_and_can_be_played_against(run, path):
     assert len(judged) == 1
     name = judged[0]["player"]
     assert set(judged[0]["elo"]) == {name, "random"}
+    told = [(report.phase, report.iteration) for report in reports if report.metrics]
+    assert [(row["phase"], row["iteration"]) for row in read_rows(path)] == told, "the folder has what was heard"
     pairs = records.read(path / "matches.jsonl")
     assert len(pairs) == 3
-    assert {(pair.a, pair.b) for pair in pairs} == {(name, "random")}
+    assert {(pair.a, pair.b) for pair in pairs} == {("random", name)}
     player, random = (load_player(text, make("tictactoe")) for text in (name, "random"))
-    assert {pair.checkpoints for pair in pairs} == {(player.fingerprint(), random.fingerprint())}
+    assert {pair.checkpoints for pair in pairs} == {(random.fingerprint(), player.fingerprint())}
     assert load_player(f"@{path}", make("tictactoe")) == player, "weights bring the search that they were rated with"
     jax.tree.map(np.testing.assert_array_equal, player.params, copied(_without_heads(state.learner.average, player)))
     with pytest.raises(UsageError, match="they do not fit"):
@@ -253,6 +265,17 @@ def test_what_is_no_config_and_no_folder_is_refused(path):
     for wrong in ((CONFIG, str(path)), (None, None)):
         with pytest.raises(UsageError, match="train takes a TrainConfig and a RunDir"):
             inspect.unwrap(train)(*wrong)
+
+
+def test_what_could_not_begin_is_refused_by_name(tmp_path):
+    """A search that teaches nothing trained, and a judge that cannot play was found out at the first judgement."""
+    for wrong, said in (
+        ({"search": Greedy()}, "search greedy makes no simulations"),
+        ({"judge": JudgeConfig(opponents=("threats:9",))}, "has threats:9: Mnk knows no threats"),
+    ):
+        config = dataclasses.replace(CONFIG, **wrong)
+        with RunDir(tmp_path / said[:6], to_json(config)) as folder, pytest.raises(UsageError, match=said):
+            train(config, folder)
 
 
 def test_a_finished_run_goes_no_further(run, path):
@@ -298,7 +321,7 @@ def test_a_run_that_goes_on_meets_the_players_of_earlier_sittings(trainer, run, 
         loop.advance()
         loop.end()
         assert Judge(trainer, folder, began=5)._past == [], "what was judged later than the checkpoint is not known yet"
-        assert [player.name for player in Judge(trainer, folder, began=7)._past] == [f"greedy@{again}/7"]
+        assert [player.name for player in Judge(trainer, folder, began=7)._past] == [f"test_loop:Quick:1@{again}/7"]
     (judged,) = (report.metrics for report in reports if report.phase == "judge" and report.metrics)
     mine = [pair for pair in records.read(again / "matches.jsonl") if judged["player"] in (pair.a, pair.b)]
     known = {(pair.b if pair.a == judged["player"] else pair.a).rpartition("/")[2]: all(pair.lines) for pair in mine}
@@ -458,6 +481,8 @@ def test_broken_numbers_of_the_last_iteration_go_back_too(trainer, states, path,
     with RunDir(path.with_name("late"), to_json(CONFIG), say=said.append) as folder:
         state = train(CONFIG, folder)
     assert int(state.iteration) == 6
+    played = [row["iteration"] for row in read_rows(path.with_name("late")) if row["phase"] == "play"]
+    assert played == [4, 5, 6], "what is made again is told once; the loop alone writes no rows"
     assert [sentence.partition(";")[0] for sentence in said] == [
         "iteration 6: the network gave numbers that are not finite in self-play"
     ]

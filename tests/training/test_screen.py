@@ -7,8 +7,8 @@ import os
 import pytest
 from rich.console import Console
 
-from jaxgo.training.loop import Report
 from jaxgo.training.presets import preset
+from jaxgo.training.report import Report
 from jaxgo.ui.run_screen import Screen
 from jaxgo.ui.streams import Forgiving
 

@@ -2,18 +2,18 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import jax
 import pytest
 
-from jaxgo.cli.train_job import FREE, fitted
 from jaxgo.cli.train_words import parse
 from jaxgo.core.errors import UsageError
 from jaxgo.nets import ResNet
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.training import machine, named, presets, sizes
-from jaxgo.training.config import TrainConfig, to_json
+from jaxgo.training.config import FREE, TrainConfig, to_json
 from jaxgo.training.presets import preset
 
 BY_DEVICE = [name for name in presets.names() if preset(name).by_device]
@@ -23,6 +23,12 @@ MEMORIES = [gb * GIB * 3 // 4 for gb in (16, 24, 40, 80)]  # what JAX takes of a
 
 def of(config: TrainConfig) -> tuple[int, ...]:
     return tuple(sizes.read(to_json(config)).values())
+
+
+def chosen(words: list[str]) -> TrainConfig:
+    """The config of the run that `jaxgo train` makes of these words."""
+    job = parse(words)
+    return sizes.chosen(job.config, job.open, Path(job.run))
 
 
 def test_presets_with_a_name_of_their_own_have_no_sizes_to_choose():
@@ -103,30 +109,30 @@ def eight_accelerators(monkeypatch):
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="asks about the processor that it runs on")
 def test_a_processor_begins_with_few_games_whatever_the_preset_is_for():
-    whole = fitted(parse(["go9", "--run", "nowhere"])).config
+    whole = chosen(["go9", "--run", "nowhere"])
     assert of(whole) == (sizes.ON_CPU, 512 * sizes.ON_CPU, 32 * sizes.ON_CPU, sizes.ON_CPU // 2)
     assert whole.updates == preset("go9").config.updates
-    assert fitted(parse(["go9", "--run", "nowhere", "--selfplay.games", "64"])).config.selfplay.games == 64
+    assert chosen(["go9", "--run", "nowhere", "--selfplay.games", "64"]).selfplay.games == 64
     for capacity in (65536, 2048):  # less than a large machine begins with, which nobody has asked for
-        replay = fitted(parse(["go9", "--run", "nowhere", "--replay.capacity", str(capacity)])).config.replay
+        replay = chosen(["go9", "--run", "nowhere", "--replay.capacity", str(capacity)]).replay
         assert (replay.capacity, replay.start) == (capacity, min(capacity, whole.replay.start))
 
 
 def test_sizes_of_a_config_that_was_edited_are_refused(tmp_path):
     (tmp_path / "config.json").write_text('{"format": 1, "selfplay": {"games": 64}}')
     with pytest.raises(UsageError, match="was edited or is of another version"):
-        fitted(parse(["go9", "--run", str(tmp_path)]))
+        chosen(["go9", "--run", str(tmp_path)])
 
 
 @pytest.mark.usefixtures("eight_accelerators")
 def test_a_run_begins_with_sizes_for_its_devices_but_those_that_were_typed(tmp_path):
     words = ["maharajah", "--run", str(tmp_path / "new")]
-    whole = fitted(parse(words)).config
+    whole = chosen(words)
     assert of(whole) == tuple(8 * size for size in of(sizes.fitted(whole, 1, MEMORIES[-1])))
     assert whole.selfplay.games > 8 * preset("maharajah").config.selfplay.games, "there is more memory than usual"
-    some = fitted(parse([*words, "--learner.batch=512", "--selfplay.games", "1024"])).config
+    some = chosen([*words, "--learner.batch=512", "--selfplay.games", "1024"])
     assert of(some) == (1024, whole.replay.capacity, whole.replay.start, 512)
-    assert fitted(parse(["go9-cpu"])).config == preset("go9-cpu").config
+    assert chosen(["go9-cpu"]) == preset("go9-cpu").config
 
 
 def test_a_run_goes_on_with_its_sizes_on_any_number_of_devices(tmp_path, request):
@@ -136,12 +142,12 @@ def test_a_run_goes_on_with_its_sizes_on_any_number_of_devices(tmp_path, request
     with RunDir(run, to_json(begun)):
         pass
     words = ["go9", "--run", str(run)]
-    here = fitted(parse(words)).config
+    here = chosen(words)
     assert to_json(here) == to_json(begun)
     request.getfixturevalue("eight_accelerators")
-    assert to_json(fitted(parse(words)).config) == to_json(begun)
+    assert to_json(chosen(words)) == to_json(begun)
     with RunDir(run, to_json(here), free=FREE) as folder:
         assert folder.resumed
     (run / "config.json").write_text(json.dumps({"format": 1, **to_json(sizes.of_games(begun, 640))}))
-    assert fitted(parse(words)).config.selfplay.games == 640, "whatever it was begun with"
-    assert fitted(parse([*words, "--selfplay.games", "1280"])).config.selfplay.games == 1280, "which is refused later"
+    assert chosen(words).selfplay.games == 640, "whatever it was begun with"
+    assert chosen([*words, "--selfplay.games", "1280"]).selfplay.games == 1280, "which is refused later"

@@ -71,7 +71,7 @@ def test_runs_are_kept_and_matches_become_rows(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(peers_alphazero, "PeerLoop", Loop)
     monkeypatch.setattr(kept_runs, "train", train)
     monkeypatch.setattr(kept_runs, "last_player", lambda folder, simulations: load_player("uct:50", GAME))
-    monkeypatch.setattr(time_to_strength, "check", lambda config: None)
+    monkeypatch.setattr(time_to_strength.ready, "check", lambda trainer: None)
     monkeypatch.setattr(jax, "clear_caches", lambda: None)  # the programs of other tests
     options = TimeToStrength(seeds=(3, 4), pairs=4, simulations=2, positions=0, runs=tmp_path)
     time_to_strength.matches(options)

@@ -24,10 +24,12 @@ from jaxgo.cli import train_words as command
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.players import spec_text
+from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import read_config
 from jaxgo.system.weights import load_weights
-from jaxgo.training import presets
+from jaxgo.training import presets, ready
+from jaxgo.training.trainer import Trainer
 from jaxgo.ui import run_report, run_summary
 
 ROOT = Path(__file__).parents[2]
@@ -323,9 +325,13 @@ def test_a_wrong_value_is_told_before_the_folder_that_has_another(whole, capsys)
     assert "learner.rate=inf is not a finite number" in capsys.readouterr().err
 
 
+def check(*words: str) -> None:
+    ready.check(Trainer(command.parse(["tictactoe-cpu", *words]).config, devices.make_mesh()))
+
+
 def test_a_search_without_simulations_cannot_teach():
     with pytest.raises(UsageError, match="search random makes no simulations, so it teaches nothing; say --search"):
-        train_job.check(command.parse(["tictactoe-cpu", "--search", "random"]).config)
+        check("--search", "random")
 
 
 @pytest.mark.parametrize(
@@ -339,7 +345,7 @@ def test_a_search_without_simulations_cannot_teach():
 def test_a_judgement_that_would_fail_is_refused_before_the_run_begins(words, said):
     """These were found out by the first judgement, or by the first checkpoint: after minutes, or at the very end."""
     with pytest.raises(UsageError, match=said):
-        train_job.check(command.parse(["tictactoe-cpu", *words]).config)
+        check(*words)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +355,7 @@ def test_a_judgement_that_would_fail_is_refused_before_the_run_begins(words, sai
 def test_a_search_that_cannot_play_the_game_is_refused_before_there_is_a_folder(search, said):
     """The folder stood in the way of the command that was meant."""
     with pytest.raises(UsageError, match=said):
-        train_job.check(command.parse(["tictactoe-cpu", "--search", search]).config)
+        check("--search", search)
 
 
 def test_a_reuse_that_whole_steps_do_not_have_is_told():

@@ -1,0 +1,49 @@
+"""Whether a run can begin, asked before anything is compiled for it: what a run would fail at later is told at once."""
+
+from typing import Any
+
+import jax
+from jaxtyping import Array
+
+from jaxgo.core.errors import UsageError
+from jaxgo.players import Player
+from jaxgo.search import Model, Search
+from jaxgo.training import judge, machine
+from jaxgo.training.trainer import Trainer
+
+
+def check(trainer: Trainer) -> None:
+    """A UsageError where a run could not begin, or would fail at its first judgement."""
+    config = trainer.config
+    if not config.search.budget:
+        name = type(config.search).__name__.lower()
+        raise UsageError(f"search {name} makes no simulations, so it teaches nothing; say --search gumbel")
+    game, _, _ = trainer.game, trainer.heads, trainer.book
+    _begins(trainer.selfplay.search, trainer.model)
+    try:
+        judge.rated_search(config)
+    except (TypeError, UsageError) as fault:  # a search whose simulations are no number, or that has none
+        number = config.judge.simulations
+        raise UsageError(f"judge.simulations={number} is for another search ({fault}); say 0") from None
+    for player in judge.opponents(config).values():
+        if game.players == 2:  # nobody is met in a puzzle
+            _check_opponent(player)
+    judge.check_gate(config.gate, game, config.seed)
+    machine.check(trainer)
+
+
+def _check_opponent(player: Player) -> None:
+    """A UsageError where a search cannot play this game; nothing is compiled for it."""
+    try:
+        _begins(player.search, player.model)
+    except UsageError as fault:
+        raise UsageError(f"judge.opponents or judge.final has {player.name}: {fault}") from None
+
+
+def _begins(search: Search, model: Model) -> None:
+    """Lets a search begin with blank parameters, as shapes alone."""
+
+    def begin(key: Array) -> Any:
+        return search.begin(model, model.init(key), key, model.start(key, 1))
+
+    jax.eval_shape(begin, jax.random.key(0))
