@@ -339,7 +339,7 @@ def test_a_search_without_simulations_cannot_teach():
     [
         (["--judge.opponents", "bfs"], "judge.opponents or judge.final has bfs:1000: bfs looks for the solution"),
         (["--judge.final", "threats:9"], "judge.final has threats:9: Mnk knows no threats"),
-        (["--search", "chain", "--search.simulations", "win+uct:9", "--judge.simulations", "64"], "another search"),
+        (["--search", "chain", "--search.links", "win+uct:9", "--judge.simulations", "64"], "another search"),
     ],
 )
 def test_a_judgement_that_would_fail_is_refused_before_the_run_begins(words, said):
