@@ -9,7 +9,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -38,8 +38,7 @@ T = TypeVar("T")
 
 PATIENCE = 15.0  # seconds that a match has to end itself when the run is asked to stop
 BEST = "best"  # the name of the weights that a gate lets play
-BROKEN = 2.0  # of a test of the gate: the network's numbers were
-WORD = 2**31  # a count that goes on for weeks does not fit into one number of a state
+RADIX = 2**31  # a count that goes on for weeks does not fit into one number of a state
 
 
 class DivergedError(UsageError):
@@ -117,6 +116,17 @@ class Underway:
         return played - began, done - began
 
 
+class Tested(NamedTuple):
+    """How a test of the gate went, in numbers that the first host tells the others."""
+
+    held: float = 1.0  # 0: it was stopped
+    broken: float = 0.0  # 1: the network's numbers were
+    better: float = 0.0  # 1: the newest weights are
+    llr: float = 0.0
+    pairs: float = 0.0
+    elo: float = 0.0
+
+
 class Loop:
     """A run under way on this host."""
 
@@ -173,7 +183,7 @@ class Loop:
     def _take_up(self, state: TrainState) -> None:
         """Goes on from this state."""
         self.state, self.iteration = state, int(state.iteration)
-        self._games, self._moves = (high * WORD + low for high, low in np.asarray(state.played).tolist())
+        self._games, self._moves = (high * RADIX + low for high, low in np.asarray(state.played).tolist())
         self._judge = Judge(self.trainer, self.run, self._between, self.iteration)
         self._gate, self._tested = Gate(self._judge), 0
         if state.best is not None:
@@ -298,7 +308,7 @@ class Loop:
         """Writes a checkpoint and the weights to play with; all that it knows has been told by then."""
         self._hear_all()
         self._watch(Report("save", self.iteration, self.seconds, {}))
-        played = np.array([divmod(self._games, WORD), divmod(self._moves, WORD)], np.int32)
+        played = np.array([divmod(self._games, RADIX), divmod(self._moves, RADIX)], np.int32)
         self.state = self.state._replace(
             seconds=devices.lay(np.float32(self.seconds), self.state.seconds.sharding),
             played=devices.lay(played, self.state.played.sharding),
@@ -333,42 +343,43 @@ class Loop:
             self.run.say(f"iteration {self.iteration} is not judged: {fault}")
             return {}
 
-    def _verdict(self, best: Best) -> list[float]:
-        """How a test of the gate went: whether it was held, or met broken numbers, and what came of it."""
+    def _verdict(self, best: Best) -> Tested:
+        """Holds a test of the gate."""
         newest = self.state.learner.average
         try:
             verdict = self._gate((self.iteration, newest), (int(best.step), best.params))
         except EvaluatorError:
-            return [BROKEN, 0.0, 0.0, 0.0, 0.0]
+            return Tested(broken=1.0)
         except UsageError as fault:  # a full disk ends no run
             self.run.say(f"iteration {self.iteration} is not tested, and the weights of before play on: {fault}")
-            return [1.0, 0.0, 0.0, 0.0, 0.0]
+            return Tested()
         if verdict is None:
-            return [0.0] * 5
-        return [1.0, float(verdict.accepted == "H1"), verdict.llr, float(verdict.pairs), verdict.elo.value]
+            return Tested(held=0.0)
+        better = float(verdict.accepted == "H1")
+        return Tested(better=better, llr=verdict.llr, pairs=float(verdict.pairs), elo=verdict.elo.value)
 
     def test(self, best: Best) -> bool:
         """Lets the newest weights make self-play from now on if they are better; False where it was stopped."""
         self._hear_all()  # or the match would count as the iteration before it
         self._watch(Report("gate", self.iteration, self.seconds, {}))
         newest = self.state.learner.average
-        known = self._alone(lambda: self._verdict(best)) or [0.0] * 5
+        known = self._alone(lambda: self._verdict(best)) or Tested(held=0.0)
         self._meet(f"gate {self.iteration}")
-        tested, better, llr, pairs, elo = devices.from_first_host(known)
-        if tested == BROKEN:  # on all hosts, which go back together
+        told = Tested(*devices.from_first_host(known))
+        if told.broken:  # on all hosts, which go back together
             raise EvaluatorError("the network gave numbers that are not finite in a match of the gate")
-        if not tested:
+        if not told.held:
             self._due.end()
             return False  # the checkpoint says that the test is still to come
         self._tested = self.iteration
         now = devices.lay(np.int32(self.iteration), best.tested.sharding)
         # a copy: the learner gives its own away
-        best = Best(jax.tree.map(jnp.copy, newest), now, now) if better else best._replace(tested=now)
+        best = Best(jax.tree.map(jnp.copy, newest), now, now) if told.better else best._replace(tested=now)
         self.state = self.state._replace(best=best)
-        if better:
+        if told.better:
             self.run.save_weights(self.iteration, newest, about(self.config))
             self._keep_best(best)
-        said = {"accepted": bool(better), "llr": llr, "pairs": round(pairs), "elo": elo}
+        said = {"accepted": bool(told.better), "llr": told.llr, "pairs": round(told.pairs), "elo": told.elo}
         self._watch(Report("gate", self.iteration, self.seconds, {"gate": {"player": int(best.step), **said}}))
         return True
 
