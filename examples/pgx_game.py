@@ -39,7 +39,7 @@ def main() -> None:
         # every first move is an opening, which both play from both seats
         openings, _ = jax.jit(ours.model.play)(ours.model.start(jax.random.key(1), 9), jnp.arange(9))
         score = jaxgo.play_match(ours, chance, jax.random.key(2), openings)
-        print(f"{score.mean:.0%} of the points against chance, ± {score.error:.0%}")
+        print(f"{score.mean:.0%} of the points against chance, ± {1.96 * score.error:.0%}")
 
 
 if __name__ == "__main__":

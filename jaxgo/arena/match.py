@@ -39,7 +39,7 @@ class Score(NamedTuple):
     first: Float32[np.ndarray, " n"]  # on seat 0
     second: Float32[np.ndarray, " n"]  # on seat 1
     plies: Int32[np.ndarray, "n 2"]  # since the opening
-    moves: Int[np.ndarray, "n 2 T"]  # actions since the opening
+    moves: Int[np.ndarray, "n 2 T"]  # actions since the opening, and 0 behind the last: see `line`
 
     @property
     def games(self) -> int:

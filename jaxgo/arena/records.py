@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from jaxgo.core.errors import UsageError
-from jaxgo.core.words import printable, read_value, split_setting
+from jaxgo.core.words import native, printable, read_value, split_setting
 from jaxgo.system import files
 from jaxgo.system.files import may_begin, read_json
 
@@ -148,7 +148,7 @@ def once(results: Iterable[PairResult]) -> list[PairResult]:
 
 def to_line(pair: PairResult) -> str:
     """One line of JSON, without its end of line."""
-    return json.dumps(dataclasses.asdict(pair), separators=(",", ":"))
+    return json.dumps(dataclasses.asdict(pair), separators=(",", ":"), default=native)  # scores of a match are numpy's
 
 
 def from_line(text: str) -> PairResult:

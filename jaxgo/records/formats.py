@@ -44,11 +44,25 @@ def write(record: GameRecord, form: str) -> str:
     """The game in the format of this name."""
     if form not in WRITERS:
         raise unknown_name("format of games", form, WRITERS)
+    _check(record)
     return WRITERS[form](record)
 
 
-def load(path: Path, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
+def _check(record: GameRecord) -> None:
+    """A UsageError where a record is none of a game, such as moves that a program has counted wrongly."""
+    for number, action in enumerate(record.moves, 1):
+        if not 0 <= action < record.game.num_actions:
+            raise UsageError(
+                f"move {number} is {action}; {record.name} has actions from 0 to {record.game.num_actions - 1}"
+            )
+    told = record.returns
+    if told is not None and len(told) == 2 and abs(told[0] + told[1]) > 1e-6:
+        raise UsageError(f"returns are {told}: what one seat gets the other one loses, so they sum to 0")
+
+
+def load(path: str | Path, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
     """The game of a file."""
+    path = Path(path)
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
@@ -60,7 +74,8 @@ def load(path: Path, game: Game[Any] | None = None, upto: int | None = None) -> 
         raise UsageError(f"{path}: {error}") from None
 
 
-def save(path: Path, record: GameRecord) -> None:
+def save(path: str | Path, record: GameRecord) -> None:
     """Writes the game in the format that the name of the file ends in."""
+    path = Path(path)
     text = write(record, path.suffix.lower().removeprefix("."))
     save_whole(path, text.encode("utf-8", "replace"))  # files of others may hold half a character

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from jaxgo.arena import records
@@ -43,6 +44,16 @@ def test_a_line_says_everything_and_reads_back():
     assert records.from_line(line) == FULL
     assert records.from_line(line[:-1] + ',"later":1}') == FULL, "a field of a later version is no error"
     assert {f.name for f in dataclasses.fields(PairResult)} == set(json.loads(line))
+
+
+def test_numbers_of_a_match_may_be_those_of_numpy(tmp_path):
+    score = np.array([0.75, 0.25], np.float32)
+    told = PairResult("go5", "a", "b", 0.0, 0.0, id="1")
+    for name, number in zip(("first", "second"), score, strict=True):
+        object.__setattr__(told, name, number)  # as where nobody looks at types, which tests do
+    records.append(tmp_path / "pairs.jsonl", [told])
+    (pair,) = records.read(tmp_path / "pairs.jsonl")
+    assert (pair.first, pair.second) == (0.75, 0.25)
 
 
 def test_names_are_shown_and_not_obeyed():
