@@ -102,8 +102,10 @@ def test_no_program_asks_which_backend_runs_it():
         for path in (ROOT / "jaxgo").rglob("*.py")
         if "default_backend" in path.read_text()
     }
-    # the platform of a model that names none, the preset of a machine, and a hint about the memory of the host
-    assert set(asked) <= {"jaxgo/search/model.py", "jaxgo/training/presets.py", "jaxgo/training/machine.py"}
+    # the platform of a model that names none, the preset of a machine and who plays best on it, and a hint about the
+    # memory of the host
+    places = {"players/best.py", "search/model.py", "training/presets.py", "training/machine.py"}
+    assert set(asked) <= {f"jaxgo/{place}" for place in places}
 
 
 def test_weights_are_cast_once_where_an_accelerator_computes_in_halves():
