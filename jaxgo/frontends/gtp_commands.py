@@ -362,7 +362,10 @@ def rules_board(engine: GtpEngine, line: Line) -> str:
     game, cells = engine.game, engine.session.board.now.cells.tolist()
     width = game.picture[1]
     signs = [".XO"[game.pieces[code].seat + 1] if code else "." for code in cells]
-    return "\n" + "\n".join(" ".join(signs[row * width : (row + 1) * width]) for row in range(game.picture[0]))
+    rows = [" ".join(signs[row * width : (row + 1) * width]) for row in range(game.picture[0])]
+    if isinstance(game, Hex):  # row 1 is the lowest to GoGui
+        rows.reverse()
+    return "\n".join(["", *rows])
 
 
 def rules_legal_moves(engine: GtpEngine, line: Line) -> str:

@@ -20,6 +20,7 @@ from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, returns_of_wi
 # the six cells around one, each beside the next; (row, column) and (column, row) are neighbours of the same
 RING = ((-1, 0), (-1, 1), (0, 1), (1, 0), (1, -1), (0, -1))
 RED, BLUE = "#d2452f", "#2f6fb5"
+SWAP = "swap-pieces"  # what other programs call the swap
 SAVE, CUT = 20.0, 8.0  # what is added to the weight of a cell that mends a broken bridge, or parts one of the other
 
 
@@ -196,8 +197,7 @@ class Hex(Game[HexState]):
         return f"{board.FILES[column]}{row + 1}"
 
     def parse_action(self, text: str) -> int:
-        """Other programs call the swap `swap-pieces`."""
-        return super().parse_action("swap" if text.strip().lower() == "swap-pieces" else text)
+        return super().parse_action("swap" if text.strip().lower() == SWAP else text)
 
     # -- knowledge -----------------------------------------------------------------------------------------------
     def _sides(self, state: HexState) -> tuple[Bool[Array, "2 n n"], Bool[Array, "2 n n"]]:

@@ -22,7 +22,7 @@ from jaxgo.games.go import rule_names
 from jaxgo.games.go.board import handicap_points, most_handicap
 from jaxgo.games.go.rules import MOST_KOMI, Go
 from jaxgo.games.gomoku.rules import Gomoku, Rules
-from jaxgo.games.hex import Hex
+from jaxgo.games.hex import SWAP, Hex
 from jaxgo.games.names import name_of
 from jaxgo.games.othello import Othello
 from jaxgo.records.record import GameRecord, bounded, winner
@@ -34,7 +34,6 @@ USUAL = {1: "go19", 2: "othello", 4: "gomoku", 11: "hex11"}  # with their sizes,
 SEATS = {"B": 0, "W": 1}
 LIMIT = "ML"  # of moves in Go, a property of jaxgo's own
 PROGRAM = "jaxgo"
-SWAP = "swap-pieces"  # of Hex, as HexGui writes it
 NO_SWAP = "no swap"  # a rule of Hex
 FOX = 200  # a komi of so much is written as the Fox server does: in hundredths
 CHARSET = re.compile(rb"CA\s*\[\s*([\w.:+-]{1,40})\s*\]")
