@@ -122,7 +122,7 @@ class Hex(Game[HexState]):
             new |= chains == jnp.where(chain > 0, chain, joined)  # nothing has the new name yet
         after = -jnp.where(new, joined, chains)
         if self.swap:
-            open_now = jnp.where(state.ply == 0, name(0), name(self.closed))
+            open_now = jnp.where((state.ply == 0) & (state.to_play == 0), name(0), name(self.closed))
             after = jnp.where(place == self.points, open_now, after)
         links = jnp.stack([a, b, c, edge])
         won = (links == first).any() & (links == second).any()

@@ -70,6 +70,13 @@ def test_blue_takes_the_first_stone_over():
     assert SWAP not in late.legal()
 
 
+def test_red_never_swaps():
+    """An empty board where Blue begins is no start of the game."""
+    host = Host.at(GAME, "...../...../...../...../.....", 1).play(7)
+    assert host.legal() == [*range(7), *range(8, 25)]
+    np.testing.assert_array_equal(host.state.chains, drawn("...../..B../...../...../.....").chains)
+
+
 def test_a_swapped_stone_is_linked_to_the_edge_that_it_comes_to():
     planes = Host(GAME).play(GAME.parse_action("c1"), SWAP).planes
     assert np.argwhere(planes[:, :, 1]).tolist() == np.argwhere(planes[:, :, 3]).tolist() == [[2, 0]]
