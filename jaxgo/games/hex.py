@@ -179,10 +179,10 @@ class Hex(Game[HexState]):
                 edges = set(self._edges[2 * np.array(chain) + seat].tolist())
                 winner = seat + 1 if edges >= set(self.edges_named) else winner
                 chains[chain] = (max(*edges, start + 1)) * (1 if seat == to_play else -1)
-        # one stone of Red's and Blue to move: as after the first move
+        # one stone of Red's and Blue to move: as after the first move; another one stone: as after the swap
         first_move = to_play == 1 and codes.sum() == 1
         stones = int((codes > 0).sum())
-        ply = stones if first_move or stones != 1 else 2
+        ply = 2 if self.swap and stones == 1 and not first_move else stones
         if self.swap:
             chains[self.points] = 0 if first_move else self.closed
         return HexState(jnp.asarray(chains), jnp.int8(to_play), jnp.int16(ply), jnp.int8(winner))

@@ -89,6 +89,15 @@ def test_without_the_pie_rule_nobody_swaps():
         game.parse_action("swap")
 
 
+@pytest.mark.parametrize(("swap", "ply"), [(True, 2), (False, 1)], ids=["swap", "plain"])
+def test_plies_behind_one_stone(swap, ply):
+    """No game that begins with it is longer than games are."""
+    game = Hex(3, swap)
+    state = game.place(codes(game, ".../.B./..."), 0)
+    assert int(state.ply) == ply
+    assert ply + 8 <= game.max_plies
+
+
 @pytest.mark.parametrize(
     ("rows", "seat", "move", "result"),
     [
