@@ -227,9 +227,11 @@ class Hex(Game[HexState]):
         return self._from_top(cost)[:, -1].min(axis=-1).astype(jnp.int32)
 
     def heuristic(self, state: HexState) -> Float32[Array, ""]:
-        """How many stones more the other seat needs than the mover, squeezed."""
+        """How many stones more the other seat needs than the mover, squeezed; who may swap has the better side."""
         red, blue = self.distances(state)
         lead = jnp.where(state.to_play == 0, blue - red, red - blue)
+        if self.swap:
+            lead = jnp.where(state.chains[self.points] == 0, jnp.abs(lead), lead)
         return jnp.tanh(lead.astype(jnp.float32) / 2)
 
     def move_weights(self, state: HexState) -> Float32[Array, " A"]:

@@ -196,6 +196,13 @@ def test_heuristic_is_the_mover_s_lead():
     np.testing.assert_allclose(values, np.tanh([1, -1]), rtol=1e-6)
 
 
+def test_heuristic_knows_that_the_first_stone_may_be_swapped():
+    stones = [GAME.place(cells, 1) for cells in np.eye(25, dtype=np.int8)]
+    values = jax.jit(jax.vmap(GAME.heuristic))(jax.tree.map(lambda *x: jnp.stack(x), *stones))
+    np.testing.assert_allclose(values, np.full(25, np.tanh(0.5)), rtol=1e-6)  # one side needs a stone less
+    assert GAME.heuristic(drawn("...../..R../..R../...../.B...", 1)) < 0, "nobody may swap any more"
+
+
 def test_names():
     game = GAMES["hex11"]
     assert [game.action_name(a) for a in (0, 10, 11, 120, 121)] == ["a1", "k1", "a2", "k11", "swap"]
