@@ -148,6 +148,14 @@ def test_the_ring_goes_around_a_label():
     assert rings == [board_shape.CELL * 0.42, board_shape.CELL * 0.2]  # the pawn on a4, the empty a2
 
 
+def test_the_ring_goes_around_a_stone_of_its_own_colour():
+    """One through a red stone of Hex would be as red."""
+    game = GAMES["hex5"]
+    for cell, code in enumerate((1, 2)):
+        ring = board_view.layers(game, [1, 2, *[0] * 23], cell)[2][0]
+        assert f'r="{board_shape.CELL * 0.42:g}"' in ring, game.pieces[code]
+
+
 def test_columns_are_labelled_where_moves_are_columns():
     def columns(name):
         return [mark.text for mark in board_shape.board(GAMES[name], [0] * int(np.prod(GAMES[name].picture)))[-99:]]

@@ -73,8 +73,9 @@ def layers(game: Game[Any], codes: list[int], last: int | None = None) -> tuple[
     rings = []
     for cell in sorted(board_shape.touched(game, last)):
         x, y = centre(game, cell)
-        said = label(game, codes[cell]) or game.pieces[codes[cell]].figure
-        radius = CELL * (0.42 if said else 0.2)  # around a label, not through it
+        piece = game.pieces[codes[cell]]
+        full = label(game, codes[cell]) or piece.figure or piece.colour
+        radius = CELL * (0.42 if full else 0.2)  # around a label, not through it, and not on a colour
         rings.append(write(Mark("circle", {"class": "last", "cx": x, "cy": y, "r": radius})))
     board, pieces = board_shape.board(game, codes), board_shape.pieces(game, codes)
     return [write(mark) for mark in board], [write(mark) for mark in pieces], rings
