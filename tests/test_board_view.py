@@ -156,6 +156,14 @@ def test_the_ring_goes_around_a_stone_of_its_own_colour():
         assert f'r="{board_shape.CELL * 0.42:g}"' in ring, game.pieces[code]
 
 
+def test_numbers_can_be_read_on_stones_of_their_own_colour():
+    numbers = ElementTree.fromstring(board_view.svg(GAMES["hex5"], start("hex5"), numbers={0: 3})).iter(f"{SVG}text")
+    assert [mark.get("class") for mark in numbers if mark.text == "3"] == ["name", "number"], "on an empty cell"
+    state = jax.jit(GAMES["hex5"].step)(start("hex5"), jnp.int32(0))
+    numbers = ElementTree.fromstring(board_view.svg(GAMES["hex5"], state, numbers={0: 3})).iter(f"{SVG}text")
+    assert [mark.get("class") for mark in numbers if mark.text == "3"] == ["name", "tint-text"]
+
+
 def test_columns_are_labelled_where_moves_are_columns():
     def columns(name):
         return [mark.text for mark in board_shape.board(GAMES[name], [0] * int(np.prod(GAMES[name].picture)))[-99:]]

@@ -108,12 +108,14 @@ def _owned(game: Game[Any], owned: Sequence[float]) -> list[Mark]:
 
 
 def _numbers(game: Game[Any], codes: Sequence[int], numbers: Mapping[int, int]) -> list[Mark]:
-    """Numbers on the pieces, readable on both colours."""
+    """Numbers on the pieces, readable on their colours."""
     kinds = {0: "zero-text", 1: "one-text", -1: "number"}
-    return [
-        board_shape.words(kinds[game.pieces[codes[cell]].seat], *centre(game, cell), str(number))
-        for cell, number in numbers.items()
-    ]
+    out = []
+    for cell, number in numbers.items():
+        piece = game.pieces[codes[cell]]
+        kind = "tint-text" if piece.colour else kinds[piece.seat]
+        out.append(board_shape.words(kind, *centre(game, cell), str(number)))
+    return out
 
 
 def write(mark: Mark) -> str:
