@@ -129,9 +129,11 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     lines: list[int] = []
     comments: dict[int, str] = {}
     first, told = None, 0  # who began, and how many moves the file has so far
+    lost = None  # the seat that gave the game up
     node: Node | None = root
     while node is not None:
-        for seat, action in _moves(node, game):
+        lost = _gives_up(node, game)
+        for seat, action in _moves(node, game) if lost is None else ():
             first = seat if first is None else first
             for played in (*_passes(node, game, seat, (first + len(moves)) % 2), action):
                 if (upto is None or told < upto) and not _ends_again(game, moves, played):
@@ -146,8 +148,9 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         if node.first("C") and (upto is None or told <= upto):
             comments[len(moves)] = "\n".join(filter(None, (comments.get(len(moves)), node.first("C"))))
         # behind the last one that is asked for anything may stand
-        node = None if upto is not None and told >= max(upto, 1) else next(nodes, None)
-    verdict = root.first("RE")
+        last = lost is not None or (upto is not None and told >= max(upto, 1))
+        node = None if last else next(nodes, None)
+    verdict = root.first("RE") or ("" if lost is None else f"{'WB'[lost]}+R")
     game, start = _start(_long_enough(game, len(moves)), setup, first)
     return GameRecord(
         game=game,
@@ -257,6 +260,12 @@ def _moves(node: Node, game: Game[Any]) -> list[tuple[int, int]]:
     ]
 
 
+def _gives_up(node: Node, game: Game[Any]) -> int | None:
+    """The seat that resigns or forfeits in this node, which is a move in files of Hex."""
+    words = {seat: node.first(name).strip().lower() for name, seat in SEATS.items()} if isinstance(game, Hex) else {}
+    return next((seat for seat, word in words.items() if word in ("resign", "forfeit")), None)
+
+
 def _passes(node: Node, game: Game[Any], seat: int, due: int) -> list[int]:
     """What is played before the move of a seat: where it is not that seat's turn, a pass of the other one."""
     if seat == due:
@@ -279,6 +288,8 @@ def _cell(node: Node, name: str, value: str, game: Game[Any], passes: bool = Fal
         return game.num_actions - 1
     if passes and isinstance(game, Hex) and game.swap and word in ("swap", SWAP):
         return game.points
+    if passes and isinstance(game, Hex) and word == "swap-sides":
+        raise UsageError(f"line {node.line}: {name}[swap-sides] lets players change seats; write {SWAP} in its place")
     found = re.fullmatch(r"[a-z]{2}", word)
     row, column = (LETTERS.index(word[1]), LETTERS.index(word[0])) if found else (-1, -1)
     if not found and re.fullmatch(r"[a-z]\d{1,2}", word) and not isinstance(game, Go):

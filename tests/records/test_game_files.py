@@ -298,6 +298,16 @@ def test_hex_of_other_programs_is_read():
     assert sgf.read("(;GM[11];B[ba];W[swap])").moves == (1, 121), "11x11 if no size is told"
 
 
+@pytest.mark.parametrize("word", ["resign", "Forfeit"])
+def test_who_resigns_in_hex_has_lost(word):
+    game = f"(;GM[11]SZ[5];B[a1];W[b2];B[c3];W[{word}]C[enough];B[a1])"
+    record = sgf.read(game)
+    assert (record.moves, record.verdict, record.returns) == ((0, 6, 12), "B+R", (1.0, -1.0))
+    assert record.comments == {3: "enough"}
+    assert sgf.read(game.replace("SZ", "RE[W+F]SZ")).verdict == "W+F", "what the file says stands"
+    assert sgf.read(game, upto=3).verdict == ""
+
+
 # -- what is wrong ---------------------------------------------------------------------------------------------------
 BAD = {
     "": "line 1: this is no SGF",
@@ -312,6 +322,7 @@ BAD = {
     "(;GM[2]\n;B[d9])": r"line 2: B\[d9\] is no point of a board of 8x8",
     "(;GM[11]SZ[5]\n;B[a6])": r"line 2: B\[a6\] is no point of a board of 5x5",
     "(;GM[11]SZ[5]RU[no swap]\n;B[a5];W[swap-pieces])": r"line 2: W\[swap-pieces\] is no point",
+    "(;GM[11]SZ[5];B[a5]\n;W[swap-sides])": r"line 2: W\[swap-sides\] lets players change seats; write swap-pieces",
     "(;GM[11]SZ[27])": "line 1: a Hex board of size 27",
     "(;GM[1]SZ[0])": "line 1: a Go board has 1 to 19 lines",
     "(;GM[1]SZ[999])": "line 1: a Go board has 1 to 19 lines",
