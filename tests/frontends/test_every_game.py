@@ -7,6 +7,8 @@ pytest.importorskip("starlette")
 from support import mostly_slow
 from visitor import Guest
 
+from jaxgo.frontends import board as boards
+from jaxgo.frontends.web import drawing
 from jaxgo.games import GAMES
 from jaxgo.records import formats
 
@@ -64,3 +66,25 @@ def test_a_game_by_the_messages_of_the_page(name):
     finally:
         page.table.close()
         other.table.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "moves", "lost"),
+    [
+        pytest.param("go5", "B1 A1 A2", [0, 1], marks=pytest.mark.slow),
+        pytest.param(
+            "breakthrough",
+            "a2-right h7-forward b3-right h6-forward c4-right h5-forward d5-right h4-forward e6-right",
+            [0, 1],
+            marks=pytest.mark.slow,
+        ),
+        ("othello6", "c2 b2 b3 d2", [0, 0]),
+        ("hex5", "d1 swap a1", [0, 0]),
+    ],
+)
+def test_pieces_that_are_lost_have_left_the_board(name, moves, lost):
+    game = GAMES[name]
+    board = boards.begin(game)
+    for move in moves.split():
+        board = board.play(board.read(move))
+    assert drawing.captured(board) == lost

@@ -83,14 +83,18 @@ def last_cells(shown: Board) -> list[int]:
 
 
 def captured(shown: Board) -> list[int]:
-    """How many pieces each seat has lost to the other one."""
+    """How many pieces each seat has lost to the other one: not those that changed their colour."""
     owners = np.array([piece.seat if code else -1 for code, piece in enumerate(shown.game.pieces)])
     lost = [0, 0]
     counts = [[int((owners[view.cells] == seat).sum()) for seat in (0, 1)] for view in shown.views]
     for ply, action in enumerate(shown.actions):
-        other = 1 - shown.views[ply].seat
-        if action != NOTHING and shown.game.players == 2:
-            lost[other] += max(0, counts[ply][other] - counts[ply + 1][other])
+        if action == NOTHING or shown.game.players != 2:
+            continue
+        if board_shape.names(shown.game) and not board_shape.touched(shown.game, action):
+            continue  # no cell is named, as in a swap of Hex
+        mover = shown.views[ply].seat
+        gain, other = (counts[ply + 1][seat] - counts[ply][seat] for seat in (mover, 1 - mover))
+        lost[1 - mover] += max(0, -other - max(0, gain - 1))
     return lost
 
 
