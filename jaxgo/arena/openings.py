@@ -230,22 +230,9 @@ def canonical(game: Game[Any], actions: Int32[np.ndarray, "B P"], lengths: Int32
     They are the smallest key of the positions after the line and after its images. What a position came from does not
     matter, although planes of a network may show it.
     """
-    images = np.argsort(game.symmetries().actions[_keeping(game)], axis=1).astype(np.int32)
+    images = np.argsort(game.symmetries().actions[play.keeping(game)], axis=1).astype(np.int32)
     keys = np.asarray(_keys(game, images[:, actions], lengths)).astype(np.uint64)
     return [key.tobytes() for key in (keys[..., 0] << np.uint64(32) | keys[..., 1]).min(axis=0)]
-
-
-@functools.cache
-def _keeping(game: Game[Any]) -> list[int]:
-    """The symmetries that leave the start as it is; the others belong to other starts."""
-    planes = np.asarray(_planes(game))
-    planes = planes.reshape(-1, planes.shape[-1])
-    return [g for g, cells in enumerate(game.symmetries().cells) if (planes[cells] == planes).all()]
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _planes(game: Game[Any]) -> Array:
-    return game.observe(play.start(game, jax.random.key(0)).state)
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -144,6 +144,19 @@ def scores(game: Game[Any], state: Any) -> list[float] | None:
     return None if found is None else [float(points) for points in found]
 
 
+@functools.cache
+def keeping(game: Game[Any]) -> list[int]:
+    """The symmetries that leave the start as it is; the others belong to other starts, or change the seats."""
+    planes = np.asarray(_planes(game))
+    planes = planes.reshape(-1, planes.shape[-1])
+    return [g for g, cells in enumerate(game.symmetries().cells) if (planes[cells] == planes).all()]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _planes(game: Game[Any]) -> Array:
+    return game.observe(start(game, jax.random.key(0)).state)
+
+
 def alike(game: Game[Any], one: Any, other: Any) -> bool:
     """Whether two states have the same key."""
     return bool(_alike(game, one, other))

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Int8
 
+from jaxgo.core import play
 from jaxgo.core.game import Game
 from jaxgo.core.play import View
 from jaxgo.frontends.analysis_query import Query
@@ -128,6 +129,7 @@ def _image(game: Game[Any], view: View) -> str:
     kinds, cells = game.symmetries(), view.cells
     if kinds.cells.shape[1] != len(cells):  # drawn otherwise than its rules see it
         return ""
-    images = zip(kinds.cells, kinds.actions, strict=True)
+    kept = play.keeping(game)
+    images = zip(kinds.cells[kept], kinds.actions[kept], strict=True)
     words = [cells[order].tobytes() + view.legal[actions].tobytes() for order, actions in images]
     return hashlib.sha256(bytes([view.seat]) + min(words)).hexdigest()[:32].upper()

@@ -8,9 +8,11 @@ import random
 import threading
 
 import jax
+import numpy as np
 import pytest
 
 from jaxgo.core.errors import UsageError
+from jaxgo.frontends import analysis_answer
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.analysis import AnalysisEngine, positions
 from jaxgo.frontends.analysis_answer import Answer
@@ -341,6 +343,20 @@ def test_images_of_a_position_have_one_name():
     assert first[1] == turned[1]
     assert first[1] != other[1]
     assert names("c2", "a1")[1] != first[1], "the other colour"
+
+
+def test_a_mirror_image_in_which_seats_change_is_another_position():
+    """X runs upwards in Breakthrough: two steps have been made, or five."""
+    game = make("breakthrough")
+
+    def name(**pieces):
+        cells = np.zeros(64, np.int8)
+        for glyph, square in pieces.items():
+            cells[game.parse_action(f"{square}-forward") // 3] = "-XO".index(glyph)
+        return analysis_answer._image(game, boards.placed(game, cells, 0).now)
+
+    assert name(X="c3", O="f5") != name(X="c6", O="f4")
+    assert name(X="c3", O="f5") == name(X="f3", O="c5"), "left and right are alike"
 
 
 @pytest.mark.slow
