@@ -22,4 +22,4 @@
 11 undo
 #? []
 12 printsgf
-#? [?SGF tells of Go .*]
+#? [?SGF tells of Go, .*]
