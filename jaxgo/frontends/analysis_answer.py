@@ -1,12 +1,9 @@
 """What KataGo's JSON analysis protocol answers about a position, from the thoughts of a player."""
 
-import functools
 import hashlib
 from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Array, Int8
 
 from jaxgo.core import play
 from jaxgo.core.game import Game
@@ -14,9 +11,8 @@ from jaxgo.core.play import View
 from jaxgo.frontends.analysis_query import Query
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.gtp_text import LETTERS, move_name
-from jaxgo.frontends.outlook import HERE, Outlook, foresee
+from jaxgo.frontends.outlook import HERE, Outlook, at_the_end, foresee
 from jaxgo.frontends.thinking import Thought
-from jaxgo.games.go.rules import Go
 from jaxgo.players import Player
 from jaxgo.search.analysis import Move
 
@@ -55,15 +51,10 @@ class Answer:
     def ended(self) -> dict[str, Any]:
         """The answer where the game is over: its result, without a move."""
         returns, game = self.board.now.returns, self.game
+        self._outlook = at_the_end(self.board)
         root = self._root(float(returns[self.seat]), 0)
         root |= {"lcb": root["winrate"], "utilityLcb": root["utility"]}  # nothing is in doubt
         said = {**self._head(False), "moveInfos": [], "rootInfo": root}
-        if isinstance(game, Go):
-            owner = np.asarray(_owner(game, self.board.now.position.state))
-            self._outlook = Outlook(tuple(owner.astype(float).tolist()))
-            lead = float(owner.sum()) - game.komi  # Black's
-            points = self._for_side(lead if not self.seat else -lead)
-            root |= {"scoreLead": points, "scoreMean": points, "scoreSelfplay": points}
         if self.query.policy:
             said["policy"] = [-1.0] * game.num_actions
         return said | self._ownership()
@@ -117,11 +108,6 @@ class Answer:
             return {}
         turned = self._sign if self.seat == 0 else -self._sign  # from Black to whom numbers are for
         return {"ownership": [round(turned * value, 4) for value in self._outlook.owned]}
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _owner(game: Go, state: Any) -> Int8[Array, " N"]:
-    return game.owner(state)
 
 
 def _image(game: Game[Any], view: View) -> str:

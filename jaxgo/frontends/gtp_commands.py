@@ -16,7 +16,7 @@ import jaxgo
 from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.core.play import NOTHING
+from jaxgo.core.play import NOTHING, scores
 from jaxgo.frontends import board as boards
 from jaxgo.frontends import gtp_analysis as analysis
 from jaxgo.frontends.go_rules import long_enough, read_rules
@@ -278,14 +278,19 @@ def time_left(engine: GtpEngine, line: Line) -> str:
 
 # -- the end ---------------------------------------------------------------------------------------------------------
 def final_score(engine: GtpEngine, line: Line) -> str:
-    """By area, all stones alive: what is dead must be taken off before both pass. Other games: who has won."""
+    """By area, all stones alive: what is dead must be taken off before both pass. Other games: who has won, by how many
+    points if they count any."""
     board = engine.session.board
     if isinstance(board.game, Go):
         return boards.go_score(board.game, board.now)
     result = board.result()
     if result is None:
         raise UsageError("the game is not over")
-    return "0" if result.returns[0] == 0 else f"{'B' if result.returns[0] > 0 else 'W'}+1"
+    if result.returns[0] == 0:
+        return "0"
+    points = scores(board.game, board.now.position.state) if board.now.over else None
+    lead = 1 if points is None else abs(points[0] - points[1])
+    return f"{'B' if result.returns[0] > 0 else 'W'}+{lead:g}"
 
 
 def final_status_list(engine: GtpEngine, line: Line) -> str:

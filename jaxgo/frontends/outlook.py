@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float32
 
+from jaxgo.core.game import Game
 from jaxgo.core.lanes import alone, where_lanes
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.endings import OWNERSHIP, SCORE, knows, played_out
@@ -63,11 +64,34 @@ def foresee(board: Board, player: Player) -> Outlook:
         return Outlook()
     learnt = _foreseen(player.model, player.params, state)
     played = played_out(game, alone(state), PLAYOUTS)
-    height, width = game.shape
-    unit = (height * width) ** 0.5  # scores are told in units of a side
+    cells, unit = _units(game)
     owned = learnt[OWNERSHIP][HERE] if OWNERSHIP in learnt else played[OWNERSHIP][0][0]
     leads = np.asarray(learnt[SCORE]) * unit if SCORE in learnt else np.zeros(0)
-    found = Outlook(tuple(np.asarray(owned).tolist()), float(played[SCORE][1][0]) * unit, leads=tuple(leads.tolist()))
-    if not isinstance(game, Go):
-        return found
-    return found._replace(most=(game.points - game.komi, game.points + game.komi))
+    komi = game.komi if isinstance(game, Go) else 0.0
+    return Outlook(
+        owned=tuple(np.asarray(owned).tolist()),
+        spread=float(played[SCORE][1][0]) * unit,
+        most=(cells - komi, cells + komi),
+        leads=tuple(leads.tolist()),
+    )
+
+
+def at_the_end(board: Board) -> Outlook:
+    """The points of a game that is over, where it has any."""
+    game = board.game
+    if not knows(game, SCORE):
+        return Outlook()
+    found = _ends(game, board.now.position.state)
+    lead = round(float(found[SCORE]) * _units(game)[1], 3)  # it was divided in 32 bits
+    return Outlook(tuple(np.asarray(found[OWNERSHIP]).tolist()), leads=(lead,))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _ends(game: Game[Any], state: Any) -> dict[str, Float32[Array, "..."]]:
+    return game.aux_values(state)
+
+
+def _units(game: Game[Any]) -> tuple[int, float]:
+    """How many cells a board has, and the side of a square of as many, which scores are told in units of."""
+    cells = math.prod(game.shape)
+    return cells, cells**0.5

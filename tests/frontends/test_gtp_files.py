@@ -101,6 +101,8 @@ def test_othello_by_the_words_of_gtp(tmp_path):
     file.with_name("b.sgf").write_text("(;GM[2]SZ[6]AB[aa]AW[ba][cd]PL[W];W[];B[ca])")
     assert talk.ask(f"loadsgf {file.with_name('b.sgf')}") == "="
     assert talk.engine.session.board.moves == ["pass", "c1"]
+    file.with_name("c.sgf").write_text("(;GM[2]SZ[6]AB[aa][ba][cc]AW[ff])")
+    assert [talk.ask(f"loadsgf {file.with_name('c.sgf')}"), talk.ask("final_score")] == ["=", "= B+2"]
     assert [talk.ask(f"loadsgf {file}"), talk.engine.game] == ["=", make("othello")]
     assert talk.engine.session.board.moves == ["d3", "c3"]
     talk.engine.session.close()

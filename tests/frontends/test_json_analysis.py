@@ -221,6 +221,8 @@ def test_nobody_leads_by_more_than_the_board_and_komi_allow():
     assert [wide.lead(1.0, seat) for seat in (0, 1)] == [18.0, 32.0]
     assert [wide.lead(-1.0, seat) for seat in (0, 1)] == [-32.0, -18.0]
     assert abs(outlook.lead(0.0, 0)) < 1e-6
+    discs = foresee(boards.begin(make("othello", size=4)), load_player("random", make("othello", size=4)))
+    assert [discs._replace(spread=25.0).lead(1.0, seat) for seat in (0, 1)] == [16.0, 16.0]
 
 
 @pytest.mark.slow
@@ -398,6 +400,17 @@ def test_other_games_have_their_own_moves(plain):
     }
     (answer,) = plain.ask(over | {"includePolicy": True})
     assert (answer["moveInfos"], answer["rootInfo"]["winrate"], answer["policy"]) == ([], 1.0, [-1.0] * 9)
+
+
+def test_finished_games_of_othello_tell_by_how_many_discs():
+    """White has three discs more, and the numbers are for the other side."""
+    game = make("othello", size=4)
+    board = boards.placed(game, np.array([1] * 6 + [2] * 9 + [0], np.int8), 0)
+    told = {"id": "q", "rules": "", "moves": [], "includeOwnership": True}
+    answer = Answer(read(told, game), 0, board).ended()
+    root = answer["rootInfo"]
+    assert (root["scoreLead"], root["scoreMean"], root["winrate"]) == (-3.0, -3.0, 0.0)
+    assert answer["ownership"] == [1.0] * 6 + [-1.0] * 9 + [0.0]
 
 
 def test_areas_of_finished_games_are_compiled_once(caplog):
