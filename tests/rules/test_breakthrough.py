@@ -1,6 +1,7 @@
 """Breakthrough: counts, moves and captures by hand, both ways to win, a solved board, a reference at every ply."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from reference.breakthrough import Breakthrough as Reference
@@ -11,6 +12,7 @@ from support import Host, codes, mostly_slow, random_games, sample_lanes
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.lanes import alone
+from jaxgo.evaluators.solved import judge, on_device
 from jaxgo.games.breakthrough import Breakthrough
 from jaxgo.solvers import retrograde
 
@@ -93,9 +95,13 @@ def test_an_endgame_is_solved_as_by_plain_python():
     solution = solve(reference, reference.at(rows, 0))
     table = retrograde.solve_game(game, alone(game.place(codes(game, rows), 0)))
     assert len(table.values) == len(solution.values)
-    for value in (-1, 1):
-        assert int((table.values == value).sum()) == list(solution.values.values()).count(value) > 0
-    assert not (table.values == 0).any()
+    known = [state for state in solution.values if reference.result(state) is None]
+    states = [game.place(codes(game, reference.cells(state)), reference.to_move(state)) for state in known]
+    here, _ = judge(game, on_device(table), jax.tree.map(lambda *x: jnp.stack(x), *states))
+    assert here.known.all()
+    assert here.value.tolist() == [solution.values[state] for state in known]
+    assert here.distance.tolist() == [solution.distances[state] for state in known]
+    assert set(solution.values.values()) == {-1, 1}
 
 
 def test_hash_from_scratch():

@@ -43,7 +43,9 @@ def drawn(rows: str, to_play: int = 0):
 
 
 def test_reference_agrees_at_every_ply():
-    assert check_agreement(GAME, Reference(5), random_games(GAME, LANES)) > 15 * LANES
+    games = random_games(GAME, LANES, 4)
+    assert check_agreement(GAME, Reference(5), games) > 15 * LANES
+    assert ((games.actions[1] == SWAP) & games.live[1]).any(), "some games swap"
 
 
 @pytest.mark.slow
@@ -188,6 +190,18 @@ def test_broken_bridges_are_mended_or_parted():
     for weights, more in zip(both, (SAVE, CUT), strict=False):
         heavy = {GAME.action_name(a): float(w) for a, w in enumerate(weights) if w > 1}
         assert heavy == {"c3": 1 + more, "a5": 1 + more}
+
+
+def test_blue_s_bridges_are_red_s_on_the_transposed_board():
+    games, at = random_games(GAME, LANES), [(ply, lane) for lane in range(8) for ply in (6, 10, 13, 16)]
+    cells, seats = (np.array([kept[place] for place in at]) for kept in (games.cells, games.to_play))
+    mirrored = np.array([0, 2, 1], np.int8)[cells.reshape(-1, 5, 5).transpose(0, 2, 1)].reshape(-1, 25)
+    weights = seen([GAME.place(codes, int(seat)) for codes, seat in zip(cells, seats, strict=True)])["move_weights"]
+    other = seen([GAME.place(codes, 1 - int(seat)) for codes, seat in zip(mirrored, seats, strict=True)])[
+        "move_weights"
+    ]
+    np.testing.assert_array_equal(other[:, :25].reshape(-1, 5, 5), weights[:, :25].reshape(-1, 5, 5).transpose(0, 2, 1))
+    assert {1, 1 + SAVE, 1 + CUT} <= set(weights.reshape(-1).tolist())
 
 
 def test_heuristic_is_the_mover_s_lead():
