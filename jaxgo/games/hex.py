@@ -43,8 +43,8 @@ def near(size: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Hex(Game[HexState]):
-    """Seat 0 (Red) joins top and bottom, seat 1 (Blue) left and right. With `swap` Blue's first move may be to take
-    Red's stone over: it becomes a blue one on the mirrored cell."""
+    """Seat 0 (Red) joins top and bottom, seat 1 (Blue) left and right; GTP and SGF call them Black and White. With
+    `swap` Blue's first move may be to take Red's stone over: it becomes a blue one on the mirrored cell."""
 
     size: int = 11
     swap: bool = True  # the pie rule
