@@ -14,6 +14,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends.go_rules import long_enough, read_rules
 from jaxgo.frontends.gtp_text import COLOURS, read_move
+from jaxgo.frontends.sizes import of_size
 from jaxgo.games.go.rule_names import NAMED_RULES, ONLY, named
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
@@ -130,14 +131,12 @@ def _game(told: dict[str, Any], own: Game[Any], warnings: Warnings) -> Game[Any]
             raise FieldError("boards have at most 19 lines a side", "boardXSize" if wide > 19 else "boardYSize")
         komi = _komi(told, own.komi)
         ko, suicide = _rules(told, (own.ko, own.suicide), warnings)
-        across = 0 if wide == high else wide
-        shape = dataclasses.replace(own, size=high, width=across, handicap=0)
-        return long_enough(dataclasses.replace(shape, komi=komi, ko=ko, suicide=suicide), own)
-    if isinstance(own, Gomoku) and wide == high and 5 <= wide <= 20:
-        return dataclasses.replace(own, size=wide)
-    if (high, wide) != own.shape:
-        raise FieldError(f"this game has a board of {width}x{height}", "boardXSize" if wide != width else "boardYSize")
-    return own
+        ruled = dataclasses.replace(own, komi=komi, ko=ko, suicide=suicide)
+        return long_enough(of_size(ruled, high, wide), own)
+    try:
+        return of_size(own, high, wide)
+    except UsageError as error:
+        raise FieldError(str(error), "boardXSize" if wide != width else "boardYSize") from None
 
 
 def _komi(told: dict[str, Any], usual: float) -> float:

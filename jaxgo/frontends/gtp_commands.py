@@ -22,13 +22,12 @@ from jaxgo.frontends import gtp_analysis as analysis
 from jaxgo.frontends.go_rules import long_enough, read_rules
 from jaxgo.frontends.gtp_engine import GtpEngine
 from jaxgo.frontends.gtp_text import Line, move_name, read_move, read_number, read_real, read_seat
-from jaxgo.games import othello
+from jaxgo.frontends.sizes import SIZED, of_size
 from jaxgo.games.go.board import handicap_points, label_chains, most_handicap
 from jaxgo.games.go.rule_names import ONLY
 from jaxgo.games.go.rules import MOST_KOMI, Go
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.games.hex import Hex
-from jaxgo.games.othello import Othello
 from jaxgo.records import formats, sgf
 from jaxgo.records.record import GameRecord
 from jaxgo.ui import board_view
@@ -85,28 +84,14 @@ def cputime(engine: GtpEngine, line: Line) -> str:
 
 # -- the board -------------------------------------------------------------------------------------------------------
 def boardsize(engine: GtpEngine, line: Line) -> str:
-    size, game = read_number(_word(line), "a size", -(10**8), 10**8), engine.game
-    if isinstance(game, Go) and 1 <= size <= 19:
-        _other_size(engine, long_enough(of_size(game, size), engine.named))
-    elif (
-        (isinstance(game, Gomoku) and 5 <= size <= 20)
-        or (isinstance(game, Hex) and 2 <= size <= 26)
-        or (isinstance(game, Othello) and size in othello.SIZES)
-    ):
-        _other_size(engine, of_size(game, size))
-    elif game.shape == (size, size):
-        engine.session.new_game()
-    else:
-        raise UsageError("unacceptable size")
+    size = read_number(_word(line), "a size", -(10**8), 10**8)
+    try:
+        game = of_size(engine.game, size, size)
+    except UsageError:
+        raise UsageError("unacceptable size") from None
+    _other_size(engine, long_enough(game, engine.named))
     _restart_clocks(engine)
     return ""
-
-
-def of_size(game: Go | Gomoku | Hex | Othello, size: int) -> Go | Gomoku | Hex | Othello:
-    """The same rules on a square board of another size, without the stones of a handicap."""
-    if isinstance(game, Go):
-        return dataclasses.replace(game, size=size, width=0, handicap=0)
-    return dataclasses.replace(game, size=size)
 
 
 def _other_size(engine: GtpEngine, game: Game[Any]) -> None:
@@ -315,9 +300,8 @@ def loadsgf(engine: GtpEngine, line: Line) -> str:
         record = formats.load(Path(file), None, upto)
         if type(record.game) is type(game):
             same: Game[Any] | None = game
-            if isinstance(game, Go | Gomoku | Hex | Othello) and game.shape != record.game.shape:
-                height, width = record.game.shape
-                same = of_size(game, height) if height == width else None
+            if isinstance(game, SIZED) and game.shape != record.game.shape:
+                same = of_size(game, *record.game.shape)
             record = formats.load(Path(file), same, upto)  # what it does not say stays as it is
     except UsageError as error:
         raise UsageError(f"cannot load file: {error}") from None

@@ -57,6 +57,8 @@ def test_files_go_out_and_come_in(go, tmp_path):
     file.write_text("(;GM[1]SZ[4];B[aa];W[bb])")
     assert [go.ask(words) for words in ("kata-set-rules aga", f"loadsgf {file}")] == ["=", "="]
     assert (go.engine.game.ko, go.engine.game.shape) == ("situational", (4, 4)), "what a file does not say stays"
+    file.write_text("(;GM[1]SZ[4:3];B[aa];W[bb])")
+    assert [go.ask(f"loadsgf {file}"), go.engine.game.ko, go.engine.game.shape] == ["=", "situational", (3, 4)]
     assert [go.ask(words) for words in ("boardsize 5", "kata-set-rules chinese")] == ["=", "="]
     file.write_text("(;GM[1]SZ[5];B[aa]\n;W[aa])")
     before = go.engine.session.board

@@ -402,6 +402,17 @@ def test_other_games_have_their_own_moves(plain):
     assert (answer["moveInfos"], answer["rootInfo"]["winrate"], answer["policy"]) == ([], 1.0, [-1.0] * 9)
 
 
+@pytest.mark.parametrize(("name", "good", "bad"), [("hex5", 26, 27), ("othello", 14, 7), ("gomoku", 5, 21)])
+def test_games_of_one_size_are_analysed_on_boards_of_others(name, good, bad):
+    told, own = {"id": "q", "rules": "", "moves": []}, make(name)
+    assert read(told | {"boardXSize": good, "boardYSize": good}, own).game == dataclasses.replace(own, size=good)
+    with pytest.raises(FieldError, match=f"size[ =]{bad}") as error:
+        read(told | {"boardXSize": bad, "boardYSize": bad}, own)
+    assert error.value.field == "boardXSize"
+    with pytest.raises(FieldError, match="is square, not 6x4"):
+        read(told | {"boardXSize": 6, "boardYSize": 4}, own)
+
+
 def test_finished_games_of_othello_tell_by_how_many_discs():
     """White has three discs more, and the numbers are for the other side."""
     game = make("othello", size=4)
