@@ -39,9 +39,11 @@ class Wish:
     outlook: Outlook  # for the points, where they are told, too
 
 
-def generate(engine: GtpEngine, seat: int, plays: bool, show: OnSnapshot | None = None) -> str:
-    """The move of a seat; `plays` it, or leaves the board as it is."""
-    began = time.monotonic()
+def generate(
+    engine: GtpEngine, seat: int, plays: bool, show: OnSnapshot | None = None, began: float | None = None
+) -> str:
+    """The move of a seat; `plays` it, or leaves the board as it is. Its clock runs since it `began`, or since now."""
+    began = time.monotonic() if began is None else began
     session = engine.session
     if session.board.now.over:
         if not isinstance(engine.game, Go):
@@ -173,6 +175,7 @@ def _generate(style: Callable[..., str], plays: bool) -> Callable[[GtpEngine, Li
     """Searches for a move, telling what it sees, and says `play MOVE` at the end."""
 
     def search(engine: GtpEngine, line: Line) -> str | None:
+        began = time.monotonic()
         wish = _wish(engine, line.words)
         told: list[str] = []
         header = f"={line.number}\n"
@@ -182,7 +185,7 @@ def _generate(style: Callable[..., str], plays: bool) -> Callable[[GtpEngine, Li
             told.append(text)
 
         try:
-            move = generate(engine, wish.seat, plays, _teller(engine, wish, style, tell))
+            move = generate(engine, wish.seat, plays, _teller(engine, wish, style, tell), began)
         except UsageError as error:
             if not told:
                 raise

@@ -1,22 +1,23 @@
 """What a position may come to in points: whose each point will be, who leads by how much, how far results spread.
 
-A player whose net has learnt how games end is asked about the position and those after its moves. Others know chances,
-not points: random playouts tell who owns what, and a lead is the one that makes a chance of winning out of the spread
-of their results. The spread is always theirs: no net learns one.
+A player whose net has learnt how games end is asked about the position, and about those after the moves whose leads
+are told. Others know chances, not points: random playouts tell who owns what, and a lead is the one that makes a chance
+of winning out of the spread of their results. The spread is always theirs: no net learns one.
 """
 
 import functools
 import math
 import statistics
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float32
+from jaxtyping import Array, Float32, Int32
 
 from jaxgo.core.game import Game
-from jaxgo.core.lanes import alone, where_lanes
+from jaxgo.core.lanes import alone
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.endings import OWNERSHIP, SCORE, knows, played_out
 from jaxgo.frontends.board import Board
@@ -36,25 +37,25 @@ class Outlook(NamedTuple):
     owned: tuple[float, ...] = ()  # of each point: from 1, seat 0's, to -1, seat 1's
     spread: float = 0.0  # points
     most: tuple[float, float] = (math.inf, math.inf)  # points that each seat may be ahead
-    leads: tuple[float, ...] = ()  # of seat 0 after each action, and at the end here; nothing where no net knows
+    leads: Callable[[int], float] | None = None  # of seat 0 here or after an action; None where no net knows
 
     def lead(self, value: float, seat: int, action: int = HERE) -> float:
         """The points ahead of the seat that a value is for, here or after a move, at most what a board is worth."""
-        if self.leads:
-            found = self.leads[action] * (1 - 2 * seat)
+        if self.leads is not None:
+            found = self.leads(action) * (1 - 2 * seat)
         else:
             found = self.spread * NORMAL.inv_cdf(min(max((value + 1) / 2, 1 - SURE), SURE))
         return min(max(found, -self.most[1 - seat]), self.most[seat])
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _foreseen(model: Model, params: Params, state: Any) -> dict[str, Float32[Array, "M ..."]]:
-    """What a player has learnt of a position: after each action, and at the end here. A game that is over is known."""
+def _foreseen(model: Model, params: Params, state: Any, action: Int32[Array, ""]) -> dict[str, Float32[Array, "..."]]:
+    """What a player has learnt of a position, or of the one after an action. A game that is over is known."""
     game = model.game
-    moved = jax.vmap(functools.partial(game.step, state))(jnp.arange(game.num_actions, dtype=jnp.int32))
-    states = jax.tree.map(lambda after, here: jnp.concatenate([after, here[None]]), moved, state)
-    over, ends = jax.vmap(game.over)(states), jax.vmap(game.aux_values)(states)
-    return {name: where_lanes(over, ends[name], said) for name, said in model.foresee(params, states).items()}
+    moved = game.step(state, jnp.maximum(action, 0))
+    state = jax.tree.map(functools.partial(jnp.where, action == HERE), state, moved)
+    over, ends = game.over(state), game.aux_values(state)
+    return {name: jnp.where(over, ends[name], said[0]) for name, said in model.foresee(params, alone(state)).items()}
 
 
 def foresee(board: Board, player: Player) -> Outlook:
@@ -62,17 +63,21 @@ def foresee(board: Board, player: Player) -> Outlook:
     game, state = board.game, board.now.position.state
     if not knows(game, SCORE):
         return Outlook()
-    learnt = _foreseen(player.model, player.params, state)
+
+    @functools.cache  # a move is told again and again while a search goes on
+    def learnt(action: int) -> dict[str, Any]:
+        return _foreseen(player.model, player.params, state, jnp.int32(action))
+
     played = played_out(game, alone(state), PLAYOUTS)
     cells, unit = _units(game)
-    owned = learnt[OWNERSHIP][HERE] if OWNERSHIP in learnt else played[OWNERSHIP][0][0]
-    leads = np.asarray(learnt[SCORE]) * unit if SCORE in learnt else np.zeros(0)
     komi = game.komi if isinstance(game, Go) else 0.0
+    here = learnt(HERE)
+    owned = here[OWNERSHIP] if OWNERSHIP in here else played[OWNERSHIP][0][0]
     return Outlook(
         owned=tuple(np.asarray(owned).tolist()),
         spread=float(played[SCORE][1][0]) * unit,
         most=(cells - komi, cells + komi),
-        leads=tuple(leads.tolist()),
+        leads=(lambda action: float(learnt(action)[SCORE]) * unit) if SCORE in here else None,
     )
 
 
@@ -83,7 +88,7 @@ def at_the_end(board: Board) -> Outlook:
         return Outlook()
     found = _ends(game, board.now.position.state)
     lead = round(float(found[SCORE]) * _units(game)[1], 3)  # it was divided in 32 bits
-    return Outlook(tuple(np.asarray(found[OWNERSHIP]).tolist()), leads=(lead,))
+    return Outlook(tuple(np.asarray(found[OWNERSHIP]).tolist()), leads=lambda action: lead)
 
 
 @functools.partial(jax.jit, static_argnums=0)

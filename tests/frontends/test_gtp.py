@@ -17,6 +17,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.frontends import gtp, gtp_analysis, gtp_text
 from jaxgo.frontends.gtp_commands import COMMANDS
 from jaxgo.frontends.lines import LONGEST, read_lines
+from jaxgo.frontends.outlook import Outlook
 from jaxgo.games import make
 from jaxgo.search.think import Limit
 
@@ -334,6 +335,18 @@ def test_points_are_told_where_they_are_asked_for(searching):
     searching.engine.put_line("name")
     assert "score" not in searching.ask("kata-analyze b 1"), "nobody has looked"
     assert searching.engine.next_line() == "name"
+
+
+@pytest.mark.slow
+def test_what_is_foreseen_for_a_move_is_on_its_clock(searching, monkeypatch):
+    def slow(board, player):
+        time.sleep(2.0)
+        return Outlook()
+
+    monkeypatch.setattr(gtp_analysis, "foresee", slow)
+    searching.ask("time_settings 1000 0 0")
+    searching.ask("kata-genmove_analyze b 100 ownership true")
+    assert searching.engine.clocks[0].main <= 998
 
 
 @pytest.mark.slow

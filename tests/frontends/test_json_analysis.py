@@ -14,12 +14,13 @@ import pytest
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import analysis_answer
 from jaxgo.frontends import board as boards
+from jaxgo.frontends import outlook as outlooks
 from jaxgo.frontends.analysis import AnalysisEngine, positions
 from jaxgo.frontends.analysis_answer import Answer
 from jaxgo.frontends.analysis_query import READ, UNUSED, FieldError, parse, read
 from jaxgo.frontends.go_rules import read_rules
 from jaxgo.frontends.lines import read_lines
-from jaxgo.frontends.outlook import foresee
+from jaxgo.frontends.outlook import HERE, foresee
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games import make
 from jaxgo.players import load_player
@@ -237,7 +238,7 @@ def test_a_net_tells_the_lead_here_and_after_each_move_for_either_side():
     assert [outlook.lead(0.9, seat, game.num_actions - 1) for seat in (0, 1)] == [ahead, -ahead]
     assert min(outlook.owned[:15]) > 0.5 > -0.5 > max(outlook.owned[15:])
     other = foresee(board, load_player("random", game))
-    assert not other.leads
+    assert other.leads is None
     assert other.spread > 0
 
 
@@ -308,6 +309,25 @@ def test_numbers_are_for_the_side_that_was_asked_for(player):
         assert other["lcb"] < other["winrate"] < one["lcb"] + other["winrate"] + one["winrate"]
     assert [-share for share in black["ownership"]] == white["ownership"]
     assert black["ownership"][12] > 0, "it is Black's stone"
+
+
+@pytest.mark.slow
+def test_a_net_is_asked_about_the_moves_that_are_told_and_once_about_each(monkeypatch):
+    asked, program = [], outlooks._foreseen
+
+    def foreseen(model, params, state, *actions):
+        asked.extend(map(int, actions))
+        return program(model, params, state, *actions)
+
+    monkeypatch.setattr(outlooks, "_foreseen", foreseen)
+    query = read(QUERY, make("go5"))
+    answer = Answer(query, 0, positions(query)[0])
+    answer.foresee(load_player("greedy@go5-cpu", make("go5")))
+    assert asked == [HERE]
+    thought = thought_of(0.5, ("B2", 16, 0.6), ("D4", 4, -0.2), ("E5", 0, 0.0))
+    for during in (True, False):
+        answer.told(thought, during)
+    assert asked == [HERE, *(move.action for move in thought.moves[:2])]
 
 
 @pytest.mark.slow
