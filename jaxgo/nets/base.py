@@ -144,7 +144,7 @@ def cast_once(module: Any, params: Any) -> Any:
 
 
 def heads_of(module: Any) -> tuple[Head, ...]:
-    """The further heads of a module, which `method="learn"` tells; modules of others have none."""
+    """The further heads of a module, which `method="learn"` tells; a module that is not made for heads has none."""
     heads = getattr(module, "heads", ())
     return tuple(head for head in heads if isinstance(head, Head)) if isinstance(heads, tuple) else ()
 

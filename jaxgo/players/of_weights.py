@@ -15,7 +15,7 @@ from jaxgo.evaluators import Network
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.network import differs
 from jaxgo.games import make
-from jaxgo.nets import Net
+from jaxgo.nets import Net, Outside
 from jaxgo.nets import from_json as net_from_json
 from jaxgo.nets.base import Head
 from jaxgo.search import Chain
@@ -93,6 +93,18 @@ def network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) 
 
     if type(known) is not type(game) or not has():
         raise UsageError(f"the weights of {place} are for {about['game']}; they do not fit the game that is asked for")
-    taught = net.heads(game, tuple(Head(target.name, target.kind) for target in game.aux_targets()))
-    heads = taught if not taught or has(taught) else tuple(head for head in taught if has((head,)))
+    learnt = _learnt(place, about, net, game)
+    heads = learnt if not learnt or has(learnt) else tuple(head for head in learnt if has((head,)))
     return model(heads), params
+
+
+def _learnt(place: str, about: Mapping[str, Any], net: Net, game: Game[Any]) -> tuple[Head, ...]:
+    """The heads for the end of a game that weights have learnt, as far as they say so.
+
+    Those that name none are older. A net of jaxgo has arrays for what it learns only; one of somebody's own has them
+    for all that it gives, whatever it was taught.
+    """
+    known = {target.name: Head(target.name, target.kind) for target in game.aux_targets()}
+    with _mistakes_as(f"the weights of {place} do not say which heads they have learnt"):
+        named = set(about.get("heads", () if isinstance(net, Outside) else known))
+    return net.heads(game, tuple(head for name, head in known.items() if name in named))

@@ -442,6 +442,7 @@ def about(config: TrainConfig) -> dict[str, Any]:
         "options": dict(config.options),
         "net": net_to_json(config.network),
         "search": search_to_json(rated_search(config)),
+        "heads": list(config.targets.heads),
     }
 
 

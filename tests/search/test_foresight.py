@@ -11,13 +11,15 @@ import pytest
 from jaxtyping import Array
 
 from jaxgo.core import position_text
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.lanes import alone
 from jaxgo.evaluators import Network, Uniform
 from jaxgo.games import make
-from jaxgo.nets import as_net
+from jaxgo.nets import as_net, to_json
 from jaxgo.nets.base import Head
 from jaxgo.players import load_player
+from jaxgo.players.of_weights import network
 from jaxgo.search.model import Model
 
 
@@ -103,3 +105,20 @@ def test_nets_of_other_people_foresee_by_the_heads_that_they_have():
     said = module.apply(params, jax.vmap(game.observe)(states))[2]["ownership"]  # Black is to move
     np.testing.assert_allclose(found["ownership"], np.tanh(np.asarray(said) / 2), rtol=1e-4, atol=1e-5)
     assert Model(game, Uniform()).foresee((), states) == {}
+
+
+@pytest.mark.slow
+def test_nets_of_other_people_foresee_what_they_were_taught_and_not_all_that_they_give():
+    game = make("go5")
+    net = as_net(Several(game.num_actions))
+    params = jax.jit(Model(game, Network(net.module(game))).init)(jax.random.key(0))
+    about = {"game": "go5", "options": {}, "net": to_json(net)}
+
+    def foreseen(**more):
+        model, _ = network("w.npz", about | more, params, game)
+        return set(jax.eval_shape(model.foresee, params, starts(game, 1)))
+
+    assert foreseen(heads=["short", "ownership"]) == {"ownership"}
+    assert foreseen(heads=["short"]) == foreseen() == set()
+    with pytest.raises(UsageError, match="do not say which heads they have learnt"):
+        foreseen(heads=5)

@@ -392,6 +392,10 @@ def test_a_run_begins_with_the_weights_of_another(trainer, run, path, monkeypatc
         assert Loop(trainer, folder, lambda report: None).iteration == 1, "its own checkpoint comes first"
 
 
+def test_weights_say_which_heads_they_have_learnt():
+    assert about(CONFIG)["heads"] == ["short", "reply"]
+
+
 def test_a_learner_that_stays_broken_ends_the_run(trainer, path):
     with RunDir(path.with_name("broken"), to_json(CONFIG)) as folder:
         loop = Loop(trainer, folder, lambda report: None)
