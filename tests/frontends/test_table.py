@@ -16,6 +16,9 @@ from jaxgo.frontends.thinking import Thinking, Thought
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.frontends.web.table import LOG
+from jaxgo.games import make
+from jaxgo.players import best_spec
+from jaxgo.system.weights import shipped
 
 WON = (4, 0, 3, 1, 5)
 
@@ -168,3 +171,17 @@ def test_a_page_hears_that_a_search_which_failed_pauses_the_game(monkeypatch):
             assert time.monotonic() < until
             time.sleep(0.01)
         assert "failed" in sat.last["error"]["text"]
+
+
+@pytest.mark.slow
+def test_another_game_seats_its_own_best_player_unless_one_was_chosen(monkeypatch):
+    for name in ("warm_up", "_warm_up"):
+        monkeypatch.setattr(Session, name, lambda *seat: None)  # nobody thinks here
+    with guest("hex7", Shared(Offers(dict.fromkeys(shipped(), "")))) as sat:
+        sat.table.open()
+        assert sat.last["position"]["players"] == ["", best_spec(make("hex7"))]
+        for name in ("go9", "go19"):
+            assert sat.ask("new", game=name)["players"] == ["", best_spec(make(name))]
+        sat.ask("seats", players=["", "uct:1600"])
+        assert sat.ask("new", game="hex7")["players"] == ["", "uct:1600"]
+        assert sat.ask("new", game="go9")["players"] == ["", "uct:1600"], "it was chosen"

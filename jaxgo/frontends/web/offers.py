@@ -17,7 +17,19 @@ from jaxgo.core.words import write_value
 from jaxgo.evaluators import EVALUATORS, Evaluator, Rollout
 from jaxgo.frontends.web.protocol import MOST_SIMULATIONS
 from jaxgo.games import GAMES, make
-from jaxgo.players import PUZZLE, ROLLOUTS, SHORT, THREATS, Player, fitting, parse, with_weights, without_weights
+from jaxgo.players import (
+    BEST,
+    PUZZLE,
+    ROLLOUTS,
+    SHORT,
+    THREATS,
+    Player,
+    best_spec,
+    fitting,
+    parse,
+    with_weights,
+    without_weights,
+)
 from jaxgo.records import formats, text_file
 from jaxgo.records.record import GameRecord
 from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Gumbel, Search
@@ -81,6 +93,13 @@ def check_player(player: Player) -> Player:
                 raise UsageError(f"{player.name!r} has {option}={value}; at most {MOST_NUMBER} is taken on a page")
     _check_memory(player)
     return player
+
+
+def chosen_by_nobody(player: Player | None) -> Player | None:
+    """A player who sits there because nobody has said who shall: where it is the best, another game has its own."""
+    if player is None or player.name != best_spec(player.model.game):
+        return player
+    return dataclasses.replace(player, asked=BEST)
 
 
 def _check_memory(player: Player) -> None:

@@ -155,7 +155,7 @@ class Table:
             return
         for spec in self.shared.players(self.name, game):
             try:
-                return self._sit([None, self._load(spec, game)], warm=False)
+                return self._sit([None, offers.chosen_by_nobody(self._load(spec, game))], warm=False)
             except UsageError:  # its folder has been removed since the server began: the next one
                 LOG.warning("%s cannot sit down", spec)
 
