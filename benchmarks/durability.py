@@ -70,7 +70,7 @@ def digest(run: Path) -> dict[str, str]:
     config = from_json(read_config(run))
     trainer = Trainer(config, devices.make_mesh())
     with RunDir(run, read_config(run)) as folder:
-        found = folder.restore(trainer.begin())
+        found = folder.checkpoints.restore(trainer.begin())
     if found is None:
         sys.exit(f"{run} has no checkpoint")
     leaves = jax.tree_util.tree_leaves_with_path(found[1]._replace(seconds=np.float32(0)))

@@ -394,8 +394,8 @@ class Eval:
 def meet(command: TournamentCommand | SprtCommand) -> int:
     """Lets the hosts of a match play it; this one may be the only one."""
     from jaxgo.arena.hosts import gather
+    from jaxgo.system.hosts import shared_store
     from jaxgo.system.pulse import Pulse
-    from jaxgo.system.rundir import shared_store
     from jaxgo.system.stop import STOPPED, Stop
 
     store = shared_store()

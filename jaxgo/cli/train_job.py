@@ -20,9 +20,10 @@ from jaxgo.cli.train_words import Job, list_presets, parse, typed
 from jaxgo.core.words import write_settings
 from jaxgo.players.spec_text import Spec
 from jaxgo.system import aside, devices
+from jaxgo.system.hosts import shared_store
 from jaxgo.system.metrics import Beside, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
-from jaxgo.system.rundir import RunDir, shared_store
+from jaxgo.system.rundir import RunDir
 from jaxgo.system.stop import STOPPED, Stop, at_once
 from jaxgo.system.weights import name_of_run
 from jaxgo.training import inherit, machine, ready, sizes
@@ -109,9 +110,9 @@ def run(job: Job, console: Console | None = None) -> int:
                 screen(report)
 
             train_with(trainer, folder, recorder, watch, stop)
-        folder.wait()
+        folder.checkpoints.wait()
         if stop() or phases[-1] == "stopped":  # by a signal here, or on another host
-            saved = "but the newest checkpoint could not be saved" if folder.unsaved else "and saved"
+            saved = "but the newest checkpoint could not be saved" if folder.checkpoints.unsaved else "and saved"
             _say(console, f"stopped {saved} in {place}; go on with: {job.again}")
             return stop.status if stop() else STOPPED
         if first:

@@ -10,10 +10,11 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.system import manifest
+from jaxgo.system.checkpoints import STEPS
 from jaxgo.system.files import is_held
 from jaxgo.system.manifest import MANIFEST
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.rundir import CONFIG, LOCK, STEPS, read_config
+from jaxgo.system.rundir import CONFIG, LOCK, read_config
 
 UNFINISHED = "it was never finished"
 

@@ -75,7 +75,7 @@ def keep(run: RunDir, start: Start, about: Mapping[str, Any]) -> None:
     """Notes in the folder of a new run with what it begins; a UsageError where it began otherwise. For the first host:
     another one could find what that has written just now."""
     known = first(run.path)
-    if known is not None or run.steps():
+    if known is not None or run.checkpoints.steps():
         then = "new weights, or its note of step 0 is gone," if known is None else known[0][FROM]
         raise UsageError(
             f"{run.path} has begun with {then} and not with {start.words}; go on with --init-from '', or name "

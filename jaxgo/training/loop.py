@@ -22,7 +22,7 @@ from jaxgo.nets import to_json as net_to_json
 from jaxgo.search import to_json as search_to_json
 from jaxgo.search.health import EvaluatorError
 from jaxgo.selfplay import Tally
-from jaxgo.system import devices, heap
+from jaxgo.system import devices, heap, hosts
 from jaxgo.system.aside import Aside
 from jaxgo.system.rundir import RunDir
 from jaxgo.training import going_back, inherit, ready
@@ -143,12 +143,12 @@ class Loop:
         self.config = trainer.config
         self._underway: list[Underway] = []
         watch(Report("start", 0, 0.0, {}))
-        run.meet("start")
+        hosts.meet("start")
         devices.connect(trainer.mesh)
         begun: TrainState | None = trainer.begin()
         # what a checkpoint is like; beside one no arrays stay, as two rings of samples may be more than the memory has
         self._like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), begun)
-        if run.steps():
+        if run.checkpoints.steps():
             begun = None
         found = self._restore()
         run.set_aside(found[0] if found is not None else 0)
@@ -167,7 +167,7 @@ class Loop:
 
     def _restore(self, before: int | None = None) -> tuple[int, TrainState] | None:
         """The newest checkpoint, on the devices of now; None where there is none."""
-        found = self.run.restore(self._like, before, PER_DEVICE)
+        found = self.run.checkpoints.restore(self._like, before, PER_DEVICE)
         if found is None:
             return None
         step, state = found
@@ -235,7 +235,7 @@ class Loop:
             return False
 
         if self._due.together:
-            Aside(lambda: self.run.meet(where)).wait(pass_on, math.inf)
+            Aside(lambda: hosts.meet(where)).wait(pass_on, math.inf)
 
     def advance(self) -> None:
         """One iteration; where its numbers are broken the run goes back to its last good checkpoint, once."""
@@ -301,7 +301,7 @@ class Loop:
         self.save()
         if judge:
             self.judge(final=True)
-        self.run.wait()
+        self.run.checkpoints.wait()
         self._watch(Report("stopped" if self.stopped else "end", self.iteration, self.seconds, {}))
 
     def save(self) -> None:
@@ -313,7 +313,7 @@ class Loop:
             seconds=devices.lay(np.float32(self.seconds), self.state.seconds.sharding),
             played=devices.lay(played, self.state.played.sharding),
         )
-        self.run.save(self.iteration, self.state)
+        self.run.checkpoints.save(self.iteration, self.state)
         # stopped before its first iteration, it leaves the note of what it begins with as it is
         if self.iteration or inherit.first(self.run.path) is None:
             self.run.save_weights(self.iteration, self.state.learner.average, about(self.config))

@@ -7,8 +7,8 @@ import jax
 import pytest
 
 from jaxgo.system import pulse
+from jaxgo.system.hosts import shared_store
 from jaxgo.system.pulse import LEFT, PLACE, SILENT, Pulse
-from jaxgo.system.rundir import shared_store
 from jaxgo.system.stop import TRY_AGAIN
 
 

@@ -21,6 +21,7 @@ import pytest
 
 from jaxgo.core.errors import UsageError
 from jaxgo.system import bundle, devices, manifest, rundir, survey
+from jaxgo.system.checkpoints import Checkpoints
 from jaxgo.system.rundir import RunDir, read_config
 
 ROOT = Path(__file__).parents[2]
@@ -67,33 +68,33 @@ def equal(a: Any, b: Any) -> None:
 
 def test_a_whole_state_comes_back_with_its_keys_and_its_layout(tmp_path):
     with RunDir(tmp_path / "run", CONFIG) as run:
-        assert run.restore(state()) is None
-        run.save(3, state(3))
+        assert run.checkpoints.restore(state()) is None
+        run.checkpoints.save(3, state(3))
     with RunDir(tmp_path / "run", CONFIG) as run:
         assert run.resumed
-        step, found = run.restore(state())
+        step, found = run.checkpoints.restore(state())
         assert step == 3
         equal(found, state(3))
         jax.random.bits(found.games.key[0])  # still a key
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), state())
-        equal(run.restore(shapes)[1], state(3))
+        equal(run.checkpoints.restore(shapes)[1], state(3))
 
 
 def test_the_arrays_may_be_given_away_while_they_are_written(tmp_path):
     spoil = jax.jit(lambda x: x * 0 - 1, donate_argnums=0)
     big = jax.device_put(np.arange(1_000_000, dtype=np.int32).reshape(2, -1), devices.split(devices.make_mesh()))
     with RunDir(tmp_path, CONFIG) as run:
-        run.save(1, {"big": big})
+        run.checkpoints.save(1, {"big": big})
         spoil(big)
-        _, found = run.restore({"big": jax.ShapeDtypeStruct(big.shape, big.dtype)})
+        _, found = run.checkpoints.restore({"big": jax.ShapeDtypeStruct(big.shape, big.dtype)})
         np.testing.assert_array_equal(np.asarray(found["big"]).ravel(), np.arange(1_000_000))
 
 
 def test_another_number_of_devices_goes_on(tmp_path):
     with RunDir(tmp_path, CONFIG) as run:
-        run.save(1, state(1))
+        run.checkpoints.save(1, state(1))
         one = jax.tree.map(lambda x: jax.device_put(x, jax.devices()[0]), state(0))
-        equal(run.restore(one)[1], jax.tree.map(lambda x: jax.device_put(x, jax.devices()[0]), state(1)))
+        equal(run.checkpoints.restore(one)[1], jax.tree.map(lambda x: jax.device_put(x, jax.devices()[0]), state(1)))
 
 
 @pytest.mark.slow
@@ -103,42 +104,42 @@ def test_a_save_leaves_nothing_behind(tmp_path):
     with RunDir(tmp_path, CONFIG) as run:
         seen = []
         for step in range(1, 5):
-            run.save(step, jax.tree.map(jnp.asarray, arrays))
-            run.wait()
+            run.checkpoints.save(step, jax.tree.map(jnp.asarray, arrays))
+            run.checkpoints.wait()
             gc.collect()
             seen.append(sys.getallocatedblocks())
         assert (seen[-1] - seen[1]) / 2 < 500  # array by array it was 1,016
-        equal(run.restore(arrays)[1], jax.tree.map(jnp.asarray, arrays))
+        equal(run.checkpoints.restore(arrays)[1], jax.tree.map(jnp.asarray, arrays))
 
 
 def test_small_arrays_and_large_ones_come_back_together(tmp_path):
     large = jnp.arange(bundle.SMALL // 4 + 1)
     mixed = {"a": jnp.float32(1.5), "b": large, "c": jnp.ones((2, 3), jnp.bfloat16), "d": jnp.array([True, False])}
     with RunDir(tmp_path, CONFIG) as run:
-        run.save(1, mixed)
-        equal(run.restore(mixed)[1], mixed)
+        run.checkpoints.save(1, mixed)
+        equal(run.checkpoints.restore(mixed)[1], mixed)
 
 
 def test_the_last_ones_stay(tmp_path):
     with RunDir(tmp_path, CONFIG, last=2) as run:
         for step in range(1, 8):
-            run.save(step, {"x": jnp.int32(step)})
-        run.wait()
-        assert run.steps() == [6, 7]
+            run.checkpoints.save(step, {"x": jnp.int32(step)})
+        run.checkpoints.wait()
+        assert run.checkpoints.steps() == [6, 7]
         assert len(list((tmp_path / "checkpoints").iterdir())) == 2
 
 
 def test_a_copy_that_somebody_laid_beside_the_checkpoints_stays(tmp_path):
     with RunDir(tmp_path, CONFIG, last=1) as run:
-        run.save(1, {"x": jnp.int32(1)})
-        run.wait()
+        run.checkpoints.save(1, {"x": jnp.int32(1)})
+        run.checkpoints.wait()
         copy = tmp_path / "checkpoints" / "a good one"
         shutil.copytree(tmp_path / "checkpoints" / "00000001", copy)
         (tmp_path / "checkpoints" / "00000009").write_text("a note")
-        run.save(2, {"x": jnp.int32(2)})
-        run.wait()
-        assert run.steps() == [2]
-        assert not run.unsaved
+        run.checkpoints.save(2, {"x": jnp.int32(2)})
+        run.checkpoints.wait()
+        assert run.checkpoints.steps() == [2]
+        assert not run.checkpoints.unsaved
         assert (copy / "MANIFEST.json").exists()
         assert (tmp_path / "checkpoints" / "00000009").read_text() == "a note"
 
@@ -147,14 +148,14 @@ def test_checkpoints_of_earlier_versions_are_read(tmp_path, monkeypatch):
     """Theirs have an array each, and a manifest that says nothing of it nor of itself."""
     monkeypatch.setattr(bundle, "is_small", lambda array: False)
     with RunDir(tmp_path, CONFIG) as run:
-        run.save(1, state(1))
-        run.wait()
+        run.checkpoints.save(1, state(1))
+        run.checkpoints.wait()
         file = tmp_path / "checkpoints" / "00000001" / "MANIFEST.json"
         said = json.loads(file.read_text())
         assert said.pop("bundled") == []
         del said["sha256"]
         file.write_text(json.dumps(said))
-        equal(run.restore(state())[1], state(1))
+        equal(run.checkpoints.restore(state())[1], state(1))
 
 
 # -- faults -----------------------------------------------------------------------------------------------------------
@@ -164,8 +165,8 @@ def test_checkpoints_of_earlier_versions_are_read(tmp_path, monkeypatch):
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("saved") / "run"
     with RunDir(path, CONFIG) as run:
-        run.save(1, state(1))
-        run.save(2, state(2))
+        run.checkpoints.save(1, state(1))
+        run.checkpoints.save(2, state(2))
     return path
 
 
@@ -184,7 +185,7 @@ def test_no_damage_to_any_file_is_silent(saved, tmp_path):
         for damage in {flipped, data[: len(data) // 2] if data else b"y", b"" if data else b"z", None}:
             file.unlink() if damage is None else file.write_bytes(damage)
             with RunDir(run_path, CONFIG, say=said.append) as run:
-                found, whole = run.restore(state())
+                found, whole = run.checkpoints.restore(state())
             assert found == 1, (name, damage)
             np.testing.assert_array_equal(np.asarray(whole.step), 1)
     assert any("checkpoint 2 of" in sentence and "going back" in sentence for sentence in said)
@@ -201,7 +202,7 @@ def test_a_manifest_that_says_something_else_is_damage(saved, tmp_path, old, new
     file.write_text(text.replace(old, new, 1) if old else "[]")
     said: list[str] = []
     with RunDir(tmp_path / "run", CONFIG, say=said.append) as run:
-        assert run.restore(state())[0] == 1
+        assert run.checkpoints.restore(state())[0] == 1
     assert "checkpoint 2 of" in said[0]
     assert survey.look(tmp_path / "run").checkpoints[1].fault == "MANIFEST.json is not what was written"
 
@@ -219,15 +220,15 @@ def test_a_damaged_checkpoint_takes_no_place_of_a_sound_one(tmp_path):
     like = {"x": jnp.int32(0)}
     with RunDir(tmp_path / "run", CONFIG) as run:
         for step in (5, 200):
-            run.save(step, {"x": jnp.int32(step)})
+            run.checkpoints.save(step, {"x": jnp.int32(step)})
     _flip(tmp_path / "run", 200)
     with RunDir(tmp_path / "run", CONFIG, say=lambda _: None) as run:
-        assert run.restore(like)[0] == 5
+        assert run.checkpoints.restore(like)[0] == 5
         for step in (10, 15):
-            run.save(step, {"x": jnp.int32(step)})
-            run.wait()
-            assert run.steps() == [step - 5, step]
-        assert run.restore(like)[0] == 15
+            run.checkpoints.save(step, {"x": jnp.int32(step)})
+            run.checkpoints.wait()
+            assert run.checkpoints.steps() == [step - 5, step]
+        assert run.checkpoints.restore(like)[0] == 15
 
 
 def test_a_run_with_nothing_but_damaged_checkpoints_is_not_begun_anew(saved, tmp_path):
@@ -238,7 +239,7 @@ def test_a_run_with_nothing_but_damaged_checkpoints_is_not_begun_anew(saved, tmp
     before = sorted(path.rglob("*"))
     said = r"run cannot go on: all its checkpoints are damaged; name another folder, or remove .*checkpoints to train"
     with RunDir(path, CONFIG, say=lambda _: None) as run, pytest.raises(UsageError, match=said):
-        run.restore(state())
+        run.checkpoints.restore(state())
     assert sorted(path.rglob("*")) == before
 
 
@@ -252,12 +253,12 @@ def test_a_run_whose_checkpoints_lost_their_manifests_is_not_begun_anew(saved, t
         RunDir(path, CONFIG, say=said.append) as run,
         pytest.raises(UsageError, match="run cannot go on: all its check"),
     ):
-        run.restore(state())
+        run.checkpoints.restore(state())
     assert [sentence.partition(" of ")[0] for sentence in said] == ["checkpoint 2", "checkpoint 1"]
     assert all("has no MANIFEST.json: it was never finished, or has lost it" in sentence for sentence in said)
     shutil.rmtree(path / "checkpoints" / "00000002")
     with RunDir(path, CONFIG, say=said.append) as run:
-        assert run.restore(state()) is None
+        assert run.checkpoints.restore(state()) is None
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence():
@@ -271,26 +272,26 @@ def test_what_a_kill_left_is_not_believed_and_is_cleared(saved, tmp_path):
     torn = path / "checkpoints" / "00000003" / "state"
     shutil.copytree(path / "checkpoints" / "00000002" / "state", torn)  # no manifest yet
     with RunDir(path, CONFIG) as run:
-        assert run.restore(state())[0] == 2
-        run.save(3, state(3))
-        run.save(4, state(4))
-        run.wait()
-        assert run.steps() == [3, 4]
-        equal(run.restore(state())[1], state(4))
+        assert run.checkpoints.restore(state())[0] == 2
+        run.checkpoints.save(3, state(3))
+        run.checkpoints.save(4, state(4))
+        run.checkpoints.wait()
+        assert run.checkpoints.steps() == [3, 4]
+        equal(run.checkpoints.restore(state())[1], state(4))
 
 
 def test_kills_in_first_saves_leave_one_of_them_at_the_most(tmp_path, monkeypatch):
     """Two looked as if somebody had taken the manifests away, and the run was refused for good."""
     for step in (3, 4, 5):
         with RunDir(tmp_path, {}) as run, monkeypatch.context() as patch:
-            assert run.restore(state()) is None
-            patch.setattr(RunDir, "_finish", lambda run, *_: run._checkpointer().wait_until_finished())
-            run.save(step, state(step))
-            run.wait()
+            assert run.checkpoints.restore(state()) is None
+            patch.setattr(Checkpoints, "_finish", lambda mine, *_: mine._checkpointer().wait_until_finished())
+            run.checkpoints.save(step, state(step))
+            run.checkpoints.wait()
         assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == [f"{step:08d}"]
     with RunDir(tmp_path, {}) as run:
-        run.save(6, state(6))
-        run.wait()
+        run.checkpoints.save(6, state(6))
+        run.checkpoints.wait()
         assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000006"]
 
 
@@ -300,17 +301,19 @@ def test_a_full_disk_is_one_sentence_and_keeps_the_old(saved, tmp_path, monkeypa
     said: list[str] = []
     with RunDir(path, CONFIG, say=said.append) as run:
         with monkeypatch.context() as patch:
-            patch.setattr(run, "_checkpointer", lambda: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-            run.save(3, state(3))
-        run.wait()
-        assert run.unsaved
+            patch.setattr(
+                run.checkpoints, "_checkpointer", lambda: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+            )
+            run.checkpoints.save(3, state(3))
+        run.checkpoints.wait()
+        assert run.checkpoints.unsaved
         assert said == [
             f"checkpoint 3 could not be saved in {path} ([Errno 28] No space left on device); the older ones are kept"
         ]
-        assert run.restore(state())[0] == 2
-        run.save(4, state(4))
-        run.wait()
-        assert not run.unsaved
+        assert run.checkpoints.restore(state())[0] == 2
+        run.checkpoints.save(4, state(4))
+        run.checkpoints.wait()
+        assert not run.checkpoints.unsaved
 
 
 def test_a_config_that_is_no_json_and_a_name_that_is_too_long_are_refused(tmp_path):
@@ -326,21 +329,21 @@ def test_nothing_stays_of_a_save_that_failed(tmp_path, monkeypatch, words):
     """Or a disk that was full for an hour would be filled by what the saves of that hour left."""
     said: list[str] = []
     with RunDir(tmp_path, CONFIG, say=said.append) as run:
-        run.save(1, {"x": jnp.int32(1)})
-        run.wait()
+        run.checkpoints.save(1, {"x": jnp.int32(1)})
+        run.checkpoints.wait()
 
         def full(place, about):
             raise RuntimeError(words)
 
         with monkeypatch.context() as patch:
             patch.setattr(manifest, "write", full)
-            run.save(2, {"x": jnp.int32(2)})
-            run.wait()
+            run.checkpoints.save(2, {"x": jnp.int32(2)})
+            run.checkpoints.wait()
         assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000001"]
         assert ("no space is left on the disk" in said[0]) == words.startswith("RESOURCE")
-        run.save(3, {"x": jnp.int32(3)})
-        run.wait()
-        assert run.steps() == [1, 3]
+        run.checkpoints.save(3, {"x": jnp.int32(3)})
+        run.checkpoints.wait()
+        assert run.checkpoints.steps() == [1, 3]
 
 
 def test_a_step_that_is_saved_again_is_whole_at_every_moment(tmp_path, monkeypatch):
@@ -351,26 +354,26 @@ def test_a_step_that_is_saved_again_is_whole_at_every_moment(tmp_path, monkeypat
 
     def restored():
         with RunDir(tmp_path, CONFIG) as run:
-            return float(run.restore({"x": jnp.zeros(3)})[1]["x"][0])
+            return float(run.checkpoints.restore({"x": jnp.zeros(3)})[1]["x"][0])
 
     def saves(value):
         with RunDir(tmp_path, CONFIG) as run:
-            run.save(7, {"x": jnp.full(3, value)})
-            run.wait()
+            run.checkpoints.save(7, {"x": jnp.full(3, value)})
+            run.checkpoints.wait()
 
     saves(1.0)
     for name, left in (("write", 1.0), ("tidy", 2.0)):  # before the new one counts, and just behind it
         with RunDir(tmp_path, CONFIG) as run, monkeypatch.context() as patch:
-            finish = run._finish
+            finish = run.checkpoints._finish
 
             def finish_until(*given, finish=finish, patch=patch, name=name):
                 patch.setattr(manifest, name, cut)
                 with pytest.raises(KeyboardInterrupt):
                     finish(*given)
 
-            patch.setattr(run, "_finish", finish_until)
-            run.save(7, {"x": jnp.full(3, 2.0)})
-            run.wait()
+            patch.setattr(run.checkpoints, "_finish", finish_until)
+            run.checkpoints.save(7, {"x": jnp.full(3, 2.0)})
+            run.checkpoints.wait()
         assert restored() == left
     for value in (3.0, 4.0):
         saves(value)
@@ -382,7 +385,7 @@ def test_another_net_is_refused_by_name(saved):
     half = jnp.zeros(3, jnp.bfloat16)
     other = state()._replace(weights={"params": {"dense": {"kernel": jnp.zeros((2, 4)), "half": half}}})
     with RunDir(saved, CONFIG) as run, pytest.raises(UsageError, match=r"kernel.*float32\[2, 3\] there.*\[2, 4\] here"):
-        run.restore(other)
+        run.checkpoints.restore(other)
 
 
 @pytest.mark.slow
@@ -391,11 +394,11 @@ def test_a_kill_at_any_moment_leaves_a_sound_checkpoint(tmp_path):
     code = (
         "import sys, jax.numpy as jnp\nfrom jaxgo.system.rundir import RunDir\n"
         "run = RunDir(sys.argv[1], {})\n"
-        "found = run.restore({'x': jnp.zeros(200_000)})\n"
+        "found = run.checkpoints.restore({'x': jnp.zeros(200_000)})\n"
         "step = found[0] if found else 0\n"
         "assert not found or float(found[1]['x'].min()) == float(found[1]['x'].max()) == step\n"
         "print('from', step, flush=True)\n"
-        "while True:\n    step += 1\n    run.save(step, {'x': jnp.full(200_000, float(step))})\n"
+        "while True:\n    step += 1\n    run.checkpoints.save(step, {'x': jnp.full(200_000, float(step))})\n"
         "    print(step, flush=True)\n"
     )
     begun, reached = [], []
@@ -410,7 +413,7 @@ def test_a_kill_at_any_moment_leaves_a_sound_checkpoint(tmp_path):
     assert begun[0] == 0
     assert begun[1] >= reached[0] - 1  # at most the one that was being written is lost
     with RunDir(tmp_path / "run", {}) as run:
-        step, found = run.restore({"x": jnp.zeros(200_000)})
+        step, found = run.checkpoints.restore({"x": jnp.zeros(200_000)})
         assert step >= reached[1] - 1
         np.testing.assert_array_equal(np.asarray(found["x"]), step)
 

@@ -18,8 +18,8 @@ def run(tmp_path):
     path = tmp_path / "runs" / "one"
     with RunDir(path, {"game": "tictactoe"}) as folder:
         for step in (1, 2):
-            folder.save(step, {"x": jnp.arange(100.0) + step})
-            folder.wait()
+            folder.checkpoints.save(step, {"x": jnp.arange(100.0) + step})
+            folder.checkpoints.wait()
     metrics = Metrics(path)
     metrics.write(1, {"seconds": 10.0, "player": "young", "elo": {"young": [-50.0, 9.0]}})
     metrics.write(1, {"seconds": 30.0, "player": "me", "elo": {"me": [12.0, 3.0]}})

@@ -34,31 +34,31 @@ def test_every_test_that_the_list_names_is_there():
 def test_a_folder_that_is_gone_is_told_and_made_anew(tmp_path):
     said: list[str] = []
     with RunDir(tmp_path / "run", CONFIG, say=said.append) as run:
-        run.save(1, {"x": jnp.int32(1)})
-        run.wait()
+        run.checkpoints.save(1, {"x": jnp.int32(1)})
+        run.checkpoints.wait()
         shutil.rmtree(tmp_path / "run")
-        run.save(2, {"x": jnp.int32(2)})
-        run.wait()
+        run.checkpoints.save(2, {"x": jnp.int32(2)})
+        run.checkpoints.wait()
         with pytest.raises(UsageError, match="is in use by process"):  # it is held, as the one before it was
             RunDir(tmp_path / "run", CONFIG)
     gone = "was removed or moved away under the run; it is made anew, without what was in it"
     assert said == [f"{tmp_path / 'run'} {gone}"]
     assert read_config(tmp_path / "run") == CONFIG
     with RunDir(tmp_path / "run", CONFIG) as run:
-        step, found = run.restore({"x": jnp.int32(0)})
+        step, found = run.checkpoints.restore({"x": jnp.int32(0)})
         assert (step, int(found["x"])) == (2, 2)
 
 
 def test_a_run_whose_folder_was_moved_leaves_another_in_its_place_alone(tmp_path):
     place, said = tmp_path / "run", list[str]()
     with RunDir(place, CONFIG, say=said.append) as moved:
-        moved.save(1, {"x": jnp.int32(1)})
-        moved.wait()
+        moved.checkpoints.save(1, {"x": jnp.int32(1)})
+        moved.checkpoints.wait()
         place.rename(tmp_path / "elsewhere")
         with RunDir(place, CONFIG) as other:
             for _ in range(2):  # while the other is at work, and once it has ended
                 with pytest.raises(UsageError, match="moved away under this run, and another has its place"):
-                    moved.save(2, {"x": jnp.int32(2)})
+                    moved.checkpoints.save(2, {"x": jnp.int32(2)})
                 with pytest.raises(UsageError, match="another has its place"):
                     moved.save_weights(2, {"x": jnp.int32(2)}, {})
                 other.close()

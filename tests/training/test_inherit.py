@@ -85,7 +85,7 @@ def test_a_run_that_lost_what_it_began_with_is_told_how_it_goes_on(tmp_path):
     with RunDir(home, {}) as run:
         start = inherit.find(small, str(path), home)
         inherit.keep(run, start, {})
-        run.wait()
+        run.checkpoints.wait()
         (note,) = (home / "players").iterdir()
         note.write_bytes(note.read_bytes()[:100])
         with pytest.raises(
@@ -93,8 +93,8 @@ def test_a_run_that_lost_what_it_began_with_is_told_how_it_goes_on(tmp_path):
         ):
             inherit.find(small, str(path), home)
         note.unlink()
-        run.save(1, {"x": jnp.zeros(2)})
-        run.wait()
+        run.checkpoints.save(1, {"x": jnp.zeros(2)})
+        run.checkpoints.wait()
         with pytest.raises(
             UsageError, match=r"new weights, or its note of step 0 is gone, and not with .* --init-from ''"
         ):

@@ -46,7 +46,7 @@ def test_the_name_that_is_written_loads_the_player_that_was_judged(search: Any, 
     params = jax.jit(trainer.model.init)(jax.random.key(1))
     with RunDir(tmp_path / "a run, 1", to_json(config)) as run:
         run.save_weights(7, params, about(config))
-        run.wait()
+        run.checkpoints.wait()
         player = Judge(trainer, run).player(7, params)
     game = config.make_game()
     assert player.search == dataclasses.replace(search.quiet(), simulations=simulations or 8), "without any noise"

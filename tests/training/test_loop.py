@@ -121,7 +121,7 @@ def states(trainer: Trainer, path: Path, traces: dict[str, int]) -> Iterator[dic
                 if iteration == 1:
                     traces["first"] = traces["play"] + traces["learn"]
                 if iteration == 3:
-                    run.save(3, state)
+                    run.checkpoints.save(3, state)
         traces["last"] = traces["play"] + traces["learn"]
         yield seen
 
@@ -146,7 +146,7 @@ def test_learning_begins_when_there_is_enough_to_learn_from(states):
 
 def test_a_state_goes_through_the_run_folder_and_on_as_if_nothing_had_been(trainer, states, path):
     with RunDir(path.with_name("resumed"), to_json(CONFIG)) as run:
-        found = run.restore(trainer.begin())
+        found = run.checkpoints.restore(trainer.begin())
         assert found is not None
         step, state = found
         assert step == 3
@@ -166,7 +166,7 @@ def test_a_run_of_two_devices_goes_on_on_one_and_back(trainer, states, path, tmp
     single = Trainer(CONFIG, devices.make_mesh(jax.devices()[:1]))
     with RunDir(tmp_path / "moved", to_json(CONFIG), say=said.append) as run:
         one = Loop(single, run, lambda report: None).state
-        run.save(4, one._replace(iteration=one.iteration + 1))
+        run.checkpoints.save(4, one._replace(iteration=one.iteration + 1))
         two = copied(Loop(trainer, run, lambda report: None).state)
     (before, _), one = states[3], copied(one)
     assert one.replay.ring.seen.shape == (1,)
@@ -356,8 +356,10 @@ def test_a_run_can_be_stopped_and_saves(path):
         state = train(
             CONFIG, folder, lambda report: asked.append(report.iteration), stop=lambda: max(asked, default=0) >= 2
         )
-        folder.wait()
-        assert 2 <= int(state.iteration) == folder.steps()[-1] < CONFIG.budget.iterations  # it hears of it late
+        folder.checkpoints.wait()
+        assert (
+            2 <= int(state.iteration) == folder.checkpoints.steps()[-1] < CONFIG.budget.iterations
+        )  # it hears of it late
 
 
 def test_a_run_begins_with_the_weights_of_another(trainer, run, path, monkeypatch):
@@ -440,14 +442,14 @@ def test_broken_numbers_go_back_once_and_end_the_run_the_second_time(trainer, st
         loop.advance()
         spoil(loop)
         loop.save()
-        folder.wait()
-        assert folder.steps() == [3, 4]
+        folder.checkpoints.wait()
+        assert folder.checkpoints.steps() == [3, 4]
         loop.advance()
         (told,) = said
         assert told.startswith("iteration 5: the last 3 steps of the learner were broken (NaN or infinite); the last")
         assert told.endswith("; going back to checkpoint 3, once, with other random numbers")
         assert reports[-1][:2] == ("start", 3)
-        assert folder.steps() == weight_steps(folder.path) == [3]
+        assert folder.checkpoints.steps() == weight_steps(folder.path) == [3]
         renewed = jax.random.key_data(loop.state.key)
         assert not np.array_equal(key, renewed)
     with RunDir(path.with_name("gone-back"), to_json(CONFIG), say=said.append) as folder:
@@ -510,7 +512,7 @@ def test_a_collapse_is_said_and_ends_the_run_where_it_shall(trainer, states, pat
         monkeypatch.setattr(loops, "Loop", lambda *_: loop)  # whose programs are compiled
         with pytest.raises(CollapsedError, match=told):
             train(config, folder)
-        assert (folder.steps(), weight_steps(folder.path), len(said)) == ([1], [1], 1)
+        assert (folder.checkpoints.steps(), weight_steps(folder.path), len(said)) == ([1], [1], 1)
 
 
 @pytest.mark.usefixtures("two_devices")

@@ -63,7 +63,7 @@ def states(trainer, tmp_path_factory) -> dict[int, Any]:
                 state, told = trainer.learn(state)
             seen[iteration] = copied(state), told, fresh
             if iteration == 3:
-                run.save(3, state)
+                run.checkpoints.save(3, state)
     return seen | {0: path}
 
 
@@ -125,7 +125,7 @@ def test_batches_are_drawn_by_the_rule_of_the_ring(trainer, states):
 @pytest.mark.slow
 def test_a_resumed_run_is_the_same_run(trainer, states):
     with RunDir(states[0], to_json(CONFIG)) as run:
-        found = run.restore(trainer.begin())
+        found = run.checkpoints.restore(trainer.begin())
     assert found is not None
     state = found[1]
     assert state.replay.ring.samples.value.sharding.mesh == trainer.replay.home

@@ -44,15 +44,15 @@ TINY = shlex.split(
 # a program that is killed as soon as it has saved for the first time, however slow the machine is that would kill it
 KILLED = """
 import os, runpy, signal, sys
-from jaxgo.system.rundir import RunDir
+from jaxgo.system.checkpoints import Checkpoints
 
-finish = RunDir._finish
+finish = Checkpoints._finish
 
 def finish_and_die(*words):
     finish(*words)
     os.kill(os.getpid(), signal.SIGKILL)
 
-RunDir._finish = finish_and_die
+Checkpoints._finish = finish_and_die
 del sys.argv[0]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """

@@ -1,0 +1,30 @@
+"""What the hosts of a cluster share besides their devices: a store of names and values, and places to wait."""
+
+import itertools
+from typing import Any
+
+import jax
+
+from jaxgo.system import devices
+
+PATIENCE = 24 * 3600  # seconds that hosts wait for one that is at work; one that is gone is noticed much sooner
+
+_meetings = itertools.count(1)  # no two may have one name
+
+
+def meet(where: str) -> None:
+    """Waits here until all hosts have come, however long one of them works on something; alone it goes on."""
+    if devices.several_hosts():
+        from orbax.checkpoint import multihost
+
+        everybody = set(range(jax.process_count()))
+        multihost.sync_global_processes(f"{where} {next(_meetings)}", timeout=PATIENCE, processes=everybody)
+
+
+def shared_store() -> Any | None:
+    """Where JAX keeps names and values for all hosts of a cluster, on the first one; None for a host alone."""
+    if not devices.several_hosts():
+        return None
+    from orbax.checkpoint import multihost
+
+    return multihost.get_jax_distributed_client()
