@@ -177,11 +177,11 @@ def test_a_page_hears_that_a_search_which_failed_pauses_the_game(monkeypatch):
 def test_another_game_seats_its_own_best_player_unless_one_was_chosen(monkeypatch):
     for name in ("warm_up", "_warm_up"):
         monkeypatch.setattr(Session, name, lambda *seat: None)  # nobody thinks here
-    with guest("hex7", Shared(Offers(dict.fromkeys(shipped(), "")))) as sat:
+    with guest("dodgem7", Shared(Offers(dict.fromkeys(shipped(), "")))) as sat:
         sat.table.open()
-        assert sat.last["position"]["players"] == ["", best_spec(make("hex7"))]
+        assert sat.last["position"]["players"] == ["", best_spec(make("dodgem7"))]
         for name in ("go9", "go19"):
             assert sat.ask("new", game=name)["players"] == ["", best_spec(make(name))]
         sat.ask("seats", players=["", "uct:1600"])
-        assert sat.ask("new", game="hex7")["players"] == ["", "uct:1600"]
+        assert sat.ask("new", game="dodgem7")["players"] == ["", "uct:1600"]
         assert sat.ask("new", game="go9")["players"] == ["", "uct:1600"], "it was chosen"
