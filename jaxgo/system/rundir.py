@@ -81,6 +81,16 @@ class RunDir:
             self._lock.free()
             raise
 
+    def check(self, config: Mapping[str, Any]) -> None:
+        """A UsageError where this is not the config that the folder was made with."""
+        wanted, mine = dotted(_plain(config)), dotted(self._config)
+        for name in sorted(wanted.keys() | mine.keys()):
+            if wanted.get(name) != mine.get(name):
+                raise UsageError(
+                    f"{self.path} was made for a run with {name}={mine.get(name)}, not {wanted.get(name)}; make the "
+                    "RunDir with the config that is trained"
+                )
+
     def _write_config(self) -> None:
         write_whole(self.path / CONFIG, json.dumps({"format": FORMAT, **self._config}, indent=2) + "\n")
 

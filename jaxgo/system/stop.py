@@ -73,6 +73,11 @@ class Stop:
         """The exit status of a program that was asked to stop, as shells count: 130 after Ctrl-C."""
         return 128 + self._signal
 
+    def pass_on(self) -> None:
+        """Sends the signal that was heard once more, to whoever hears signals now."""
+        if self():
+            signal.raise_signal(self._signal)
+
     def _hear(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
         if self._asked.is_set():

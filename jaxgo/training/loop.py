@@ -25,8 +25,9 @@ from jaxgo.selfplay import Tally
 from jaxgo.system import devices, heap, hosts
 from jaxgo.system.aside import Aside
 from jaxgo.system.rundir import RunDir
+from jaxgo.system.stop import Stop
 from jaxgo.training import going_back, inherit, ready
-from jaxgo.training.config import TrainConfig
+from jaxgo.training.config import TrainConfig, to_json
 from jaxgo.training.due import Due, Word
 from jaxgo.training.judge import Gate, Judge, rated_search
 from jaxgo.training.learner import LearnerState
@@ -55,22 +56,29 @@ def train(
     watch: Watch = lambda report: None,
     *,
     mesh: Mesh | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] | None = None,
 ) -> TrainState:
     """Trains until the budget is spent or `stop` says so, going on from the run's last checkpoint; saves at the end.
 
-    What it measures goes into the folder, and `watch` hears it. A run that could not begin, or would fail at its first
-    judgement, is a UsageError; one that collapses is saved too, and ends in a CollapsedError.
+    Without a `stop` of yours Ctrl-C and SIGTERM do what they do elsewhere as soon as all is saved. What it measures
+    goes into the folder, and `watch` hears it. A run that could not begin, or would fail at its first judgement, is a
+    UsageError; one that collapses is saved too, and ends in a CollapsedError.
     """
     if not (isinstance(config, TrainConfig) and isinstance(run, RunDir)):
         raise UsageError(
             f"train takes a TrainConfig and a RunDir, and not {type(config).__name__} and {type(run).__name__}; see "
             "examples/own_net.py"
         )
+    run.check(to_json(config))
     trainer = Trainer(config, mesh or devices.make_mesh())
     ready.check(trainer)
     with contextlib.closing(Recorder(run.path, run.say)) as recorder:
-        return train_with(trainer, run, recorder, watch, stop)
+        if stop is not None:
+            return train_with(trainer, run, recorder, watch, stop)
+        with Stop() as asked:
+            state = train_with(trainer, run, recorder, watch, asked)
+    asked.pass_on()
+    return state
 
 
 def train_with(trainer: Trainer, run: RunDir, recorder: Recorder, watch: Watch, stop: Callable[[], bool]) -> TrainState:
