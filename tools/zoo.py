@@ -17,7 +17,6 @@ import numpy as np
 import tyro
 
 from jaxgo.cli.main import main as jaxgo
-from jaxgo.cli.weights import MADE_WITH
 from jaxgo.core.errors import UsageError
 from jaxgo.system import devices
 from jaxgo.system.files import write_whole
@@ -25,6 +24,7 @@ from jaxgo.system.metrics import read_rows
 from jaxgo.system.weights import HALF, SHIPPED, digest, load_weights, save_weights
 from jaxgo.training.named import CPU
 from jaxgo.training.presets import preset
+from jaxgo.training.shipped import MADE_WITH
 
 WRITTEN = "made"
 

@@ -3,41 +3,16 @@
 import dataclasses
 import json
 import sys
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, Any
 
 import tyro
 
 from jaxgo.cli.command import columns, reader
 from jaxgo.core.words import write_settings
+from jaxgo.training.shipped import MADE_WITH
 
 DAMAGED = 1  # the exit status where weights are not what was shipped
 ANCHOR = "uct:400"  # whose rating stands beside
-# what one types besides the command to make these again: seeds and times that are not those of the preset; and since
-# some were shipped, the ends of games have got their part in learning
-THEN = "--learner.head-weight 0.15"
-MADE_WITH: Mapping[str, str] = MappingProxyType(
-    {
-        "connect4-cpu": f"--targets.heads short {THEN} --selfplay.opening 0.8 --selfplay.opening-plies 24",
-        "connect4-long-cpu": "--seed 1",
-        "connect4-late-cpu": "--seed 11",
-        "connect4-gpu": "--seed 1",
-        "connect4-late-gpu": "--seed 2",
-        **dict.fromkeys(("go5-cpu", "go7-cpu", "go9-cpu", "go9-late-cpu", "go13-cpu"), THEN),
-        "go9-later-cpu": f"--seed 3 {THEN}",
-        "go9-last-cpu": f"--seed 5 {THEN}",
-        "go9-deep-cpu": f"--seed 7 {THEN}",
-        "go9-gpu": "--seed 1",
-        "go9-late-gpu": "--seed 2",
-        "go13-late-cpu": "--seed 4",
-        "go13-gpu": "--seed 1",
-        "gomoku9-cpu": "--seed 1 --budget.seconds 3168",
-        "gomoku15-cpu": "--seed 1 --budget.seconds 6708",
-        "kono-cpu": "--seed 1 --budget.seconds 1440",
-        "kono-long-cpu": "--seed 1",
-    }
-)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,6 @@ import pytest
 
 from jaxgo.cli.main import main
 from jaxgo.cli.train_words import parse, settings
-from jaxgo.cli.weights import MADE_WITH
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
 from jaxgo.nets import NETS, Mlp
@@ -22,6 +21,7 @@ from jaxgo.system.weights import shipped
 from jaxgo.training import inherit, machine, named, presets, sizes
 from jaxgo.training.config import completed, from_json, to_json
 from jaxgo.training.presets import default_preset, preset
+from jaxgo.training.shipped import MADE_WITH
 from jaxgo.training.trainer import Trainer
 
 NAMED = {"tictactoe-cpu", "connect4-cpu", "gomoku9-cpu", "go5-cpu", "connect3d", "gomoku15", "go9", "go19"}
