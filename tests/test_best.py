@@ -70,6 +70,16 @@ def test_a_file_that_is_unsound_plays_nothing(tmp_path, monkeypatch):
     assert best_spec(GAMES["go9"]) == "uct:1600"
 
 
+def test_notes_of_weights_are_read_once_and_arrays_never(monkeypatch):
+    offers = pytest.importorskip("jaxgo.frontends.web.offers")
+    weights.shipped_notes()
+    monkeypatch.setattr("zipfile.ZipFile", None)
+    found = offers.find(())
+    assert found.networks["go9-cpu"] == "go9"
+    assert set(found.networks) == set(weights.shipped())
+    assert found.players("go9", make("go9"))[0] == "gumbel:64@go9-late-gpu"
+
+
 @pytest.mark.slow  # shapes of some thirty networks
 def test_who_is_chosen_can_play():
     for name, game in GAMES.items():

@@ -87,7 +87,7 @@ def _fits(net: Mapping[str, Any], known: Game[Any], game: Game[Any]) -> bool:
     return type(known) is type(game) and net.get("kind") == ResNet.kind and None is not _seen(known) == _seen(game)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)  # visitors of a page name boards of any size
 def _seen(game: Game[Any]) -> tuple[int, int] | None:
     """The planes of a cell and the actions beside the cells, for a net that reads any size; None: no such net can."""
     if not cell_actions(game):

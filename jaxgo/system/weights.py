@@ -8,6 +8,7 @@ weights is.
 """
 
 import contextlib
+import functools
 import hashlib
 import io
 import json
@@ -160,10 +161,15 @@ def shipped() -> list[str]:
 
 def shipped_notes() -> dict[str, dict[str, Any]]:
     """What the weights that come with jaxgo say of themselves; no arrays are read, and unsound files are left out."""
+    return _notes(SHIPPED)
+
+
+@functools.cache  # every list of players asks for them
+def _notes(folder: Path) -> dict[str, dict[str, Any]]:
     notes = {}
-    for name in shipped():
-        with contextlib.suppress(*BAD), zipfile.ZipFile(SHIPPED / f"{name}.npz") as file:
-            notes[name] = _note(file.read(ABOUT))
+    for path in sorted(folder.glob("*.npz")):
+        with contextlib.suppress(*BAD), zipfile.ZipFile(path) as file:
+            notes[path.stem] = _note(file.read(ABOUT))
     return notes
 
 

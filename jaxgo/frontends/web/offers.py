@@ -34,7 +34,7 @@ from jaxgo.records import formats, text_file
 from jaxgo.records.record import GameRecord
 from jaxgo.search import PRESETS, SEARCHES, AlphaBeta, Gumbel, Search
 from jaxgo.system.files import read_json
-from jaxgo.system.weights import load_weights, name_of_run, shipped, weight_steps
+from jaxgo.system.weights import load_weights, name_of_run, shipped, shipped_notes, weight_steps
 
 PUZZLES = (PUZZLE, "bfs:100")  # who runs ahead of a puzzle
 USUAL = (ROLLOUTS, "uct:400", "uct:100", "uct:6400", THREATS, "puct:400", "gumbel:64", "random")
@@ -55,7 +55,8 @@ class Offers:
     def players(self, name: str, game: Game[Any]) -> list[str]:
         """Specs to choose from for a game that is called so, the best first."""
         ours = [with_weights(net, game) for net in fitting(game) if net in self.networks]
-        runs = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name and net not in shipped()]
+        known = shipped()
+        runs = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name and net not in known]
         others = [*(PUZZLES if game.players == 1 else ()), *self.usual]
         first = without_weights(game)
         return [*ours, *runs, *sorted(others, key=lambda spec: spec != first)]
@@ -165,16 +166,13 @@ def read_record(text: str, own: str = "") -> GameRecord:
 
 def find(folders: Sequence[Path]) -> Offers:
     """The weights that come with jaxgo, and the runs in these folders with a player."""
-    places = shipped()
+    notes = dict(shipped_notes())
     for folder in folders:
         runs = [folder, *sorted(folder.iterdir())] if folder.is_dir() else []
-        places += [name_of_run(run) for run in runs if run.is_dir() and weight_steps(run)]
-    networks = {}
-    for name in places:
-        with contextlib.suppress(UsageError):  # nothing to play with
-            about, _ = load_weights(name)
-            networks[name] = _called(str(about.get("game", "")), about.get("options", {}))
-    return Offers(networks)
+        for name in [name_of_run(run) for run in runs if run.is_dir() and weight_steps(run)]:
+            with contextlib.suppress(UsageError):  # nothing to play with
+                notes[name], _ = load_weights(name)
+    return Offers({name: _called(str(of.get("game", "")), of.get("options", {})) for name, of in notes.items()})
 
 
 def _called(name: str, options: dict[str, Any]) -> str:
