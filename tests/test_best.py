@@ -90,6 +90,7 @@ def test_budget_and_options_change_those_of_who_plays_best():
     game = make("tictactoe")
     assert load_player("best", game).name == "gumbel:400@tictactoe-cpu"
     assert load_player("best:5,symmetric=yes", game).name == "gumbel:5,symmetric=yes@tictactoe-cpu"
+    assert load_player("best,simulations=5", game).search.budget == 5, "by its long name"
     assert load_player("best:5", make("tictactoe", k=2)).name == "uct:5"
     with pytest.raises(UsageError, match="unknown search 'best'"):
         load_player("best@tictactoe-cpu", game)

@@ -55,7 +55,8 @@ def spelled(words: Spec, game: Game[Any]) -> Spec:
         return words
     found = parse(best_spec(game))
     options = dict(found.options) | dict(words.options)
-    return Spec(found.head, words.budget or found.budget, tuple(options.items()), found.weights)
+    budget = words.budget or ("" if "simulations" in options else found.budget)
+    return Spec(found.head, budget, tuple(options.items()), found.weights)
 
 
 def with_weights(name: str, game: Game[Any]) -> str:
