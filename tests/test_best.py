@@ -28,6 +28,7 @@ PLAYS = [
     ("connect4", {"width": 8}, "uct:1600"),  # the weights are for the usual board
     ("tictactoe", {"k": 2}, "uct:1600"),  # and for the usual aim
     ("gomoku", {"size": 20}, "gumbel:400,doubles=yes@gomoku15-cpu"),
+    ("gomoku15", {"rules": "caro"}, "puct:5000"),  # where five stones may not be enough
     ("renju15", {}, "puct:5000"),  # its planes have forbidden points
     ("dodgem7", {}, "uct:1600"),
     ("klotski", {}, "bfs:1000"),

@@ -82,10 +82,12 @@ def fitting(game: Game[Any]) -> list[str]:
 
 
 def _fits(net: Mapping[str, Any], known: Game[Any], game: Game[Any]) -> bool:
-    """Whether a net that was trained for one game can play another: that very game, or its board in another size."""
+    """Whether a net that was trained for one game plays another well: that very game, or, where it convolves, one of
+    its kind in another size, as of Go by any rules. Of Gomoku the rules say which stones win, so they must be alike."""
     if known == game:
         return True
-    return type(known) is type(game) and net.get("kind") == ResNet.kind and None is not _seen(known) == _seen(game)
+    alike = type(known) is type(game) and getattr(known, "rules", None) == getattr(game, "rules", None)
+    return alike and net.get("kind") == ResNet.kind and None is not _seen(known) == _seen(game)
 
 
 @functools.lru_cache(maxsize=64)  # visitors of a page name boards of any size
