@@ -1,7 +1,8 @@
-"""Who plays a game best of what comes with jaxgo, and with how many simulations: the one choice of every front end.
+"""Who plays a game best of what comes with jaxgo, with how many simulations: who front ends play if nobody is named.
 
 Weights that were trained for the very board come first. Where there are none, a convolutional net of the same game
 plays on a board that it was not trained for; without any, a search plays that needs no weights.
+`jaxgo gomocup` names its own player, which these weights have not been measured against.
 """
 
 import functools
