@@ -312,6 +312,19 @@ def test_numbers_are_for_the_side_that_was_asked_for(player):
 
 
 @pytest.mark.slow
+def test_who_leads_by_a_net_is_told_with_the_sign_of_the_side_that_was_asked_for():
+    """Black leads in spite of komi, here and after White's move, whatever a search thinks."""
+    known = load_player("greedy@go5-cpu", make("go5", komi=0.5))
+    for side, sign in (("BLACK", 1), ("WHITE", -1), ("SIDETOMOVE", -1)):
+        told = {"komi": 0.5, "moves": [["B", "C3"]], "overrideSettings": {"reportAnalysisWinratesAs": side}}
+        query = read(QUERY | told, make("go5"))
+        answer = Answer(query, 1, positions(query)[1])
+        answer.foresee(known)
+        said = answer.told(thought_of(0.5, ("B2", 16, 0.6)), during=False)
+        assert [sign * one["scoreLead"] > 5 for one in (said["rootInfo"], *said["moveInfos"])] == [True, True]
+
+
+@pytest.mark.slow
 def test_a_net_is_asked_about_the_moves_that_are_told_and_once_about_each(monkeypatch):
     asked, program = [], outlooks._foreseen
 
