@@ -1,4 +1,4 @@
-"""Runs that a program trains, and not the command: what is interrupted is saved, and a folder holds what was trained."""
+"""Runs that a program trains, not the command: what is interrupted is saved, and a folder has what was trained."""
 
 import dataclasses
 import os
