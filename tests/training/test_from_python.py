@@ -1,6 +1,7 @@
 """Runs that a program trains, not the command: what is interrupted is saved, and a folder has what was trained."""
 
 import dataclasses
+import inspect
 import os
 import signal
 
@@ -8,7 +9,7 @@ import pytest
 
 from jaxgo.core.errors import UsageError
 from jaxgo.nets import Mlp
-from jaxgo.search import Gumbel
+from jaxgo.search import Greedy, Gumbel
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.system.rundir import RunDir
 from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TrainConfig, to_json
@@ -43,3 +44,20 @@ def test_a_folder_is_of_the_config_that_is_trained(tmp_path):
         with pytest.raises(UsageError, match=r"was made for a run with net\.width=8, not 16; make the RunDir with"):
             train(dataclasses.replace(CONFIG, net=Mlp(width=16, blocks=1)), run)
         assert not run.checkpoints.steps()
+
+
+def test_what_is_no_config_and_no_folder_is_refused(tmp_path):
+    for wrong in ((CONFIG, str(tmp_path)), (None, None)):
+        with pytest.raises(UsageError, match="train takes a TrainConfig and a RunDir"):
+            inspect.unwrap(train)(*wrong)
+
+
+def test_what_could_not_begin_is_refused_by_name(tmp_path):
+    """A search that teaches nothing trained, and a judge that cannot play was found out at the first judgement."""
+    for wrong, said in (
+        ({"search": Greedy()}, "search greedy makes no simulations"),
+        ({"judge": JudgeConfig(opponents=("threats:9",))}, "has threats:9: Mnk knows no threats"),
+    ):
+        config = dataclasses.replace(CONFIG, **wrong)
+        with RunDir(tmp_path / said[:6], to_json(config)) as folder, pytest.raises(UsageError, match=said):
+            train(config, folder)

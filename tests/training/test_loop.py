@@ -1,7 +1,6 @@
 """A run on two devices: one trace for each program, no host in the way, and the same numbers after it was resumed."""
 
 import dataclasses
-import inspect
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -259,23 +258,6 @@ def test_the_run_is_the_programs_and_nothing_else(run, states):
     _, state = run
     same(state._replace(seconds=jnp.float32(0), played=jnp.zeros((2, 2), jnp.int32)), states[6][0])
     assert state.played[1].tolist() == [0, 6 * 16 * 6], "moves"
-
-
-def test_what_is_no_config_and_no_folder_is_refused(path):
-    for wrong in ((CONFIG, str(path)), (None, None)):
-        with pytest.raises(UsageError, match="train takes a TrainConfig and a RunDir"):
-            inspect.unwrap(train)(*wrong)
-
-
-def test_what_could_not_begin_is_refused_by_name(tmp_path):
-    """A search that teaches nothing trained, and a judge that cannot play was found out at the first judgement."""
-    for wrong, said in (
-        ({"search": Greedy()}, "search greedy makes no simulations"),
-        ({"judge": JudgeConfig(opponents=("threats:9",))}, "has threats:9: Mnk knows no threats"),
-    ):
-        config = dataclasses.replace(CONFIG, **wrong)
-        with RunDir(tmp_path / said[:6], to_json(config)) as folder, pytest.raises(UsageError, match=said):
-            train(config, folder)
 
 
 def test_a_finished_run_goes_no_further(run, path):
