@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from jaxgo.cli.command import INTERRUPTED, GameName, Option, reader
+from jaxgo.cli.rating_table import Table
 from jaxgo.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -110,7 +111,6 @@ class Tune:
         from jaxgo.arena.openings import random_openings
         from jaxgo.arena.schedule import Schedule
         from jaxgo.arena.tournament import Tournament
-        from jaxgo.cli.eval import Table
         from jaxgo.games.names import in_order
         from jaxgo.ui import match_screen
 
