@@ -9,6 +9,7 @@ from gtp_talk import Talk
 from jaxgo.cli.analyse import Analyse
 from jaxgo.cli.analysis import Analysis
 from jaxgo.cli.gtp import Gtp
+from jaxgo.cli.main import main
 from jaxgo.cli.play_text import PlayText
 from jaxgo.cli.show import Show
 from jaxgo.core.errors import UsageError
@@ -136,3 +137,9 @@ def test_a_player_that_was_named_goes_on_or_refuses_the_board():
         session.check_players(make("tictactoe", width=4, k=4))
     session.check_players(make("tictactoe", k=2))
     session.close()
+
+
+@pytest.mark.slow
+def test_a_player_that_nobody_named_is_called_by_its_name_where_it_cannot_do_what_is_asked_for(capsys):
+    assert main(["analyse", "slide8", "--agent", "best:10", "--position", ".12/453/786 0", "--line", "1-n"]) == 2
+    assert "bfs:10 keeps no tree" in capsys.readouterr().err

@@ -99,14 +99,14 @@ class Analyse:
         print("\n".join(playouts.log(flat, game, state, found, game.action_name)))
         return 0
 
-    def _moves(self, thinker: "Thinker", snapshot: "Snapshot") -> "list[Move]":
+    def _moves(self, agent: str, thinker: "Thinker", snapshot: "Snapshot") -> "list[Move]":
         from jaxgo.core.replay import split_moves
         from jaxgo.search import analysis
 
         game = thinker.model.game
         if self.line:
             if thinker.tree is None:
-                raise UsageError(f"{self.agent} keeps no tree to look into; leave --line out")
+                raise UsageError(f"{agent} keeps no tree to look into; leave --line out")
             steps = [game.parse_action(name) for name in split_moves(self.line)]
             moves = analysis.inner(thinker.tree, steps, game.action_name, exact=game.repetition == "none")
         else:
@@ -117,7 +117,7 @@ class Analyse:
         from jaxgo.search import analysis
         from jaxgo.search.bandit import BanditState
 
-        moves = self._moves(thinker, snapshot)
+        moves = self._moves(agent, thinker, snapshot)
         if self.dagaz:
             print("\n".join(analysis.dagaz_log(moves)))
             return
@@ -166,7 +166,7 @@ class Analyse:
             table.add_column(heading, justify="right")
         table.add_column("proven")
         table.add_column("principal variation")
-        for move in self._moves(thinker, snapshot):
+        for move in self._moves(agent, thinker, snapshot):
             table.add_row(
                 move.name,
                 f"{move.visits:,}",
