@@ -169,7 +169,14 @@ class RunDir:
         players = (self.path / weights.FOLDER).glob("*.npz")
         later = [path for path in players if path.stem.isdecimal() and int(path.stem) > after]
         for path in later:
-            path.rename(path.with_stem(f"{path.stem}-aside"))
+            names = (path.with_stem(f"{path.stem}-aside{number}") for number in ("", *range(2, 10**6)))
+            free = next(name for name in names if not name.exists())  # those of an earlier kill may have it
+            try:
+                path.rename(free)
+            except OSError as error:
+                raise UsageError(
+                    f"{path} cannot be set aside as {free.name} ({error.strerror}); make its folder writable"
+                ) from None
         if later:
             self.say(
                 f"{len(later)} players of {self.path} are of later iterations than {after}, where it goes on; they are "

@@ -346,6 +346,20 @@ def test_nothing_stays_of_a_save_that_failed(tmp_path, monkeypatch, words):
         assert run.checkpoints.steps() == [1, 3]
 
 
+def test_players_that_are_set_aside_twice_are_all_kept(tmp_path, monkeypatch):
+    with RunDir(tmp_path, CONFIG) as run:
+        (tmp_path / "players").mkdir(exist_ok=True)
+        for text in ("first", "second", "third"):
+            (tmp_path / "players" / "00000006.npz").write_text(text)
+            run.set_aside(4)
+        kept = [(tmp_path / "players" / f"00000006-aside{number}.npz").read_text() for number in ("", 2, 3)]
+        assert kept == ["first", "second", "third"]
+        (tmp_path / "players" / "00000006.npz").write_text("fourth")
+        monkeypatch.setattr("pathlib.Path.rename", lambda *_: (_ for _ in ()).throw(PermissionError(13, "denied")))
+        with pytest.raises(UsageError, match="cannot be set aside as 00000006-aside4"):
+            run.set_aside(4)
+
+
 def test_a_step_that_is_saved_again_is_whole_at_every_moment(tmp_path, monkeypatch):
     """A run that saved and then judged saves the same step at its end; the first one was removed before that."""
 
