@@ -385,7 +385,7 @@ def check(game: Any, told: str = "") -> None:
 def check_seats(game: "Game[Any]") -> None:
     """A UsageError where a match is asked of a puzzle, or of an environment of functions."""
     if game.players != 2:
-        raise UsageError(f"a match needs two seats; {type(game).__name__} has one")
+        raise UsageError(f"a match needs two seats; {type(game).__name__} is for one")
 
 
 @functools.lru_cache(maxsize=256)

@@ -194,7 +194,7 @@ def test_results_have_a_home():
         (("tictactoe", "--balance", "1.5"), "above 0 and up to 1, not 1.5"),
         (("tictactoe", "--fair", "random"), "random has no word on positions"),
         (("tictactoe", "--fair", "utc:100"), "utc"),
-        (("pegs", "--agents", "random", "greedy", "--plies", "0"), "a puzzle for one"),
+        (("pegs", "--agents", "random", "greedy", "--plies", "0"), "Pegs is for one"),
         (("ratings", "no/such/file"), "cannot read the matches in no/such/file"),
         (("ratings",), "ratings of what?"),
         (("sprt", "random", "greedy", "--elo0", "5", "--elo1", "5"), "elo0 must be below elo1"),

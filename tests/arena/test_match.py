@@ -187,7 +187,7 @@ def test_mistakes_are_named(crowd):
         pool.begin([(0, 1)], [starts(game, 6)], [jax.random.split(jax.random.key(0), 6)])
     with pytest.raises(UsageError, match="the same game"):
         Pool([four[0], *agents("random")], 1)
-    with pytest.raises(UsageError, match="a puzzle for one"):
+    with pytest.raises(UsageError, match="Pegs is for one"):
         Pool(agents("random", "random", game=make("pegs")), 1)
     with pytest.raises(UsageError, match="at least one opening"):
         Pool(four, 0)

@@ -139,7 +139,7 @@ def test_games_are_saved_as_they_were_played(whole):
 
 def test_a_puzzle_is_refused_before_openings_are_drawn():
     game = make("pegs")
-    with pytest.raises(UsageError, match="a puzzle for one"):
+    with pytest.raises(UsageError, match="Pegs is for one"):
         Contest("pegs", game, (seat("random", game), seat("greedy", game)))
 
 

@@ -386,7 +386,7 @@ def test_visits_stand_where_moves_land():
 
 
 def test_a_search_that_fails_after_its_first_word_names_no_move(searching, monkeypatch):
-    def broken(engine, seat, plays, show):
+    def broken(engine, seat, plays, show, began):
         show(None)
         raise UsageError("the network gave NaN")
 
