@@ -13,7 +13,7 @@ from jaxgo.cli.main import main
 from jaxgo.cli.play_text import PlayText
 from jaxgo.cli.show import Show
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends.lines import tell_player
+from jaxgo.frontends.lines import Teller, tell_player
 from jaxgo.frontends.session import Session
 from jaxgo.games import GAMES, make
 from jaxgo.players import BEST, best, best_spec, fitting, load_player
@@ -115,6 +115,14 @@ def test_people_are_told_who_plays_and_programs_are_not(capsys):
     assert capsys.readouterr() == ("", ""), "it was named"
     tell_player(load_player("best", game))
     assert capsys.readouterr() == ("", "jaxgo: gumbel:400@tictactoe-cpu plays; --agent names another player\n")
+
+
+def test_who_plays_is_told_once_and_again_where_it_is_somebody_else(capsys):
+    tell, names = Teller(), []
+    for options in ({}, {}, {"k": 2}):
+        tell(load_player("best:2", make("tictactoe", **options)))
+        names.append(capsys.readouterr().err.partition(" plays")[0])
+    assert names == ["jaxgo: gumbel:2@tictactoe-cpu", "", "jaxgo: uct:2"]
 
 
 @pytest.mark.slow

@@ -82,9 +82,9 @@ class Analyse:
         limit = Limit(seconds=self.seconds) if self.seconds else Limit(simulations=max(1, agent.search.budget))
         thinker.warm(limit, follows=False)
         if self.json or self.dagaz:
-            self._print_lines(agent.name, thinker, thinker.think(limit))
+            self._print_lines(agent, thinker, thinker.think(limit))
         else:
-            self._print_table(agent.name, thinker, limit)
+            self._print_table(agent, thinker, limit)
         return 0
 
     def _print_playouts(self, agent: "Player", root: "Position") -> int:
@@ -99,21 +99,21 @@ class Analyse:
         print("\n".join(playouts.log(flat, game, state, found, game.action_name)))
         return 0
 
-    def _moves(self, agent: str, thinker: "Thinker", snapshot: "Snapshot") -> "list[Move]":
+    def _moves(self, agent: "Player", thinker: "Thinker", snapshot: "Snapshot") -> "list[Move]":
         from jaxgo.core.replay import split_moves
         from jaxgo.search import analysis
 
         game = thinker.model.game
         if self.line:
             if thinker.tree is None:
-                raise UsageError(f"{agent} keeps no tree to look into; leave --line out")
+                raise UsageError(f"{agent.name} keeps no tree to look into; leave --line out")
             steps = [game.parse_action(name) for name in split_moves(self.line)]
             moves = analysis.inner(thinker.tree, steps, game.action_name, exact=game.repetition == "none")
         else:
             moves = analysis.table(snapshot.result, game.action_name, thinker.tree)
         return moves[: self.rows or None]
 
-    def _print_lines(self, agent: str, thinker: "Thinker", snapshot: "Snapshot") -> None:
+    def _print_lines(self, agent: "Player", thinker: "Thinker", snapshot: "Snapshot") -> None:
         from jaxgo.search import analysis
         from jaxgo.search.bandit import BanditState
 
@@ -122,13 +122,13 @@ class Analyse:
             print("\n".join(analysis.dagaz_log(moves)))
             return
         name = thinker.model.game.action_name
-        whole: dict[str, Any] = {"game": self.name, "agent": agent, "seconds": round(snapshot.seconds, 3)}
+        whole: dict[str, Any] = {"game": self.name, "agent": agent.name, "seconds": round(snapshot.seconds, 3)}
         outcomes = thinker.state.outcomes if isinstance(thinker.state, BanditState) else None
         whole |= analysis.summary(snapshot.result, name, thinker.tree, outcomes=outcomes)
         for record in analysis.json_records(moves, whole):
             print(json.dumps(record))
 
-    def _print_table(self, agent: str, thinker: "Thinker", limit: "Limit") -> None:
+    def _print_table(self, agent: "Player", thinker: "Thinker", limit: "Limit") -> None:
         from rich.console import Console
         from rich.live import Live
 
@@ -148,7 +148,7 @@ class Analyse:
         if missing is not None:
             raise missing
 
-    def _table(self, agent: str, thinker: "Thinker", snapshot: "Snapshot") -> "Group":
+    def _table(self, agent: "Player", thinker: "Thinker", snapshot: "Snapshot") -> "Group":
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text
@@ -157,7 +157,7 @@ class Analyse:
         searched, seconds = int(snapshot.simulations[0]), snapshot.seconds
         speed = f", {searched / seconds:,.0f} a second" if searched and seconds else ""
         value = f"value {float(result.worth[0]):+.3f}{', exact' if result.solved[0] else ''}"
-        title = f"{self.name}  {agent}  {searched:,} simulations in {seconds:.1f} s{speed}  {value}"
+        title = f"{self.name}  {agent.name}  {searched:,} simulations in {seconds:.1f} s{speed}  {value}"
         if self.line:  # the value is the root's, for another seat perhaps
             title += f" at the root; below: behind {self.line}, for who moves there"
         table = Table(box=None, pad_edge=False, header_style="bold")

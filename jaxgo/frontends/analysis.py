@@ -25,7 +25,7 @@ from jaxgo.frontends.board import Board
 from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.go_rules import long_enough
 from jaxgo.frontends.gtp_text import move_name
-from jaxgo.frontends.lines import LONGEST, tell_player
+from jaxgo.frontends.lines import LONGEST, Teller
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import ROOM_BYTES, Thinking, Thought, with_room
 from jaxgo.games.go.rules import Go
@@ -59,7 +59,8 @@ class AnalysisEngine:
         for seat in range(2):
             self.session.set_player(seat, player)
         self.session.warm_up().result()
-        tell_player(self.session.player_of(0))
+        self._tell = Teller()
+        self._tell(self.session.player_of(0))
         self._write, self._writing = write, threading.Lock()
         self._changed = threading.Condition()
         self._waiting: list[Job] = []
@@ -207,6 +208,7 @@ class AnalysisEngine:
         self.session.restore(board)
         self.session.warm_up().result()  # no clock counts what is compiled
         player = self.session.player_of(board.now.seat)
+        self._tell(player)
         answer.foresee(player)
         due = time.monotonic() + query.every
 

@@ -11,7 +11,7 @@ from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.clock import Clock, freeze_garbage
 from jaxgo.frontends.go_rules import long_enough
-from jaxgo.frontends.lines import tell_player
+from jaxgo.frontends.lines import Teller
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking
 from jaxgo.records.record import GameRecord
@@ -49,7 +49,7 @@ class GtpEngine:
         self._input: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._ahead: list[str | None] = []  # lines that were looked at already
         self._warmed: Game[Any] | None = None
-        self._told = ""  # who plays, as the people who started it were told
+        self._tell = Teller()
         self.warm_up()
 
     @property
@@ -106,9 +106,7 @@ class GtpEngine:
         if self._warmed != self.game:
             self._warmed = self.game
             freeze_garbage()
-            if (player := self.session.player_of(0)).name != self._told:
-                self._told = player.name
-                tell_player(player)
+            self._tell(self.session.player_of(0))
 
     def change(self, game: Game[Any], *, keep: bool) -> None:
         """Goes over to another game, with the moves so far or without; a UsageError leaves everything as it was."""

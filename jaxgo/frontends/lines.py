@@ -27,6 +27,18 @@ def _text(line: bytes) -> str:
         return line.decode("latin-1")
 
 
+class Teller:
+    """Says who plays where nobody was named, each time that it is somebody else."""
+
+    def __init__(self) -> None:
+        self._told = ""
+
+    def __call__(self, player: Player) -> None:
+        if player.name != self._told:
+            self._told = player.name
+            tell_player(player)
+
+
 def tell_player(player: Player) -> None:
     """Says on standard error who plays where nobody was named; standard output is for the program at the other end."""
     if player.asked:

@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float32, Int, Int8, Int16, Int32, Integer, UI
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, returns_of_winner
+from jaxgo.games.boards import words
 
 # the six cells around one, each beside the next; (row, column) and (column, row) are neighbours of the same
 RING = ((-1, 0), (-1, 1), (0, 1), (1, 0), (1, -1), (0, -1))
@@ -159,11 +160,8 @@ class Hex(Game[HexState]):
 
     def hash(self, state: HexState) -> UInt32[Array, "2"]:
         chains = state.chains[: self.points]
-        padding = -2 * self.points % 32
-        bits = jnp.pad(jnp.concatenate([chains > 0, chains < 0]), (0, padding)).reshape(-1, 32)
-        weight = jnp.uint32(1) << jnp.arange(32, dtype=jnp.uint32)
-        words = jnp.where(bits, weight[None], jnp.uint32(0)).sum(axis=1, dtype=jnp.uint32)
-        return zobrist.of_words(jnp.append(words, state.to_play.astype(jnp.uint32)))
+        stones = jnp.pad(jnp.concatenate([chains > 0, chains < 0]), (0, -2 * self.points % words.WORD))
+        return zobrist.of_words(jnp.append(words.pack(stones), state.to_play.astype(jnp.uint32)))
 
     def symmetries(self) -> board.Symmetries:
         """The half turn: the edges of each seat change places."""

@@ -8,6 +8,7 @@
 It is never erased, only resumed.
 """
 
+import itertools
 import json
 import logging
 import re
@@ -169,7 +170,9 @@ class RunDir:
         players = (self.path / weights.FOLDER).glob("*.npz")
         later = [path for path in players if path.stem.isdecimal() and int(path.stem) > after]
         for path in later:
-            names = (path.with_stem(f"{path.stem}-aside{number}") for number in ("", *range(2, 10**6)))
+            names = (
+                path.with_stem(f"{path.stem}-aside{number}") for number in itertools.chain([""], itertools.count(2))
+            )
             free = next(name for name in names if not name.exists())  # those of an earlier kill may have it
             try:
                 path.rename(free)

@@ -23,9 +23,9 @@ MADE_WITH: Mapping[str, str] = MappingProxyType(
         "go13-gpu": "--seed 1",
         "gomoku9-cpu": "--seed 1 --budget.seconds 3168",
         "gomoku15-cpu": "--seed 1 --budget.seconds 6708",
-        "kono-cpu": "--seed 1 --budget.seconds 1440",
         "othello-cpu": "--seed 1 --budget.seconds 3795",
         "hex7-cpu": "--seed 1",
+        "kono-cpu": "--seed 1 --budget.seconds 1440",
         "kono-long-cpu": "--seed 1",
     }
 )

@@ -215,7 +215,6 @@ def test_a_line_that_is_no_object_is_refused(text):
         parse(text)
 
 
-@pytest.mark.slow
 # -- answers ---------------------------------------------------------------------------------------------------------
 def test_a_move_that_a_search_leaves_out_has_no_prior(plain):
     query = read({"id": "a", "moves": [], "rules": "", "includePolicy": True}, plain.engine.game)

@@ -8,6 +8,7 @@ from jaxgo.games import make
 from jaxgo.players import load_player
 
 
+@pytest.mark.slow
 def test_nobody_leads_by_more_than_the_board_and_komi_allow():
     outlook = foresee(boards.begin(make("go5", komi=7.0)), load_player("random", make("go5", komi=7.0)))
     wide = outlook._replace(spread=25.0)

@@ -66,7 +66,7 @@ def test_a_sink_that_fails_or_hangs_is_told_once_and_ends_no_run(tmp_path, monke
     free.set()
 
 
-def test_a_sink_beside_gets_every_row_in_order(tmp_path, monkeypatch):
+def test_a_sink_beside_gets_every_row_in_order(tmp_path):
     told, said = Told(), list[str]()
     rows = Metrics(tmp_path, sinks=[Beside("TensorBoard", told, said.append)])
     for iteration in range(1, 6):

@@ -59,5 +59,5 @@ def test_what_could_not_begin_is_refused_by_name(tmp_path):
         ({"judge": JudgeConfig(opponents=("threats:9",))}, "has threats:9: Mnk knows no threats"),
     ):
         config = dataclasses.replace(CONFIG, **wrong)
-        with RunDir(tmp_path / said[:6], to_json(config)) as folder, pytest.raises(UsageError, match=said):
+        with RunDir(tmp_path / next(iter(wrong)), to_json(config)) as folder, pytest.raises(UsageError, match=said):
             train(config, folder)

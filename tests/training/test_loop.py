@@ -339,9 +339,8 @@ def test_a_run_can_be_stopped_and_saves(path):
             CONFIG, folder, lambda report: asked.append(report.iteration), stop=lambda: max(asked, default=0) >= 2
         )
         folder.checkpoints.wait()
-        assert (
-            2 <= int(state.iteration) == folder.checkpoints.steps()[-1] < CONFIG.budget.iterations
-        )  # it hears of it late
+        last = folder.checkpoints.steps()[-1]
+        assert 2 <= int(state.iteration) == last < CONFIG.budget.iterations  # it hears of it late
 
 
 def test_a_run_begins_with_the_weights_of_another(trainer, run, path, monkeypatch):

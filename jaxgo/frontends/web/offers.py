@@ -24,7 +24,6 @@ from jaxgo.players import (
     SHORT,
     THREATS,
     Player,
-    best_spec,
     fitting,
     parse,
     with_weights,
@@ -96,11 +95,9 @@ def check_player(player: Player) -> Player:
     return player
 
 
-def chosen_by_nobody(player: Player | None) -> Player | None:
-    """A player who sits there because nobody has said who shall: where it is the best, another game has its own."""
-    if player is None or player.name != best_spec(player.model.game):
-        return player
-    return dataclasses.replace(player, asked=BEST)
+def unchosen(player: Player | None) -> Player | None:
+    """A player who sits there because nobody has said who shall, and makes room for the best of another game."""
+    return player and dataclasses.replace(player, asked=BEST)
 
 
 def _check_memory(player: Player) -> None:

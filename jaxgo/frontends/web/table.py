@@ -137,10 +137,11 @@ class Table:
             game = self._make(name, options)
             self._quiet()
             met = any(self._players()) or self.session.game.players == 1  # of a puzzle they had left
+            unchosen = any(player.asked for player in self.session.seats if player)
             self.session.new_game(game, name)
             self.name, self.options = name, options
             self._score, self._analysing = {}, False
-            if met and not any(self._players()):  # who was there does not play this game
+            if unchosen or (met and not any(self._players())):  # or who was there does not play this game
                 self._offer()
             self._tell_board()
         else:
@@ -155,7 +156,7 @@ class Table:
             return
         for spec in self.shared.players(self.name, game):
             try:
-                return self._sit([None, offers.chosen_by_nobody(self._load(spec, game))], warm=False)
+                return self._sit([None, offers.unchosen(self._load(spec, game))], warm=False)
             except UsageError:  # its folder has been removed since the server began: the next one
                 LOG.warning("%s cannot sit down", spec)
 

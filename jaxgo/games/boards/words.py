@@ -25,6 +25,13 @@ def mask(member: np.ndarray) -> np.ndarray:
     return (padded.reshape(*sets, -1, WORD) << shifts).sum(axis=-1).astype(np.uint32)
 
 
+def pack(member: Bool[Array, "*sets cells"]) -> UInt32[Array, "*sets words"]:
+    """The same of arrays, for a whole number of words."""
+    lanes = member.reshape(*member.shape[:-1], -1, WORD)
+    weight = (jnp.uint32(1) << jnp.arange(WORD, dtype=jnp.uint32)).reshape((1,) * member.ndim + (WORD,))
+    return jnp.where(lanes, weight, jnp.uint32(0)).sum(-1, dtype=jnp.uint32)
+
+
 def split(sets: UInt32[Array, "*sets words"] | np.ndarray) -> Words:
     """The words one by one."""
     return tuple(jnp.asarray(sets[..., word]) for word in range(sets.shape[-1]))

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Int, Int8, Int16, Int32, Integer, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.bitwise import union
 from jaxgo.core.errors import UsageError
+from jaxgo.games.boards.words import pack
 
 Points = UInt32[Array, "*sets W"]
 STRIDE = 8  # steps of a flood in one turn of its loop, on accelerators
@@ -176,9 +177,7 @@ class Grid:
     # -- between sets and single points --------------------------------------------------------------------------
     def pack(self, chosen: Bool[Array, "*sets bits"]) -> Points:
         """The set of the chosen bits."""
-        lanes = chosen.reshape(*chosen.shape[:-1], self.words, 32)
-        weight = (jnp.uint32(1) << jnp.arange(32, dtype=jnp.uint32)).reshape((1,) * chosen.ndim + (32,))
-        return jnp.where(lanes, weight, jnp.uint32(0)).sum(-1, dtype=jnp.uint32)
+        return pack(chosen)
 
     def lanes(self, points: UInt32[Array, " W"]) -> Bool[Array, " bits"]:
         """Which bits are in the set."""
