@@ -28,7 +28,7 @@ def test_a_net_tells_the_lead_here_and_after_each_move_for_either_side():
     outlook = foresee(board.play(game.num_actions - 1), player)
     assert outlook.lead(0.9, 0) == -outlook.lead(-0.9, 1), "whatever a search thinks"
     assert outlook.lead(0.9, 0) == pytest.approx(ahead, abs=10)
-    assert [outlook.lead(0.9, seat, game.num_actions - 1) for seat in (0, 1)] == [ahead, -ahead]
+    assert [outlook.lead(0.9, seat, game.num_actions - 1) for seat in (0, 1)] == pytest.approx([ahead, -ahead])
     assert min(outlook.owned[:15]) > 0.5 > -0.5 > max(outlook.owned[15:])
     other = foresee(board, load_player("random", game))
     assert other.leads is None

@@ -33,8 +33,12 @@ def test_ctrl_c_saves_before_it_interrupts_the_program(tmp_path):
         if report.phase == "play" and report.iteration == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt), RunDir(tmp_path / "run", to_json(CONFIG)) as run:
-        train(CONFIG, run, watch)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which workers of pytest have not
+    try:
+        with pytest.raises(KeyboardInterrupt), RunDir(tmp_path / "run", to_json(CONFIG)) as run:
+            train(CONFIG, run, watch)
+    finally:
+        signal.signal(signal.SIGINT, before)
     with RunDir(tmp_path / "run", to_json(CONFIG)) as run:
         assert run.checkpoints.steps()[-1] >= 3
 
