@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Int, Int8, Int16, Int32, Integer, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.bitwise import union
 from jaxgo.core.errors import UsageError
-from jaxgo.games.boards.words import pack
+from jaxgo.games.boards.words import both, either, higher, lower, pack, split, without
 
 Points = UInt32[Array, "*sets W"]
 STRIDE = 8  # steps of a flood in one turn of its loop, on accelerators
@@ -114,28 +114,17 @@ class Grid:
 
     def _flood_in_strides(self, seeds: Points, area: Points) -> Points:
         """The same word by word, many steps in one kernel: before each turn of a loop a device waits for its host."""
-        within = [area[..., word] for word in range(self.words)]
+        within = split(area)
 
         def stride(carry: tuple[Points, Points]) -> tuple[Points, Points]:
-            reached = [carry[0][..., word] for word in range(self.words)]
+            reached = split(carry[0])
             for _ in range(STRIDE):
                 before = reached
-                moved = [self._shift_words(before, by) for by in (self.stride, -self.stride, 1, -1)]
-                spread = [functools.reduce(jnp.bitwise_or, words) for words in zip(*moved, strict=True)]
-                reached = [a | b & c for a, b, c in zip(before, spread, within, strict=True)]
-            fresh = [a & ~b for a, b in zip(reached, before, strict=True)]
-            return jnp.stack(reached, axis=-1), jnp.stack(fresh, axis=-1)
+                moved = [shift(before, jnp.uint32(by)) for by in (self.stride, 1) for shift in (higher, lower)]
+                reached = either(before, both(functools.reduce(either, moved), within))
+            return jnp.stack(reached, axis=-1), jnp.stack(without(reached, before), axis=-1)
 
         return jax.lax.while_loop(lambda carry: (carry[1] != 0).any(), stride, (seeds, seeds))[0]
-
-    def _shift_words(self, words: list[Array], by: int) -> list[Array]:
-        """`shift`, where the words of a set are arrays of their own."""
-        gap = jnp.zeros_like(words[0])
-        if by >= 0:
-            pairs = zip(words, [gap, *words[:-1]], strict=True)
-            return [(word << jnp.uint32(by)) | (below >> jnp.uint32(32 - by)) for word, below in pairs]
-        pairs = zip(words, [*words[1:], gap], strict=True)
-        return [(word >> jnp.uint32(-by)) | (above << jnp.uint32(32 + by)) for word, above in pairs]
 
     def chains_of(self, seeds: Points, area: Points, chain: Integer[Array, " bits"]) -> Points:
         """The chains that hold a seed, of those that make up `area`; `chain` has their names."""
