@@ -18,21 +18,17 @@ OWNERSHIP, SCORE = "ownership", "score"  # of games that have them
 AREAS = 3  # plies of a playout for each cell of the board
 
 
-def sample(game: Game[Any], key: Array, states: States, count: int) -> dict[str, tuple[Array, Array]]:
-    """Of each auxiliary target: the mean and the standard deviation over `count` playouts, with the batch first."""
+@functools.partial(jax.jit, static_argnums=(0, 2))
+def played_out(game: Game[Any], states: States, count: int) -> dict[str, tuple[Array, Array]]:
+    """Of each auxiliary target: the mean and the standard deviation over `count` playouts, with the batch first. One
+    program for each game, with the same luck every time."""
     games = states.ply.shape[0]
     depth = min(game.max_plies, AREAS * game.shape[0] * game.shape[1])
     lanes = jax.tree.map(lambda x: jnp.repeat(x, count, axis=0), states)
-    ends = Rollout(depth=depth).ends(game, (), key, lanes).states
+    ends = Rollout(depth=depth).ends(game, (), jax.random.key(0), lanes).states
     found: dict[str, Float32[Array, " ..."]] = jax.vmap(game.aux_values)(ends)
     grouped = {name: x.reshape(games, count, *x.shape[1:]) for name, x in found.items()}
     return {name: (x.mean(axis=1), x.std(axis=1)) for name, x in grouped.items()}
-
-
-@functools.partial(jax.jit, static_argnums=(0, 2))
-def played_out(game: Game[Any], states: States, count: int) -> dict[str, tuple[Array, Array]]:
-    """The same by one program for each game, with the same luck every time."""
-    return sample(game, jax.random.key(0), states, count)
 
 
 def knows(game: Game[Any], name: str) -> bool:
