@@ -252,3 +252,11 @@ def untyped(kind: type, **fields: Any) -> None:
     for field in dataclasses.fields(kind):
         object.__setattr__(made, field.name, fields.get(field.name, field.default))
     made.__post_init__()
+
+
+def check_hashes(game: Game[Any], games: Games) -> None:
+    """The hash of a drawn position is the one that was kept move by move, in the first and the last game."""
+    for t in range(0, len(games.actions), 7):
+        for lane in (0, -1):
+            state = game.place(games.cells[t, lane], int(games.to_play[t, lane]))
+            np.testing.assert_array_equal(game.hash(state), games.keys[t, lane])

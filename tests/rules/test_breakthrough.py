@@ -8,7 +8,7 @@ from reference.breakthrough import Breakthrough as Reference
 from reference.replay import check_agreement
 from reference.solve import solve
 from sparse import perft
-from support import Host, codes, mostly_slow, random_games, sample_lanes
+from support import Host, check_hashes, codes, mostly_slow, random_games, sample_lanes
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.lanes import alone
@@ -105,11 +105,7 @@ def test_an_endgame_is_solved_as_by_plain_python():
 
 
 def test_hash_from_scratch():
-    games = random_games(SMALL, LANES)
-    for t in range(0, len(games.actions), 7):
-        for lane in (0, LANES - 1):
-            state = SMALL.place(games.cells[t, lane], int(games.to_play[t, lane]))
-            np.testing.assert_array_equal(SMALL.hash(state), games.keys[t, lane])
+    check_hashes(SMALL, random_games(SMALL, LANES))
 
 
 def test_mirrors_of_left_and_right_and_of_the_sides():

@@ -9,7 +9,7 @@ from reference.kono import Kono as Reference
 from reference.replay import check_agreement
 from reference.solve import solve
 from sparse import perft
-from support import Host, check_playout, mostly_slow, perft_json, random_games
+from support import Host, check_hashes, check_playout, mostly_slow, perft_json, random_games
 
 from jaxgo.core import play
 from jaxgo.games import make
@@ -146,11 +146,7 @@ def test_what_an_end_teaches():
 
 
 def test_hash_from_scratch():
-    games = random_games(GAME, LANES)
-    for t in range(0, len(games.actions), 7):
-        for lane in (0, LANES - 1):
-            state = GAME.place(games.cells[t, lane], int(games.to_play[t, lane]))
-            np.testing.assert_array_equal(GAME.hash(state), games.keys[t, lane])
+    check_hashes(GAME, random_games(GAME, LANES))
 
 
 @pytest.mark.slow
