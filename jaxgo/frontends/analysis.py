@@ -24,11 +24,11 @@ from jaxgo.frontends.analysis_query import FieldError, Query, parse, read
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.go_rules import long_enough
-from jaxgo.frontends.gtp_text import move_name
 from jaxgo.frontends.lines import LONGEST, Teller
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import ROOM_BYTES, Thinking, Thought, with_room
 from jaxgo.games.go.rules import Go
+from jaxgo.games.gtp_moves import move_name
 from jaxgo.players import load_player
 from jaxgo.search.think import Limit
 

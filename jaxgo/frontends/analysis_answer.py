@@ -10,9 +10,10 @@ from jaxgo.core.game import Game
 from jaxgo.core.play import View
 from jaxgo.frontends.analysis_query import Query
 from jaxgo.frontends.board import Board
-from jaxgo.frontends.gtp_text import LETTERS, move_name
+from jaxgo.frontends.gtp_text import LETTERS
 from jaxgo.frontends.outlook import HERE, Outlook, at_the_end, foresee
 from jaxgo.frontends.thinking import Thought
+from jaxgo.games.gtp_moves import move_name
 from jaxgo.players import Player
 from jaxgo.search.analysis import Move
 

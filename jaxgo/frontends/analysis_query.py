@@ -13,11 +13,12 @@ from typing import Any
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends.go_rules import long_enough, read_rules
-from jaxgo.frontends.gtp_text import COLOURS, read_move
-from jaxgo.frontends.sizes import of_size
+from jaxgo.frontends.gtp_text import COLOURS
 from jaxgo.games.go.rule_names import NAMED_RULES, ONLY, named
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.games.gtp_moves import read_move
+from jaxgo.games.sizes import of_size
 from jaxgo.system.files import read_json
 
 SIDES = ("BLACK", "WHITE", "SIDETOMOVE")  # whom win rates are for

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.gtp_engine import GtpEngine
-from jaxgo.frontends.gtp_text import COLOURS, Line, move_name, read_number, read_seat
+from jaxgo.frontends.gtp_text import COLOURS, Line, read_number, read_seat
 from jaxgo.frontends.outlook import Outlook, foresee
 from jaxgo.frontends.thinking import OnSnapshot, Thought
 from jaxgo.games.go.rules import Go
+from jaxgo.games.gtp_moves import move_name
 from jaxgo.search.analysis import Move
 from jaxgo.ui import heat
 

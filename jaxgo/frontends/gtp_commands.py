@@ -21,13 +21,15 @@ from jaxgo.frontends import board as boards
 from jaxgo.frontends import gtp_analysis as analysis
 from jaxgo.frontends.go_rules import long_enough, read_rules
 from jaxgo.frontends.gtp_engine import GtpEngine
-from jaxgo.frontends.gtp_text import Line, move_name, read_move, read_number, read_real, read_seat
-from jaxgo.frontends.sizes import SIZED, of_size
+from jaxgo.frontends.gtp_text import Line, read_number, read_real, read_seat
 from jaxgo.games.go.board import handicap_points, label_chains, most_handicap
 from jaxgo.games.go.rule_names import ONLY
 from jaxgo.games.go.rules import MOST_KOMI, Go
 from jaxgo.games.gomoku.rules import Gomoku
+from jaxgo.games.gtp_moves import move_name, read_move
 from jaxgo.games.hex import Hex
+from jaxgo.games.othello import Othello
+from jaxgo.games.sizes import SIZED, of_size
 from jaxgo.records import formats, sgf
 from jaxgo.records.record import GameRecord
 from jaxgo.ui import board_view
@@ -342,6 +344,12 @@ def rules_game_id(engine: GtpEngine, line: Line) -> str:
     return type(engine.game).__name__
 
 
+def set_game(engine: GtpEngine, line: Line) -> str:
+    if _word(line).lower() != rules_game_id(engine, line).lower():
+        raise UsageError("this engine has one game")
+    return ""
+
+
 def rules_board_size(engine: GtpEngine, line: Line) -> str:
     return str(max(engine.game.picture))
 
@@ -352,7 +360,7 @@ def rules_board(engine: GtpEngine, line: Line) -> str:
     width = game.picture[1]
     signs = [".XO"[game.pieces[code].seat + 1] if code else "." for code in cells]
     rows = [" ".join(signs[row * width : (row + 1) * width]) for row in range(game.picture[0])]
-    if isinstance(game, Hex):  # row 1 is the lowest to GoGui
+    if isinstance(game, Hex | Othello):  # row 1, which these have at the top, is the lowest to GoGui
         rows.reverse()
     return "\n".join(["", *rows])
 
@@ -403,6 +411,8 @@ COMMANDS: dict[str, Command] = {
     "time_left": time_left,
     "final_score": final_score,
     "final_status_list": final_status_list,
+    "list_games": rules_game_id,  # as Quarry asks
+    "set_game": set_game,
     "loadsgf": loadsgf,
     "printsgf": printsgf,
     "gogui-play_sequence": play_sequence,

@@ -1,16 +1,11 @@
-"""The words of the Go Text Protocol: lines in, colours, points, answers out."""
+"""The words of the Go Text Protocol: lines in, colours, numbers, answers out."""
 
 import dataclasses
-import math
 import re
 from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.games.boards.vertices import read_vertex, vertex
-from jaxgo.games.gomoku.rules import Gomoku
-from jaxgo.games.hex import SWAP, Hex
-from jaxgo.games.othello import Othello
 
 COLOURS = {"b": 0, "black": 0, "w": 1, "white": 1}
 LETTERS = "bw"
@@ -60,25 +55,3 @@ def read_real(word: str, what: str) -> float:
     if not re.fullmatch(r"[-+]?(\d{1,9}(\.\d{0,9})?|\.\d{1,9})", word):
         raise UsageError(f"{what} is not a number")
     return float(word)
-
-
-def move_name(game: Game[Any], action: int) -> str:
-    """A move in the words of GTP: the game's own, but for the points of Gomoku and Othello, which are named as those of
-    Go are (rows from below, no letter I), and for the swap of Hex, which other programs know by another word."""
-    if isinstance(game, Gomoku | Othello) and action < math.prod(game.shape):
-        return vertex(game.shape, action)
-    if isinstance(game, Hex) and action == game.points:
-        return SWAP
-    return game.action_name(action)
-
-
-def read_move(game: Game[Any], word: str) -> int:
-    if isinstance(game, Gomoku | Othello) and re.fullmatch(r"[A-Za-z]\d{1,2}", word):
-        point = read_vertex(game.shape, word)
-        if point is None:
-            raise UsageError("invalid coordinate")
-        return point
-    try:
-        return game.parse_action(word)
-    except UsageError:
-        raise UsageError("invalid coordinate") from None

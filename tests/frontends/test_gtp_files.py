@@ -94,9 +94,11 @@ def test_a_limit_of_moves_is_kept_where_it_was_set(tmp_path):
 @pytest.mark.slow  # compiles two boards
 def test_othello_by_the_words_of_gtp(tmp_path):
     talk, file = Talk("othello"), tmp_path / "a.sgf"
-    assert {talk.ask(line) for line in ("play black d6", "play white C6", f"printsgf {file}")} == {"="}
-    assert talk.ask("gogui-rules_board").splitlines()[3] == ". . O X . . . .", "row 6, which GoGui counts from below"
-    assert talk.ask("gogui-rules_legal_moves") == "= B6 C5 F4 E3"
+    assert {talk.ask(line) for line in ("play black d3", "play white C3", f"printsgf {file}")} == {"="}
+    assert talk.ask("gogui-rules_board").splitlines()[6] == ". . O X . . . .", "row 3, which GoGui counts from below"
+    assert talk.ask("gogui-rules_legal_moves") == "= b3 c4 f5 e6"
+    assert [talk.ask(line) for line in ("list_games", "set_game Othello")] == ["= Othello", "="]
+    assert talk.ask("set_game Go") == "? this engine has one game"
     assert talk.ask("play black pass") == "? illegal move"
     assert talk.ask("boardsize 7") == "? unacceptable size"
     assert [talk.ask("boardsize 6"), talk.engine.game] == ["=", make("othello6")]

@@ -4,31 +4,31 @@ import pytest
 from gtp_talk import Talk
 
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends import gtp_text
-from jaxgo.games import make
+from jaxgo.games import gtp_moves, make
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "known"),
-    [
-        ("gomoku", 15, {0: "A15", 7: "H15", 8: "J15", 224: "P1"}),
-        ("othello", 14, {0: "A14", 7: "H14", 8: "J14", 195: "O1", 196: "pass"}),
-    ],
-)
-def test_points_of_gomoku_and_othello_are_written_as_those_of_go(name, size, known):
-    game = make(name, size=size)
-    names = [gtp_text.move_name(game, action) for action in range(game.num_actions)]
-    assert {action: names[action] for action in known} == known
-    assert [gtp_text.read_move(game, name.lower()) for name in names] == list(range(game.num_actions))
-    for wrong in ("I5", f"A{size + 1}", "A0", "Q1", "5A"):
+def test_points_of_gomoku_are_written_as_those_of_go():
+    game = make("gomoku", size=15)
+    names = [gtp_moves.move_name(game, action) for action in range(game.num_actions)]
+    assert {action: names[action] for action in (0, 7, 8, 224)} == {0: "A15", 7: "H15", 8: "J15", 224: "P1"}
+    assert [gtp_moves.read_move(game, name.lower()) for name in names] == list(range(game.num_actions))
+    for wrong in ("I5", "A16", "A0", "Q1", "5A"):
         with pytest.raises(UsageError, match="invalid coordinate"):
-            gtp_text.read_move(game, wrong)
+            gtp_moves.read_move(game, wrong)
+
+
+def test_squares_of_othello_have_their_own_names_as_in_other_programs():
+    game = make("othello")
+    assert [gtp_moves.move_name(game, action) for action in (0, 19, 63, 64)] == ["a1", "d3", "h8", "pass"]
+    assert [gtp_moves.read_move(game, word) for word in ("A1", "D3", "h8", "PASS")] == [0, 19, 63, 64]
+    with pytest.raises(UsageError, match="invalid coordinate"):
+        gtp_moves.read_move(game, "i1")
 
 
 def test_moves_of_hex_are_written_as_hexgui_knows_them():
     game = make("hex11")
-    assert [gtp_text.move_name(game, action) for action in (0, 120, 121)] == ["a1", "k11", "swap-pieces"]
-    assert [gtp_text.read_move(game, word) for word in ("swap-pieces", "swap")] == [121, 121]
+    assert [gtp_moves.move_name(game, action) for action in (0, 120, 121)] == ["a1", "k11", "swap-pieces"]
+    assert [gtp_moves.read_move(game, word) for word in ("swap-pieces", "swap")] == [121, 121]
 
 
 @pytest.mark.slow  # compiles for three sizes

@@ -1,4 +1,4 @@
-"""Boards of other sizes, for front ends that are asked for one."""
+"""Boards of other sizes, for programs that ask for one by a protocol."""
 
 import dataclasses
 from typing import Any
