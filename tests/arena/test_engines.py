@@ -273,6 +273,51 @@ def test_gomoku_by_gtp():
     engine.kill()
 
 
+def test_othello_by_gtp(tmp_path):
+    """Squares have the names of Othello, and who passes unasked may refuse to hear of it."""
+    log, game = tmp_path / "log", make("othello")
+    engine = read_engine(gtp("othello", log), game).open(game, PATIENT)
+    engine.begin([(0, game.parse_action("d3")), (1, game.parse_action("c5"))])
+    engine.told(0, game.parse_action("pass"))
+    assert engine.verdict() == ""
+    with pytest.raises(Fault, match="it refuses play w pass"):
+        engine._must("play w pass")
+    engine.close()
+    assert told(log)[:-2] == [
+        *("list_commands", "list_games", "set_game Othello", "clear_board", "boardsize 8", "clear_board"),
+        *("play b d3", "play w c5", "play b pass"),
+    ]
+    engine = read_engine(gtp(), game).open(game, PATIENT)
+    with pytest.raises(Fault, match="it plays Go, not Othello"):
+        engine.begin([])
+    engine.kill()
+
+
+@pytest.mark.parametrize("swap", [True, False])
+def test_hex_by_gtp(swap, tmp_path):
+    """Engines for HexGui know that a stone may be swapped, but do not exchange it themselves."""
+    log, game = tmp_path / "log", make("hex5", swap=swap)
+    engine = read_engine(gtp("hex", log), game).open(game, PATIENT)
+    engine.begin([(0, game.parse_action("b1")), *([(1, game.parse_action("swap"))] if swap else [])])
+    engine.told(0, game.parse_action("c4"))
+    engine.close()
+    exchange = ["play w swap-pieces", "param_game allow_swap 0", "clear_board", "play w a2"]
+    assert told(log)[1:-1] == [
+        *("clear_board", "boardsize 5", "clear_board", f"param_game allow_swap {int(swap)}", "play b b1"),
+        *(exchange if swap else []),
+        "play b c4",
+    ]
+
+
+def test_the_stone_that_an_engine_swaps_is_exchanged(tmp_path):
+    log, game = tmp_path / "log", make("hex5")
+    engine = read_engine(gtp("hex", log), game).open(game, PATIENT)
+    engine.begin([(0, game.parse_action("b1"))])
+    assert engine.choose(1) == game.points
+    engine.close()
+    assert told(log)[-5:] == ["genmove w", "param_game allow_swap 0", "clear_board", "play w a2", "quit"]
+
+
 # -- Gomocup --------------------------------------------------------------------------------------------------------
 def test_a_pair_of_gomocup(gomoku_openings, tmp_path):
     log = tmp_path / "log"
@@ -323,7 +368,7 @@ def test_a_brain_that_refuses_the_board_ends_the_match(gomoku_openings):
         play(gomoku_openings, gomocup("size"))
 
 
-# -- a real engine --------------------------------------------------------------------------------------------------
+# -- real engines ---------------------------------------------------------------------------------------------------
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("gnugo", path=PLACES), reason="no GNU Go; on Debian: apt-get install gnugo")
 def test_gnu_go(tmp_path):
@@ -336,3 +381,16 @@ def test_gnu_go(tmp_path):
     assert [game.result for game in pair.games] == [1.0, 0.0]
     assert [winner(game.verdicts[0]) for game in pair.games] == [(1.0, -1.0), (-1.0, 1.0)]
     assert pair.problems() == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("gtp-rhino", path=PLACES), reason="no GRhino; on Debian: apt-get install grhino")
+def test_grhino_plays_othello(tmp_path):
+    """Four games against random, which have forced passes: GRhino wins all."""
+    game = make("othello")
+    lines = tmp_path / "book"
+    lines.write_text("f5 d6\nf5 f6\n")
+    pairs = play(book(game, lines), 'gtp:"gtp-rhino --level 1"', pairs=2)
+    assert [[one.result for one in pair.games] for pair in pairs] == [[1.0, 0.0]] * 2
+    assert [pair.problems() for pair in pairs] == [[], []]
+    assert any(game.squares in one.moves for pair in pairs for one in pair.games)

@@ -1,4 +1,4 @@
-"""The two languages that engines speak: GTP for Go, and Gomocup's (Piskvork's) for Gomoku.
+"""The two languages that engines speak: GTP for Go, Gomoku, Othello and Hex, and Gomocup's (Piskvork's) for Gomoku.
 
 An engine has one game at a time: `begin`, then `choose` when it is to move, `told` when the other seat moved, and
 `verdict` at the end. Whatever it does wrong is a Fault. Moves are actions of the game; seat 0 is Black.
@@ -11,7 +11,7 @@ import dataclasses
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,13 +21,16 @@ from jaxgo.arena.engines.process import Fault, Process, shown
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.games.boards.vertices import read_vertex, vertex
 from jaxgo.games.go.rule_names import ONLY
 from jaxgo.games.go.rules import Go
 from jaxgo.games.gomoku.rules import GOMOCUP, Gomoku
+from jaxgo.games.gtp_moves import move_name, read_move
+from jaxgo.games.hex import Hex
+from jaxgo.games.othello import Othello
 
 RESIGN = -1
 CLEAN_UP = "kgs-genmove_cleanup"  # a move in a game that is over but for dead stones
+HEXGUI = "hexgui-analyze_commands"  # engines of Hex for this window know it
 STRAY = 100  # lines that are no answer and are passed over, before it is a fault
 LONGEST = 1000  # lines of an answer
 COLOURS = "bw"
@@ -130,7 +133,8 @@ def plain_gomoku(game: Game[Any]) -> bool:
 
 
 class Gtp(ProcessEngine):
-    """An engine of Go; of Gomoku, too, if it says so in its answer to `gogui-rules_game_id`."""
+    """An engine of Go; of Gomoku, Othello or Hex, if it says so: in its answer to `gogui-rules_game_id`, or to
+    `list_games` as engines of Quarry do, or as one that knows commands of HexGui."""
 
     parting = "quit"
 
@@ -138,12 +142,13 @@ class Gtp(ProcessEngine):
         super().__init__(game, words, limits)
         self._number = 0
         self._commands: frozenset[str] | None = None  # those it knows
+        self._last = RESIGN  # the move before
 
     @staticmethod
     def check(game: Game[Any]) -> None:
-        if not (isinstance(game, Go) or plain_gomoku(game)) or game.shape[0] != game.shape[1]:
+        if not (isinstance(game, Go | Othello | Hex) or plain_gomoku(game)) or game.shape[0] != game.shape[1]:
             raise UsageError(
-                f"engines of GTP play Go and Gomoku on square boards, not {type(game).__name__} "
+                f"engines of GTP play Go, Gomoku, Othello and Hex on square boards, not {type(game).__name__} "
                 f"{game.shape[0]}x{game.shape[1]}"
             )
 
@@ -157,17 +162,25 @@ class Gtp(ProcessEngine):
         if isinstance(self.game, Go):
             self._must(f"komi {self.game.komi:g}")
             self._set_rules(self.game)
+        if isinstance(self.game, Hex):
+            self._allow_swap(self.game.swap)
         # unasked it is not told: GNU Go leaves the level that it was given when it hears of time
         if told := self._told_seconds():
             self._must(f"time_settings 0 {told} 1")
-        start = play.cells(self.game, play.begin(self.game).state)
-        for cell in np.flatnonzero(start).tolist():  # stones of a handicap
-            self._must(f"play {COLOURS[int(start[cell]) - 1]} {self._vertex(cell)}")
+        if isinstance(self.game, Go):
+            start = play.cells(self.game, play.begin(self.game).state)
+            for cell in np.flatnonzero(start).tolist():  # stones of a handicap
+                self.told(int(start[cell]) - 1, cell)
         for mover, action in moves:
             self.told(mover, action)
 
     def told(self, seat: int, action: int) -> None:
-        self._must(f"play {COLOURS[seat]} {self._vertex(action)}")
+        command = f"play {COLOURS[seat]} {move_name(self.game, action)}"
+        if isinstance(self.game, Othello) and action == self.game.squares:
+            self._ask(command, self.limits.start)  # who must pass does; some engines do it unasked, and refuse the word
+        else:
+            self._must(command)
+            self._made(action)
 
     def choose(self, seat: int) -> int:
         seconds = max(self.limits.move or OWN_PACE, float(self._told_seconds()))
@@ -176,12 +189,16 @@ class Gtp(ProcessEngine):
             # by the rules here dead stones count as long as they stand: who can, takes them off before a pass
             self._must("undo")
             good, text = self._ask(f"{CLEAN_UP} {COLOURS[seat]}", seconds)
-        word = text.split()[0].upper() if good and text.strip() else ""
-        if word == "RESIGN":
+        if not good:
+            raise Fault(f"it refuses to move: {text}")
+        word = text.split()[0].lower() if text.strip() else ""
+        if word == "resign":
             return RESIGN
-        action = self._action(word)
-        if action is None:
-            raise Fault(f"illegal move {text or '(none)'}" if good else f"it refuses to move: {text}")
+        try:
+            action = read_move(self.game, word)
+        except UsageError:
+            raise Fault(f"illegal move {text or '(none)'}") from None
+        self._made(action)
         return action
 
     def verdict(self) -> str:
@@ -196,14 +213,34 @@ class Gtp(ProcessEngine):
             return
         good, text = self._ask("list_commands", self.limits.start)
         commands = frozenset(text.split()) if good else frozenset()
-        plays, known = "Go", "gogui-rules_game_id" in commands
-        if known:
-            good, text = self._ask("gogui-rules_game_id", self.limits.start)
-            plays = text.strip() if good else plays
-        wanted = "Go" if isinstance(self.game, Go) else "Gomoku"
-        if plays.lower() != wanted.lower():
+        self._commands, wanted = commands, type(self.game).__name__
+        plays = self._plays(commands)
+        if wanted.lower() not in plays.lower().split():
             raise Fault(f"it plays {plays}, not {wanted}")
-        self._commands = commands
+        if "set_game" in commands:
+            self._must(f"set_game {wanted}")
+
+    def _plays(self, commands: Collection[str]) -> str:
+        """Its game, or its games in one line."""
+        for command in ("gogui-rules_game_id", "list_games"):
+            if command in commands:
+                good, text = self._ask(command, self.limits.start)
+                if good:
+                    return shown(" ".join(text.split()))
+        return "Hex" if HEXGUI in commands else "Go"
+
+    def _allow_swap(self, allowed: bool) -> None:
+        if "param_game" in (self._commands or ()):
+            self._must(f"param_game allow_swap {int(allowed)}")
+
+    def _made(self, action: int) -> None:
+        """Engines for HexGui leave it to the window to exchange the stone of a swap: it is put anew."""
+        if isinstance(self.game, Hex) and action == self.game.points and HEXGUI in (self._commands or ()):
+            row, column = divmod(self._last, self.game.size)
+            self._allow_swap(False)
+            self._must("clear_board")
+            self._must(f"play w {move_name(self.game, column * self.game.size + row)}")
+        self._last = action
 
     def _told_seconds(self) -> int:
         """What it is told that a move may take: GTP has whole seconds, so at least 1; 0 where it is told nothing."""
@@ -215,15 +252,6 @@ class Gtp(ProcessEngine):
         if "kata-set-rules" in (self._commands or ()):
             rules = {"ko": game.ko.upper(), "scoring": ONLY["scoring"], "tax": ONLY["tax"], "suicide": game.suicide}
             self._must(f"kata-set-rules {json.dumps(rules, separators=(',', ':'))}")
-
-    def _vertex(self, action: int) -> str:
-        height, width = self.game.shape
-        return "pass" if action == height * width else vertex(self.game.shape, action)
-
-    def _action(self, word: str) -> int | None:
-        if word == "PASS" and isinstance(self.game, Go):
-            return self.game.points
-        return read_vertex(self.game.shape, word)
 
     def _must(self, command: str) -> None:
         good, text = self._ask(command, self.limits.start)
@@ -250,7 +278,7 @@ class Gtp(ProcessEngine):
             if len(lines) > LONGEST:
                 raise Fault(f"an endless answer to {command}")
         text = "\n".join(lines).strip()
-        return found[1] == "=", text if command == "list_commands" else shown(text)
+        return found[1] == "=", text if command.startswith("list_") else shown(text)
 
 
 class Gomocup(ProcessEngine):

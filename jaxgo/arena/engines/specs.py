@@ -19,8 +19,11 @@ from jaxgo.players import is_external
 
 PROTOCOLS: dict[str, type[ProcessEngine]] = {"gtp": Gtp, "gomocup": Gomocup}
 EXAMPLES = {"gtp": 'gtp:"gnugo --mode gtp --level 1"', "gomocup": "gomocup:engines/pbrain-rapfi"}
-MORE_PATHS = ("/usr/games",)  # where Debian puts GNU Go, and root's PATH does not look
-INSTALL = {"gnugo": "on Debian and Ubuntu: apt-get install gnugo"}
+MORE_PATHS = ("/usr/games",)  # where Debian puts games, and root's PATH does not look
+INSTALL = {
+    "gnugo": "on Debian and Ubuntu: apt-get install gnugo",
+    "gtp-rhino": "on Debian and Ubuntu: apt-get install grhino",
+}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,6 +14,8 @@ COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 COMMANDS = ["list_commands", "boardsize", "clear_board", "komi", "play", "genmove", "final_score", "quit"]
 EXTRA = {
     "gomoku": ["gogui-rules_game_id"],
+    "othello": ["list_games", "set_game"],
+    "hex": ["hexgui-analyze_commands", "param_game"],
     "timed": ["time_settings", "kata-set-rules"],
     "slowly": ["time_settings"],
     "tidy": ["undo", "kgs-genmove_cleanup"],
@@ -66,7 +68,12 @@ class Board:
         self.rng = random.Random(1)
         return "="
 
+    def do_list_games(self) -> str:
+        return "= Go\nOthello"
+
     def do_play(self, colour: str, vertex: str) -> str:
+        if self.fault == "othello" and vertex == "pass":
+            return "? syntax error"
         self.stones.add(vertex.upper())
         return "="
 
@@ -77,6 +84,8 @@ class Board:
     def do_genmove(self, colour: str) -> str:
         self.asked += 1
         time.sleep(self.pace)
+        if self.fault == "hex":
+            return "= swap-pieces"
         if self.asked == 2:
             misbehave(self.fault)
             if self.fault in INSTEAD:
