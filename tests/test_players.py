@@ -87,6 +87,9 @@ def test_a_spec_names_a_search_its_budget_and_options(spec, search, evaluator):
         ("uct:40,c=1,c=2", "gives c twice"),
         ("uct:40,rollouts=4,evaluator.count=8", "gives rollouts and evaluator.count, which are one; leave one out"),
         ("uct:40,simulations=10", "gives simulations twice, behind the colon, too"),
+        ("uct:40,temperature=-1", "the temperature of a player is a number from 0 to 10, not -1.0"),
+        ("uct:40,temperature=11", "the temperature of a player is a number from 0 to 10, not 11.0"),
+        ("uct:40,temperature=hot", "temperature=hot is not a number"),
         ("uct:40,evaluator=oracle", "unknown evaluator 'oracle'; choose one of: uniform, heuristic, rollout"),
         ("uct:40,evaluator=mine.Judge", ", likely, package.module:Object"),
         ("puct:40,rollouts=4", "unknown option of puct with heuristic 'rollouts'"),
@@ -177,11 +180,13 @@ def test_the_name_of_any_player_loads_it(data, head, evaluator):
     search, usual = MAKERS[head]
     parts = tuple(changed(part, data.draw(changes_of(part))) for part in (search, evaluator or usual))
     assume(not getattr(parts[1], "greater", False))  # about weights, which this game has not
-    player = Player(parts[0], Model(GAME, parts[1]), (), data.draw(st.sampled_from(["", head])))
+    name, heat = data.draw(st.sampled_from(["", head])), data.draw(st.sampled_from([0.0, 0.5, 1.0]))
+    player = Player(parts[0], Model(GAME, parts[1]), (), name, temperature=heat)
     text = spec(player)
     again = load_player(text, GAME)
     assert (again.search, again.model.evaluator) == parts
     assert again == player
+    assert again.temperature == heat
     assert spec(again) == again.name == text
     assert str(parse(text)) == text
     if player.name and type(parts[0]) is type(search):
@@ -342,6 +347,7 @@ def test_fingerprints_tell_players_apart():
         dataclasses.replace(one, params={"w": jnp.zeros(3)}),
         dataclasses.replace(one, params={"w": jnp.ones(3, jnp.int32)}),
         dataclasses.replace(one, params={"v": jnp.ones(3)}),
+        dataclasses.replace(one, temperature=0.5),
         dataclasses.replace(one, search=Gumbel()),
         dataclasses.replace(one, search=Gumbel(min_value_range=1.0)),
         dataclasses.replace(one, model=Model(GAME, Heuristic())),

@@ -212,7 +212,10 @@ class Pool:
         every = jax.tree.map(lambda *x: np.concatenate(x)[index], *map(jax.device_get, openings))
         data = np.concatenate([np.asarray(jax.random.key_data(key)) for key in keys])[index]
         keyed = jax.random.wrap_key_data(jnp.asarray(data), impl=jax.random.key_impl(keys[0]))
-        return Queues(jnp.asarray(partner), every, keyed, jnp.asarray(side), jnp.asarray(given), *self._temperature)
+        own = jnp.asarray([agent.temperature for agent in self.agents], jnp.float32)
+        return Queues(
+            jnp.asarray(partner), every, keyed, jnp.asarray(side), jnp.asarray(given), *self._temperature, own
+        )
 
 
 def _room(agents: Sequence[Player], mesh: Mesh) -> int:

@@ -56,6 +56,7 @@ class Queues(NamedTuple):
     given: Int32[Array, "K D"]  # how many of the openings are meant, on each device
     temperature: Float32[Array, ""]  # of the moves up to `hot`
     hot: Int32[Array, ""]
+    own: Float32[Array, " K"]  # the temperature of each agent in the moves that have no higher one
 
 
 class Games(NamedTuple):
@@ -74,7 +75,7 @@ class Games(NamedTuple):
 
 _ROWS = PartitionSpec(None, devices.AXIS)
 _ALL = PartitionSpec()
-_QUEUES = Queues(_ALL, _ROWS, _ROWS, _ALL, _ROWS, _ALL, _ALL)  # type: ignore[arg-type]
+_QUEUES = Queues(_ALL, _ROWS, _ROWS, _ALL, _ROWS, _ALL, _ALL, _ALL)  # type: ignore[arg-type]
 _GAMES = Games(PartitionSpec(devices.AXIS), *[_ROWS] * 8)  # type: ignore[arg-type]
 
 
@@ -134,7 +135,8 @@ def _tick(crews: list[Crew], queues: Queues, games: Games) -> Games:
     mine = (games.number != EMPTY) & (games.position.state.to_play == seat)
     step = 2 * games.length + queues.side[half]
     keys = jax.vmap(jax.vmap(jax.random.fold_in))(queues.keys[half, number], step)
-    temperature = jnp.where(games.length < queues.hot, queues.temperature, 0.0)
+    asked = jnp.where(games.length < queues.hot, queues.temperature, 0.0)
+    temperature = jnp.maximum(asked, queues.own[:, None])
     action, healthy = _actions(crews, (keys, games.position, mine, temperature))
 
     def flat(x: Array) -> Array:

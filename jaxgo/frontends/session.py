@@ -202,9 +202,11 @@ class Session:
         return thinking
 
     def player_of(self, seat: int) -> Player:
-        """Who thinks for a seat: its player, or the adviser, or a player like that of another seat."""
+        """Who thinks for a seat: its player, or the adviser, or a player like that of another seat, if it plays as well
+        as it can."""
         with self._lock:
-            found = self._seats[seat] or self._adviser or next((p for p in self._seats if p), None)
+            others = (player for player in self._seats if player and not player.temperature)
+            found = self._seats[seat] or self._adviser or next(others, None)
             if found is None:
                 found = self._adviser = load_player(BEST, self.game)
             return found

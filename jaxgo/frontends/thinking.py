@@ -6,6 +6,7 @@ A `Mind` is used by one thread, that of the session; everything else here is a v
 import contextlib
 import dataclasses
 import math
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -86,12 +87,15 @@ class Mind:
 
     def __init__(self, player: Player, room_bytes: int = ROOM_BYTES) -> None:
         self.player = player
+        # who draws moves plays another game each time
+        seed = secrets.randbits(31) if player.temperature > 0 else 0
         self._thinker = Thinker(
             with_room(player.search, player.model.game, room_bytes),
             player.model,
             player.params,
-            jax.random.key(0),
-            chunk_seconds=CHUNK_SECONDS,
+            jax.random.key(seed),
+            player.temperature,
+            CHUNK_SECONDS,
         )
         self._board: Board | None = None  # where its tree stands
         self.ready = False  # compiled

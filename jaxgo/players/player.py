@@ -26,6 +26,8 @@ from jaxgo.search.model import Model
 from jaxgo.system.weights import find_weights
 
 SHORT = {"count": "rollouts"}  # what an option of playouts is called
+TEMPERATURE = "temperature"  # the option that belongs to a player, whatever it searches by
+HOTTEST = 10.0  # nearly chance
 
 _KINDS = {bool: "neither yes nor no", int: "not a whole number", float: "not a number"}  # what else a text is
 
@@ -41,18 +43,24 @@ class Player:
     weights: str = ""  # where the parameters were read, as a spec says it; "": nowhere
     rated: Search | None = None  # the search that belongs to these weights; options in a spec count from it
     asked: str = ""  # the spec that means another player for another game, if it was found by such a one
+    temperature: float = 0.0  # above 0 it draws its moves by what it thinks of them, and plays below its strength
 
     def __post_init__(self) -> None:
         check_parts(self.search, self.model)
+        number = isinstance(self.temperature, int | float) and not isinstance(self.temperature, bool)
+        if not number or not 0 <= self.temperature <= HOTTEST:
+            raise UsageError(f"the temperature of a player is a number from 0 to {HOTTEST:g}, not {self.temperature!r}")
 
     @property
     def lucky(self) -> bool:
         """Whether an opening becomes another game each time it plays it."""
-        return self.search.lucky or (self.search.budget > 0 and self.model.evaluator.lucky)
+        drawn = self.temperature > 0 or self.search.lucky
+        return drawn or (self.search.budget > 0 and self.model.evaluator.lucky)
 
     def fingerprint(self) -> str:
-        """A hash of all that the moves follow from: the search, the evaluator and its parameters."""
-        digest = hashlib.sha256(f"{_stable_repr(self.search)} {_stable_repr(self.model.evaluator)}".encode())
+        """A hash of all that the moves follow from: the search, the evaluator and its parameters, the temperature."""
+        heat = f" {self.temperature:g}" if self.temperature else ""
+        digest = hashlib.sha256(f"{_stable_repr(self.search)} {_stable_repr(self.model.evaluator)}{heat}".encode())
         for path, leaf in jax.tree_util.tree_leaves_with_path(self.params):
             array = np.asarray(leaf)
             digest.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape}".encode())
@@ -101,9 +109,9 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
     if not words.weights:
         base, usual = _base(words.head, None)
         assert usual is not None, "a search has a usual evaluator"
-        search, evaluator = _settled(words, base if noise else base.quiet(), usual)
+        search, evaluator, heat = _settled(words, base if noise else base.quiet(), usual)
         model = Model(game, evaluator)
-        return named(Player(search, model, model.init(jax.random.key(0)), str(words)))
+        return named(Player(search, model, model.init(jax.random.key(0)), str(words), temperature=heat))
     place, about, arrays = find_weights(words.weights)
     if any(name == "evaluator" for name, _ in words.options):
         raise UsageError(f"{text.strip()!r} names a network and another evaluator; leave one out")
@@ -112,9 +120,9 @@ def load_player(text: str, game: Game[Any], noise: bool = False) -> Player:
         raise UsageError(f"the weights of {place} name no search to play with; write one, as in gumbel:64@{place}")
     base, _ = _base(words.head, rated)
     model, params = network(place, about, arrays, game)
-    search, evaluator = _settled(words, base if noise else base.quiet(), model.evaluator)
+    search, evaluator, heat = _settled(words, base if noise else base.quiet(), model.evaluator)
     model = dataclasses.replace(model, evaluator=evaluator)
-    return named(Player(search, model, params, str(words), place, rated))
+    return named(Player(search, model, params, str(words), place, rated, temperature=heat))
 
 
 def _base(head: str, rated: Search | None) -> tuple[Search, Evaluator | None]:
@@ -127,9 +135,10 @@ def _base(head: str, rated: Search | None) -> tuple[Search, Evaluator | None]:
     return search, find_evaluator(search.default_evaluator)
 
 
-def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evaluator]:
-    """The search and the evaluator with the options of a spec."""
+def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evaluator, float]:
+    """The search and the evaluator with the options of a spec, and the temperature."""
     options = dict(words.options)
+    heat: Any = _read(TEMPERATURE, options.pop(TEMPERATURE, "0"), 0.0)
     if words.budget:
         if not _amount(base):
             raise UsageError(f"{words.head} does not simulate; leave ':{words.budget}' out")
@@ -145,7 +154,7 @@ def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evalu
             network = isinstance(evaluator, Network)
             kind = "a network" if network else type(evaluator).__name__.lower()
             shown = [name for name, field in theirs.items() if name != f"evaluator.{field}" or field in ours]
-            valid = [*ours, *([] if network else ["evaluator"]), *shown]
+            valid = [*ours, *([] if network else ["evaluator"]), *shown, TEMPERATURE]
             raise unknown_name(f"option of {words.head or 'this search'} with {kind}", option, valid)
     search = _with(base, {name: (name, text) for name, text in options.items() if name in ours})
     changes: dict[str, tuple[str, str]] = {}
@@ -155,7 +164,7 @@ def _settled(words: Spec, base: Search, usual: Evaluator) -> tuple[Search, Evalu
         if (other := changes.get(theirs[name])) is not None:
             raise UsageError(f"{str(words)!r} gives {other[0]} and {name}, which are one; leave one out")
         changes[theirs[name]] = name, text
-    return search, _with(evaluator, changes)
+    return search, _with(evaluator, changes), heat
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -255,7 +264,10 @@ def _described(head: str, player: Player) -> Spec | None:
     for name, field in _options_of(usual, search).items():
         names.setdefault(field, name)
     more = _differences(usual, evaluator, names)
-    return None if options is None or more is None else Spec(head, budget, (*options, *more), player.weights)
+    if options is None or more is None:
+        return None
+    heat = ((TEMPERATURE, _typed(float(player.temperature))),) if player.temperature else ()
+    return Spec(head, budget, (*options, *more, *heat), player.weights)
 
 
 def _differences(base: Any, value: Any, names: Mapping[str, str]) -> tuple[tuple[str, str], ...] | None:

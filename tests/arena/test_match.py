@@ -74,6 +74,17 @@ def test_a_match_compiles_once(played):
     assert (other.moves != played.moves).any()
 
 
+def test_a_player_with_a_temperature_draws_its_moves(played):
+    a, b = agents("uct:30,temperature=10", "random")
+    assert a.lucky
+    before = program.advance._cache_size()
+    hot = play_match(a, b, jax.random.key(1), starts(TICTACTOE, 13), slots=3)
+    assert program.advance._cache_size() == before, "a temperature compiled the match again"
+    first = hot.moves[:, 0, 0]
+    assert (first != played.moves[:, 0, 0]).sum() > 4
+    assert len(set(first.tolist())) > 4
+
+
 def test_a_result_does_not_hang_on_slots_or_devices(played):
     """Rollouts and first moves are luck, and every game has its own."""
     a, b = agents("uct:30", "random")

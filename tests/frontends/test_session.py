@@ -37,6 +37,20 @@ def _fresh(session):
     session.new_game()
 
 
+def test_a_player_with_a_temperature_draws_its_moves_and_gives_no_hints():
+    opened, drawn = Session(GAME, "tictactoe"), set()
+    try:
+        opened.set_player(0, "uct:4,evaluator=uniform,temperature=10").result(WAIT)
+        for _ in range(12):
+            drawn.add(opened.think().result(WAIT).action)
+            opened.new_game()
+        assert len(drawn) > 2
+        assert opened.player_of(0).temperature == 10
+        assert opened.player_of(1).asked == "best"
+    finally:
+        opened.close()
+
+
 def drawn(session):
     return session.text.split()[0]
 

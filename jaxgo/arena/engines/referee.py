@@ -128,7 +128,7 @@ class _Event:
         return look(self.game, jax.tree.map(lambda x: np.asarray(x)[index], self.positions))
 
     def think(self, agent: Player, index: int, side: int, length: int, view: View) -> int:
-        temperature = self.temperature if length < self.hot_plies else 0.0
+        asked = self.temperature if length < self.hot_plies else 0.0
         action, healthy = _think(
             agent.search,
             agent.model,
@@ -136,7 +136,7 @@ class _Event:
             self.keys[index],
             jnp.int32(2 * length + side),
             view.position,
-            jnp.float32(temperature),
+            jnp.float32(max(asked, agent.temperature)),
         )
         if not bool(healthy):
             raise health.EvaluatorError(f"{agent.name}: {health.told(agent.model, 'in a match', agent.search)}")
