@@ -274,8 +274,8 @@ class Peer:
     """A ply of pgx + mctx."""
 
     def __init__(self, env: str, config: TrainConfig) -> None:
-        how = "uv run --extra benchmark ..."
-        self.env, self.mctx = package("pgx", "the peer", how).make(env), package("mctx", "the peer", how)
+        self.env, self.mctx = (package(name, "the peer", "benchmark") for name in ("pgx", "mctx"))
+        self.env = self.env.make(env)
         self.simulations, self.net = config.search.budget, config.network.module(config.make_game())
 
     def init(self, key: Any) -> Any:

@@ -127,7 +127,7 @@ class NoPgxGameError(UsageError, AttributeError):
 @functools.cache
 def _make(name: str) -> Any:
     """pgx's environment; one for each name, because pgx compares them by identity."""
-    pgx = package("pgx", f"the game {name} of pgx", "pip install pgx")
+    pgx = package("pgx", f"the game {name} of pgx", "benchmark")
     if name not in pgx.available_envs():
         names = ", ".join(sorted(pgx.available_envs()))
         raise UsageError(f"pgx has no game {name!r}; it has: {names}")

@@ -34,7 +34,7 @@ class Listening:
         from jaxgo.core.names import package
 
         for name in ("starlette", "uvicorn"):
-            package(name, "the page", "uv sync --extra web")
+            package(name, "the page", "web")
 
     def serve(self, shared: "Shared", name: str, options: dict[str, str]) -> int:
         """Serves the page until Ctrl-C."""

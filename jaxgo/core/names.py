@@ -82,12 +82,17 @@ def place_of(value: Any) -> str:
     return place
 
 
-def package(name: str, what: str, how: str) -> Any:
-    """A package that only some need; a UsageError says for what it is missing, and how it comes."""
+def package(name: str, what: str, extra: str) -> Any:
+    """A package that only some need; a UsageError says for what it is missing, and with which extra it comes."""
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise UsageError(f"{what} needs {name.partition('.')[0]}: {how}") from None
+        raise UsageError(f"{what} needs {name.partition('.')[0]}: {install(extra)}") from None
+
+
+def install(extra: str) -> str:
+    """How an extra of this package comes: pip finds jaxgo itself there, and installs what is missing."""
+    return f"`uv sync --extra {extra}` in a clone of jaxgo, `pip install 'jaxgo[{extra}]'` elsewhere"
 
 
 def _module(name: str, place: str, what: str) -> Any:

@@ -21,7 +21,6 @@ from jaxgo.nets.resnet import ResNet
 OPSET = 18
 IR = 9  # the format of the file, which runtimes since 2023 read
 TINY = 1e-6  # what Flax adds to a variance
-HINT = "uv run --extra export jaxgo export ..."
 
 
 def to_onnx(net: Net, game: Game[Any], params: Any, note: Mapping[str, str]) -> bytes:
@@ -31,7 +30,7 @@ def to_onnx(net: Net, game: Game[Any], params: Any, note: Mapping[str, str]) -> 
             f"ONNX files are made of jaxgo's own nets ({', '.join(kind.kind for kind in GRAPHS)}), not of {net.kind}; "
             "export these weights as .safetensors"
         )
-    onnx = names.package("onnx", "an .onnx file", HINT)
+    onnx = names.package("onnx", "an .onnx file", "export")
     graph = _Graph(onnx, params["params"])
     logits, value = GRAPHS[type(net)](graph, net.module(game))
     graph.name(logits, "logits")

@@ -189,7 +189,7 @@ class TensorBoard:
     @staticmethod
     def package() -> Any:
         """What it needs; a UsageError where that is missing."""
-        return names.package("tensorboardX", "--log.tensorboard", "uv run --extra tensorboard train.py ...")
+        return names.package("tensorboardX", "--log.tensorboard", "tensorboard")
 
     def __init__(self, run: Path) -> None:
         self._writer = self.package().SummaryWriter(logdir=str(run / "tensorboard"), flush_secs=30)
@@ -208,7 +208,7 @@ class WeightsAndBiases:
     @staticmethod
     def package() -> Any:
         """What it needs; a UsageError where that is missing."""
-        return names.package("wandb", "--log.wandb", "uv run --extra wandb train.py ...")
+        return names.package("wandb", "--log.wandb", "wandb")
 
     def __init__(self, run: Path, project: str, config: Mapping[str, Any]) -> None:
         package, identity = self.package(), _identity(run)

@@ -31,7 +31,6 @@ ABOUT = "about.json"
 HALF = "half"  # in the note of a file: its numbers take two bytes, and are read as four
 TENSORS = ".safetensors"
 NOTE, DIGEST = "jaxgo", "sha256"  # what the metadata of such a file has
-EXTRA = "uv run --extra export jaxgo ..."
 
 Weights = dict[str, Any]  # nested dicts of arrays, as Flax has them
 
@@ -45,7 +44,7 @@ def save_weights(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]
     arrays = _arrays(params)
     if path.suffix.lower() == TENSORS:
         kept = {name: np.require(array, requirements="C") for name, array in arrays.items()}
-        package = names.package("safetensors.numpy", f"{path}", EXTRA)
+        package = names.package("safetensors.numpy", f"{path}", "export")
         write_whole(path, package.save(kept, metadata=metadata(params, about)))
         return
     if about.get(HALF):
@@ -123,7 +122,7 @@ def read_weights(path: Path) -> tuple[dict[str, Any], Weights]:
 
 def _read_tensors(path: Path) -> tuple[dict[str, Any], Weights]:
     """The same of a file that other programs read, too."""
-    package = names.package("safetensors", f"{path}", EXTRA)
+    package = names.package("safetensors", f"{path}", "export")
     try:
         with package.safe_open(path, framework="np") as file:
             note = file.metadata() or {}

@@ -67,7 +67,7 @@ class Generation:
 
 def check_cma() -> None:
     """A UsageError where the library is missing."""
-    package("cma", "tuning", "uv sync --extra tune, or pip install '.[tune]' in a clone")
+    package("cma", "tuning", "tune")
 
 
 class Evolution:

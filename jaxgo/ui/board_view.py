@@ -64,7 +64,7 @@ def svg(
 
 def png(picture: str) -> bytes:
     """A picture as PNG, in its light colours."""
-    resvg_py = package("resvg_py", "PNG", "uv sync --extra png, or write SVG instead")
+    resvg_py = package("resvg_py", "PNG", "png")
     return bytes(resvg_py.svg_to_bytes(svg_string=picture, zoom=2.0))
 
 

@@ -82,7 +82,7 @@ def ladder(table: RatingTable) -> Html:
 
 def curves(rows: Sequence[dict[str, Any]], names: Sequence[str] = ("loss", "length")) -> Picture:
     """Numbers of a run over its iterations, from what `jaxgo.system.metrics.read_rows` reads; needs matplotlib."""
-    drawing = package("matplotlib.figure", "the picture of curves", "pip install matplotlib")
+    drawing = package("matplotlib.figure", "the picture of curves", "plot")
     figure = drawing.Figure(figsize=(4 * len(names), 3), layout="constrained")
     for axes, name in zip(np.atleast_1d(figure.subplots(1, len(names))), names, strict=True):
         numbers = [(row["iteration"], _number(row.get(name))) for row in rows]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.names import install
 from jaxgo.system.files import write_whole
 from jaxgo.system.metrics import Row, read_drawable
 from jaxgo.system.rundir import dotted, read_config
@@ -31,7 +32,7 @@ def write(run: Path) -> list[str]:
     said: list[str] = []
     picture = _curves(rows)
     if picture is None:
-        said.append("no curves: matplotlib is missing (uv run --extra plot train.py ...)")
+        said.append(f"no curves: matplotlib is missing ({install('plot')})")
     else:
         write_whole(run / CURVES, picture[0])
     try:

@@ -21,6 +21,7 @@ from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.tally import namesakes
 from jaxgo.core.errors import UsageError
+from jaxgo.core.names import install
 from jaxgo.system.files import save_whole
 from jaxgo.ui import streams
 
@@ -313,9 +314,7 @@ def check_ladder(path: Path) -> None:
     if path.suffix not in (".svg", ".png"):
         raise UsageError(f"a ladder is saved as .svg or .png, not as {path.name!r}")
     if path.suffix == ".png" and importlib.util.find_spec("matplotlib") is None:
-        raise UsageError(
-            "a .png needs matplotlib: run with `uv run --extra plot`, or save the ladder as .svg, which needs nothing"
-        )
+        raise UsageError(f"a .png needs matplotlib: {install('plot')}; or save the ladder as .svg, which needs nothing")
 
 
 def save_ladder(table: RatingTable, path: str | Path) -> None:

@@ -137,8 +137,16 @@ def test_the_one_file_for_managers_starts():
 @pytest.mark.parametrize(
     ("words", "missing", "said"),
     [
-        (("play", "--no-browser"), "starlette", "the page needs starlette: uv sync --extra web"),
-        (("show", "tictactoe", "--png", "board.png"), "resvg_py", "PNG needs resvg_py: uv sync --extra png"),
+        (
+            ("play", "--no-browser"),
+            "starlette",
+            "the page needs starlette: `uv sync --extra web` in a clone of jaxgo, `pip install 'jaxgo[web]'` elsewhere",
+        ),
+        (
+            ("show", "tictactoe", "--png", "board.png"),
+            "resvg_py",
+            "PNG needs resvg_py: `uv sync --extra png` in a clone of jaxgo, `pip install 'jaxgo[png]'` elsewhere",
+        ),
     ],
 )
 def test_a_package_that_is_missing_is_named(words, missing, said, monkeypatch, tmp_path, capsys):

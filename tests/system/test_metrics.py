@@ -129,11 +129,9 @@ def test_rows_that_could_not_be_drawn_are_left_out(wrong, tmp_path):
 def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(
-        UsageError, match=r"--log\.tensorboard needs tensorboardX: uv run --extra tensorboard train\.py"
-    ):
+    with pytest.raises(UsageError, match=r"--log\.tensorboard needs tensorboardX: `uv sync --extra tensorboard`"):
         TensorBoard(tmp_path)
-    with pytest.raises(UsageError, match=r"--log\.wandb needs wandb: uv run --extra wandb train\.py"):
+    with pytest.raises(UsageError, match=r"--log\.wandb needs wandb: `uv sync --extra wandb`"):
         WeightsAndBiases(tmp_path, "jaxgo", {})
 
 

@@ -166,4 +166,4 @@ def test_damage_is_told(tmp_path):
 def test_a_missing_package_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     assert main(["export", "connect4-cpu", "--to", str(tmp_path / "net.onnx")]) == 2
-    assert "an .onnx file needs onnx: uv run --extra export jaxgo export" in capsys.readouterr().err
+    assert "an .onnx file needs onnx: `uv sync --extra export` in a clone" in capsys.readouterr().err
