@@ -40,6 +40,11 @@ class Schedule:
         if self.pairs < 1 or not (math.isfinite(self.until) and self.until >= 0):
             raise UsageError("a schedule needs at least 1 pair, and a precision of at least 0 Elo")
 
+    @property
+    def by_ratings(self) -> bool:
+        """Whether it hangs on the ratings so far what is played next."""
+        return self.until > 0 or self.kind == "informative"
+
     def matches(self, agents: int) -> list[Match]:
         """All matches that may be played."""
         if self.kind == "gauntlet":

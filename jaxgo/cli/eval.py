@@ -166,7 +166,7 @@ class TournamentCommand:
         check_writable(out)
         if folder:
             check_writable(folder / "games")
-        names = [*play.names, *(name for pair in play.progress().results for name in (pair.a, pair.b))]
+        names = [*play.ledger.names, *(name for pair in play.ledger.known for name in (pair.a, pair.b))]
         held = self.table.check(names, [out])
         last = match_screen.follow(play.run(held), quiet=self.table.json)
         self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"], [saved])
@@ -217,7 +217,7 @@ class SprtCommand:
         play = begin(out)
         check_writable(out)
         verdict = match_screen.decide(play, test, quiet=self.json)
-        remarks = [*play.notes(), *report.incidents(play.line())]
+        remarks = [*play.notes(), *report.incidents(play.ledger.line())]
         if self.json:
             known = {"elo": verdict.elo.value, "error95": verdict.elo.error}
             elo = {name: value if math.isfinite(value) else None for name, value in known.items()}  # no JSON has inf

@@ -119,7 +119,7 @@ class Tune:
         openings = random_openings(game, seed=seed, plies=self.plies)
         play = Tournament(contest, Schedule(pairs=self.ladder), openings, folder / LADDER)
         last = match_screen.follow(play.run(), quiet=True)
-        mine = [pair for pair in last.results if {pair.a, pair.b} <= set(play.names)]
+        mine = [pair for pair in last.results if {pair.a, pair.b} <= set(play.ledger.names)]
         Table(anchor=players[0].name).show(mine, play.notes())
 
 

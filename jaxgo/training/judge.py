@@ -96,7 +96,7 @@ class Judge:
             if self.stop():
                 return {}
         self._past = later
-        return self._rate(player.name, others, play.results())
+        return self._rate(player.name, others, play.ledger.results())
 
     def tournament(
         self,
@@ -129,7 +129,7 @@ class Judge:
             mesh=devices.of_this_host(self._trainer.mesh),
             say=self._run.say,
         )
-        self._slots = play.slots
+        self._slots = play.runner.slots
         return play
 
     def player(self, iteration: int, params: Params) -> Player:
@@ -221,9 +221,10 @@ class Gate:
         for _ in play.run():
             if self._judge.stop():
                 return None
-            while len(play.line()) >= looked + CHUNK:
+            line = play.ledger.line()
+            while len(line) >= looked + CHUNK:
                 looked += CHUNK
-                verdict = test.judge(five(play.line()[:looked], players[0].name))
+                verdict = test.judge(five(line[:looked], players[0].name))
                 if verdict.accepted:
                     return verdict
-        return test.judge(five(play.line(), players[0].name))
+        return test.judge(five(play.ledger.line(), players[0].name))

@@ -81,7 +81,7 @@ def decide(play: "Tournament", test: "Sprt", quiet: bool = False) -> "Verdict":
     shown = 0.0
     with Live(auto_refresh=False, transient=True) if not quiet and sys.stdout.isatty() else nullcontext() as view:
         for progress in play.run():
-            verdict = test.judge(play.outcomes())
+            verdict = test.judge(play.ledger.outcomes())
             line = f"{verdict}; {progress.doing or f'{progress.speed:,.1f} games/s'}"
             if view is not None:
                 view.update(line, refresh=True)

@@ -66,7 +66,7 @@ def test_an_engine_with_other_seconds_is_another_player(openings, tmp_path):
     def tournament(seconds):
         return Tournament(plays, Schedule(pairs=3), openings, path, limits=Limits(move=seconds))
 
-    told = tournament(2.0)._hashes
+    told = tournament(2.0).ledger.hashes
     assert told[0] == "2 s"
     pair = records.PairResult(
         "go5", plays.players[0].name, "random", 1.0, 0.0, "1", plays.options, checkpoints=tuple(told)
@@ -151,11 +151,11 @@ def test_a_player_by_the_clock_is_told_by_its_weights(tmp_path, monkeypatch):
         return made
 
     first, second = played(1), played(2)
-    assert [one.names[0].rpartition("/")[2] for one in (first, second)] == ["1", "2"]
+    assert [one.ledger.names[0].rpartition("/")[2] for one in (first, second)] == ["1", "2"]
     assert len(records.read(file)) == 2, "the newest weights have met nobody before"
     assert all(all(pair.checkpoints) for pair in records.read(file))
-    assert [one.players[0].player.weights for one in (first, second)] == [
-        one.names[0].partition("@")[2] for one in (first, second)
+    assert [one.ledger.contest.players[0].player.weights for one in (first, second)] == [
+        one.ledger.names[0].partition("@")[2] for one in (first, second)
     ]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from jaxgo.arena import elo, games_file, records
 from jaxgo.arena.contest import Contest, Ended, News, seat
+from jaxgo.arena.ledger import Ledger
 from jaxgo.arena.openings import Openings, book
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Schedule
@@ -78,7 +79,7 @@ def test_a_match_without_luck_ends_with_the_openings(short):
     play, last, folder = short
     assert last.pairs == len(last.results) == 2
     assert last.most == 2
-    assert sum(play.outcomes()) == 2
+    assert sum(play.ledger.outcomes()) == 2
     assert all(all(pair.lines) for pair in last.results)
     assert play.notes() == [
         "there are only 2 different openings, and without luck the same games would come again: gumbel:4 - puct:2 "
@@ -110,7 +111,7 @@ def test_games_of_a_sample_are_the_first_that_are_played_when_it_is_asked_for(tm
     *_, _ = begin(schedule=Schedule(pairs=1)).run()
     last = begin(schedule=Schedule(pairs=3), games=games, sample=1)
     *_, _ = last.run()
-    assert [bool(games_file.find(games, pair)) for pair in last.results()] == [False, True, False]
+    assert [bool(games_file.find(games, pair)) for pair in last.ledger.results()] == [False, True, False]
     assert not any("played before" in note for note in last.notes())
 
 
@@ -140,7 +141,7 @@ def test_an_opening_that_an_agent_would_have_played_makes_no_new_game(short, tmp
     assert last.pairs == 3
     kept = records.once(reversed(last.results))
     assert sorted(pair.number for pair in kept) == [0, 2], "the lower number stays, whatever the order"
-    assert sum(play.outcomes()) == 2
+    assert sum(play.ledger.outcomes()) == 2
     assert elo.rate(last.results).pairs == 2
     assert int(five(last.results, QUIET[0]).sum()) == 2
 
@@ -175,36 +176,39 @@ def test_a_player_whose_run_was_moved_is_rated_once():
     assert by_one_name(some) == some
 
 
+class Remembered(Ledger):
+    """A ledger that nobody has played for, with the same record as often as a pair ends alike: to write one takes
+    longer than all the rest."""
+
+    def __init__(self, like: Ledger, records: dict) -> None:
+        super().__init__(like.contest, like.schedule, like.openings)
+        self._records = records
+
+    def record(self, ended):
+        known = ended.match, ended.number, ended.scores
+        if known not in self._records:
+            self._records[known] = super().record(ended)
+        return self._records[known]
+
+
 class Simulated(Tournament):
     """A tournament whose results are drawn: each opening has its own, and gives it again whenever it is played."""
 
     def __init__(self, openings: Openings) -> None:
-        super().__init__(
-            Contest("connect4", CONNECT4, tuple(seat(spec, CONNECT4) for spec in QUIET)),
-            Schedule(pairs=5000),
-            openings,
-            chunk=192,
-        )
-
-        self._written = {}
-
-    def _write_down(self, ended):
-        """The same record as often as a pair ends alike: to write one takes longer than all the rest."""
-        known = ended.match, ended.number, ended.scores
-        if known not in self._written:
-            self._written[known] = super()._write_down(ended)
-        return self._written[known]
+        played = Contest("connect4", CONNECT4, tuple(seat(spec, CONNECT4) for spec in QUIET))
+        super().__init__(played, Schedule(pairs=5000), openings, chunk=192)
+        self._records = {}
 
     def draw(self, seed: int) -> None:
         """Begins anew with other results."""
         self.outcome = np.random.default_rng(seed).choice(5, size=5000, p=SPREAD)
-        self._ours, self._numbers = [], {}
+        self.ledger = Remembered(self.ledger, self._records)
 
     def _play(self, plan):
         ended = []
         for match, numbers in plan.items():
             for number in numbers:
-                which = number % (self.openings.most or len(self.outcome))
+                which = number % (self.ledger.openings.most or len(self.outcome))
                 ended.append(Ended(match, number, SCORES[self.outcome[which]], [[which, side] for side in range(2)]))
         yield News(ended)
 

@@ -9,6 +9,7 @@ from support import Host
 
 from jaxgo.arena import elo, games_file, records, tournament
 from jaxgo.arena.contest import Contest, seat
+from jaxgo.arena.ledger import Ledger
 from jaxgo.arena.openings import book, random_openings, start_only
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Schedule
@@ -202,27 +203,27 @@ def test_agents_out_of_reach_are_told(tmp_path):
     beaten = [("flat:4", "random"), ("flat:4", "greedy")]
     pairs = [PairResult("tictactoe", a, b, 1.0, 1.0, f"{a}{b}{n}") for a, b in beaten for n in range(200)]
     even = [PairResult("tictactoe", "greedy", "random", 1.0, 0.0, f"even{n}") for n in range(200)]
-    play._ours = [*pairs, *even]
+    play.ledger.known = [*pairs, *even]
     assert "so few were played: random, greedy; flat:4. ±60 is asked within a group" in play.notes()[0]
     assert [step.games for step in play.run()] == [0], "random and greedy are known well enough"
 
 
 def test_a_sequential_test_counts_pairs_in_their_order(whole):
     _, _, last = whole
-    play = Tournament(contest("random", "flat:4"), Schedule(pairs=30), OPENINGS)
+    ledger = Ledger(contest("random", "flat:4"), Schedule(pairs=30), OPENINGS)
     mine = {p.number: p for p in last.results if {p.a, p.b} == {"random", "flat:4"}}
-    play._numbers = {(0, 1): {number: pair for number, pair in mine.items() if number != 9}}
+    ledger.add([pair for number, pair in mine.items() if number != 9])
     expected = [0] * 5
     for number in range(9):
         expected[4 - round(2 * mine[number].score)] += 1  # flat:4 is `a` there, and the second agent here
-    assert play.outcomes() == expected
+    assert ledger.outcomes() == expected
 
 
 def test_one_name_is_one_player(whole, tmp_path):
     path = tmp_path / "matches.jsonl"
     records.append(path, [dataclasses.replace(whole[2].results[0], checkpoints=("ab", ""))])
     with pytest.raises(UsageError, match=r"another .*, with other weights, settings or seconds; name its step"):
-        Tournament(contest(), PLAN, OPENINGS, path)
+        Ledger(contest(), PLAN, OPENINGS, path)
 
 
 def test_mistakes_are_named():

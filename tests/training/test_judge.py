@@ -115,8 +115,8 @@ def test_judgements_and_tests_of_a_run_share_one_program(tmp_path: Path):
         one, two = (judge.player(step, params) for step in (1, 2))
         known = opponents(config)
         others = [known[spec] for spec in config.judge.opponents]
-        pools = [
-            judge.tournament(players, list(known.values()), Schedule("gauntlet", pairs), start_only(game), file)._pool
+        played = [
+            judge.tournament(players, list(known.values()), Schedule("gauntlet", pairs), start_only(game), file)
             for players, pairs, file in (
                 ([one, *others], 4, "matches.jsonl"),
                 ([two, one, *others], 4, "matches.jsonl"),
@@ -124,6 +124,7 @@ def test_judgements_and_tests_of_a_run_share_one_program(tmp_path: Path):
                 ([two, one], 100, "gate.jsonl"),
             )
         ]
+    pools = [tournament.runner.pool for tournament in played]
     programs = {(pool.slots, pool.capacity, *(type(agent.search) for agent in pool.agents)) for pool in pools if pool}
     assert {program[1:] for program in programs} == {(8, Gumbel, Gumbel, Gumbel, Random, Uct)}
     assert len(programs) == 1
@@ -136,7 +137,7 @@ def test_a_run_that_meets_its_own_past_alone_begins_with_its_first_player(tmp_pa
 
     def tournament(self: Judge, players: Any, *_: Any, **__: Any) -> Any:
         seen.append([player.name.rpartition("/")[2] for player in players])
-        return types.SimpleNamespace(run=lambda: (), results=list)
+        return types.SimpleNamespace(run=lambda: (), ledger=types.SimpleNamespace(results=list))
 
     monkeypatch.setattr(Judge, "tournament", tournament)
     monkeypatch.setattr(Judge, "_rate", lambda *_: {})

@@ -323,7 +323,7 @@ def test_tests_of_a_gate_are_no_matches_of_the_ratings(trainer, run, path, tmp_p
         )
         assert list(play.run())
         assert program.advance._cache_size() == before > 0, "a test is the program of the judge"
-        pairs = play.line()
+        pairs = play.ledger.line()
         assert [(pair.number, pair.seed) for pair in pairs] == [(number, 1) for number in range(5)]
         assert [pair.opening for pair in pairs] == [openings.names(number) for number in range(5)]
         assert {(pair.a, pair.b) for pair in pairs} == {tuple(sorted(player.name for player in players))}
