@@ -243,17 +243,15 @@ def _cells(kind: str, *texts: str) -> str:
     return "".join(f"<td{kind}>{text}</td>" for text in texts)
 
 
-def _percent(share: float | None) -> str:
-    return "" if share is None or math.isnan(share) else f"{100 * share:.1f} %"
-
-
 def _ranking(table: RatingTable) -> str:
     heads = "".join(f"<th{NUMBER}>{head}</th>" for head in ("Elo ± 95 %", "games", "score", "draws", "LOS"))
     lines = [f"<tr><th></th><th>name</th>{heads}</tr>"]
     for row in report.rows(table):
-        numbers = row.rating, f"{row.games:g}", _percent(row.score), _percent(row.draws), _percent(row.above_next)
+        shares = (report.percent(share, "") for share in (row.score, row.draws, row.above_next))
         name = f"<td>{escape(row.name)}</td>"
-        lines.append(f"<tr>{_cells(NUMBER, str(row.rank))}{name}{_cells(NUMBER, *numbers)}</tr>")
+        lines.append(
+            f"<tr>{_cells(NUMBER, str(row.rank))}{name}{_cells(NUMBER, row.rating, f'{row.games:g}', *shares)}</tr>"
+        )
     return '<div class="wide"><table>' + "\n".join(lines) + "</table></div>"
 
 

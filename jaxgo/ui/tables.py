@@ -84,21 +84,21 @@ def ranking(table: RatingTable) -> Table:
     for number, row in enumerate(rows(table)):
         if row.rank == 1 and number:
             grid.add_section()
-        likely = "" if row.above_next is None else f"{100 * row.above_next:.1f} %"
         grid.add_row(
             str(row.rank),
             Text(row.name),
             row.rating,
             f"{row.games:g}",
-            _percent(row.score),
-            _percent(row.draws),
-            likely,
+            percent(row.score),
+            percent(row.draws),
+            percent(row.above_next, ""),
         )
     return grid
 
 
-def _percent(share: float) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:.1f} %"
+def percent(share: float | None, unknown: str = "-") -> str:
+    """A share in words; `unknown` where there is none."""
+    return unknown if share is None or math.isnan(share) else f"{100 * share:.1f} %"
 
 
 def remarks(table: RatingTable) -> list[str]:
@@ -113,8 +113,8 @@ def remarks(table: RatingTable) -> list[str]:
     ]
     if total:
         out.append(
-            f"{total:g} games in {table.pairs:g} pairs: the first mover won {_percent(won / total)}, "
-            f"drew {_percent(drawn / total)}, lost {_percent(lost / total)}."
+            f"{total:g} games in {table.pairs:g} pairs: the first mover won {percent(won / total)}, "
+            f"drew {percent(drawn / total)}, lost {percent(lost / total)}."
         )
     return out + list(table.notes)
 
@@ -162,7 +162,7 @@ def by_seat(results: Iterable[PairResult]) -> list[str]:
             first, second = points.setdefault(twins.get(who, who[0]), ([], []))
             first.append(moving_first)
             second.append(moving_second)
-    scores = [f"{n} {_percent(float(np.mean(a)))} / {_percent(float(np.mean(b)))}" for n, (a, b) in points.items()]
+    scores = [f"{n} {percent(float(np.mean(a)))} / {percent(float(np.mean(b)))}" for n, (a, b) in points.items()]
     return [f"Scores moving first / second: {'; '.join(scores)}."] if scores else []
 
 
@@ -172,7 +172,7 @@ def lopsided(results: Iterable[PairResult]) -> list[str]:
     same = sum(pair.same_seat for pair in pairs)
     if not same:
         return []
-    return [f"{same:,} of {len(pairs):,} openings ({_percent(same / len(pairs))}) were won from the same seat by both."]
+    return [f"{same:,} of {len(pairs):,} openings ({percent(same / len(pairs))}) were won from the same seat by both."]
 
 
 def incidents(results: Iterable[PairResult]) -> list[str]:
