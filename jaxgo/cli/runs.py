@@ -51,9 +51,11 @@ class ListRuns:
         return DAMAGED if faults else 0
 
     def _print(self, runs: "list[Run]") -> None:
+        from jaxgo.arena.ratings import Estimate
+
         rows = [("run", "game", "state", "iteration", "minutes", "Elo ± 95 %", "MB", "checkpoints")]
         for run in runs:
-            elo = "" if run.elo is None else f"{run.elo[0]:+.0f} ± {run.elo[1]:.0f}"
+            elo = "" if run.elo is None else str(Estimate(*run.elo))
             steps = " ".join(f"{c.step}{'!' if c.fault else ''}" for c in run.checkpoints) or "none"
             minutes, size = f"{run.seconds / 60:.1f}", f"{run.size / 2**20:.1f}"
             rows.append((str(run.path), run.game, run.state, str(run.iteration), minutes, elo, size, steps))

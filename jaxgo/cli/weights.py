@@ -65,8 +65,11 @@ def _note(name: str) -> dict[str, Any]:
 
 
 def _rating(made: dict[str, Any], agent: str) -> str:
+    """A rating in words; that of an agent who is held fixed has no error."""
+    from jaxgo.arena.ratings import Estimate
+
     value, error = made.get("elo", {}).get(agent, (None, None))
-    return "" if value is None else f"{value:+.0f}" if not error else f"{value:+.0f} ± {error:.0f}"
+    return "" if value is None else str(Estimate(float(value), float(error))) if error else f"{value:+.0f}"
 
 
 def _table(notes: list[dict[str, Any]]) -> None:

@@ -77,7 +77,7 @@ def _draw_ladder(axes: Any, line: Line, rows: Sequence[Row]) -> None:
     """The rise of the player, and where the others stand."""
     axes.errorbar(*zip(*line.points, strict=True), marker="o", capsize=3, label=line.name)
     own = {row.get("player") for row in rows}
-    others = {agent: elo for agent, (elo, _) in run_summary.ratings(rows) if agent not in own}
+    others = {agent: rating.value for agent, rating in run_summary.ratings(rows) if agent not in own}
     for number, (agent, value) in enumerate(others.items()):
         axes.axhline(value, linestyle="--", linewidth=1, color=f"C{number + 1}", label=agent)
 
@@ -115,8 +115,7 @@ def _ratings(rows: Sequence[Row]) -> str:
     if not any(row.get("elo") for row in rows):
         return ""
     cells = "".join(
-        f'<tr><td>{escape(agent)}<td class="n">{value:+.0f} ± {error:.0f}</tr>'
-        for agent, (value, error) in run_summary.ratings(rows)
+        f'<tr><td>{escape(agent)}<td class="n">{rating}</tr>' for agent, rating in run_summary.ratings(rows)
     )
     return f"<h2>Ratings</h2><table><tr><th>player<th>Elo, 95 %</tr>{cells}</table>"
 

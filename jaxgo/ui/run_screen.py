@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -17,6 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from jaxgo.arena.ratings import Estimate
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.report import Report
 
@@ -27,15 +28,6 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 RATED, BAR = 8, 32  # players of a table, and characters of an error bar
 LINE_EVERY = 15.0  # seconds between two plain lines
 GAMES_OVER = 30.0  # seconds that games are counted over
-
-
-class Rated(NamedTuple):
-    """A player's rating at a moment of the run."""
-
-    seconds: float
-    player: str
-    elo: float
-    error: float
 
 
 class Screen:
@@ -57,8 +49,8 @@ class Screen:
         self._name, self._config = name, config
         self._seen: dict[str, Any] = {}
         self._last: Report | None = None
-        self._rated: list[Rated] = []
-        self._elo: dict[str, tuple[float, float]] = {}
+        self._elo: dict[str, Estimate] = {}
+        self._own: list[float] = []  # the Elo of the run's player, judgement by judgement
         self._notes: list[str] = []
         self._now = now
         self._changed = self._heard = now()  # when this phase began, and when a report came
@@ -130,10 +122,10 @@ class Screen:
         ratings = report.metrics.get("elo")
         if not ratings:
             return
-        self._elo = {agent: (float(value), float(error)) for agent, (value, error) in ratings.items()}
+        self._elo = {agent: Estimate(float(value), float(error)) for agent, (value, error) in ratings.items()}
         player = report.metrics.get("player")
         if player in self._elo:
-            self._rated.append(Rated(report.seconds, player, *self._elo[player]))
+            self._own.append(self._elo[player].value)
 
     # -- plain lines -----------------------------------------------------------------------------------------
     def _speak(self, report: Report) -> None:
@@ -170,7 +162,7 @@ class Screen:
             parts += [f"{name} {value}" for name, value in self._rates()]
             parts += [f"loss {value:.3f}" if name == "total" else f"{name} {value:.3f}" for name, value in self._loss()]
         if report.metrics.get("elo"):
-            parts += [f"{short_name(agent)} {value:+.0f} ± {error:.0f}" for agent, (value, error) in self._elo.items()]
+            parts += [f"{short_name(agent)} {rating}" for agent, rating in self._elo.items()]
         if report.metrics.get("gate"):
             gate = report.metrics["gate"]
             said = "new weights play" if gate["accepted"] else f"those of {gate['player']} still play"
@@ -252,8 +244,7 @@ class Screen:
     def _ladder(self) -> RenderableType:
         """The newest ratings with their error bars, and how the run's own rose with time."""
         table = rating_table(self._elo)
-        rise = _rise([rated.elo for rated in self._rated])
-        return Group(table, Text(f"over time  {rise}", style="dim")) if len(self._rated) > 1 else table
+        return Group(table, Text(f"over time  {_rise(self._own)}", style="dim")) if len(self._own) > 1 else table
 
 
 def short_name(agent: str) -> str:
@@ -262,16 +253,16 @@ def short_name(agent: str) -> str:
     return f"{search.split(',')[0]} @ {place.rsplit('/', 1)[-1]}" if at else agent
 
 
-def rating_table(ratings: dict[str, tuple[float, float]]) -> Table:
+def rating_table(ratings: dict[str, Estimate]) -> Table:
     """The best players and their ratings with error bars, the best first."""
     table = Table(box=None, padding=(0, 2), header_style="dim")
     for title, justify in (("player", "left"), ("Elo, 95 %", "right"), ("", "left")):
         table.add_column(title, justify=justify)  # type: ignore[arg-type]
-    best = sorted(ratings.items(), key=lambda item: -item[1][0])
-    low = min((value - error for value, error in ratings.values()), default=0.0)
-    high = max((value + error for value, error in ratings.values()), default=0.0)
-    for agent, (value, error) in best[:RATED]:
-        table.add_row(escape(short_name(agent)), f"{value:+.0f} ± {error:.0f}", _bar(value, error, low, high))
+    best = sorted(ratings.items(), key=lambda item: -item[1].value)
+    low = min((rating.value - rating.error for rating in ratings.values()), default=0.0)
+    high = max((rating.value + rating.error for rating in ratings.values()), default=0.0)
+    for agent, rating in best[:RATED]:
+        table.add_row(escape(short_name(agent)), str(rating), _bar(rating, low, high))
     return table
 
 
@@ -284,10 +275,11 @@ def _pairs(title: str, rows: list[tuple[str, str]]) -> RenderableType:
     return Group(Text(title, style="bold"), grid) if rows else Text("")
 
 
-def _bar(value: float, error: float, low: float, high: float) -> str:
+def _bar(rating: Estimate, low: float, high: float) -> str:
     """An error bar in characters."""
     scale = (BAR - 1) / max(high - low, 1e-9)
-    left, middle, right = (round((x - low) * scale) for x in (value - error, value, value + error))
+    ends = rating.value - rating.error, rating.value, rating.value + rating.error
+    left, middle, right = (round((x - low) * scale) for x in ends)
     return "".join("●" if i == middle else "─" if left <= i <= right else " " for i in range(BAR)).rstrip()
 
 

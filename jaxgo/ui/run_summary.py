@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxgo.arena import games_file, records
+from jaxgo.arena.ratings import Estimate
 from jaxgo.core import play, position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
@@ -70,11 +71,11 @@ def ladder(rows: Sequence[Row]) -> list[list[float]]:
     return [[seconds / 60, value, error] for seconds, value, error in found if value is not None and error is not None]
 
 
-def ratings(rows: Sequence[Row]) -> list[tuple[str, tuple[float, float]]]:
-    """Everybody's last rating and half of its 95 % interval, the best first."""
+def ratings(rows: Sequence[Row]) -> list[tuple[str, Estimate]]:
+    """Everybody's last rating, the best first."""
     last: Row = next((row for row in reversed(rows) if row.get("elo")), {"elo": {}})
-    found = [(agent, (elo[0], elo[1])) for agent, elo in last["elo"].items() if None not in elo]
-    return sorted(found, key=lambda item: -item[1][0])
+    found = [(agent, Estimate(*elo)) for agent, elo in last["elo"].items() if None not in elo]
+    return sorted(found, key=lambda item: -item[1].value)
 
 
 def judged_games(run: Path, config: TrainConfig, rows: Sequence[Row]) -> list[ShownGame]:
@@ -112,7 +113,7 @@ def summary(config: TrainConfig, rows: Sequence[Row]) -> Told:
         "seconds": float(last.get("seconds") or 0.0),
         "budget": config.budget.seconds,
         "curves": [_told(curve) for curve in curves(rows) if curve.lines],
-        "ladder": [[name, value, error] for name, (value, error) in ratings(rows)],
+        "ladder": [[name, rating.value, rating.error] for name, rating in ratings(rows)],
     }
 
 
