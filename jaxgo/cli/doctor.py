@@ -25,8 +25,8 @@ class Doctor:
     def run(self) -> int:
         if self.batch < 1 or not 0 < self.seconds <= 3600:
             raise UsageError("--batch must be at least 1 and --seconds between 0 and 3600")
-        from jaxgo.cli.speed import measure_play, most_games
         from jaxgo.games.names import read_game
+        from jaxgo.system.speed import measure_play, most_games
 
         game = read_game(self.game)
         if 0 < (most := most_games(game)) < self.batch:
