@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 
 from jaxgo.cli.command import GameName, Option, reader
-from jaxgo.cli.gtp import leave, write
+from jaxgo.system import aside
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class Analysis:
 
     def run(self) -> int:
         from jaxgo.frontends.analysis import AnalysisEngine
-        from jaxgo.frontends.lines import read_lines
+        from jaxgo.frontends.lines import read_lines, write
         from jaxgo.games.names import read_game
 
         engine = AnalysisEngine(read_game(self.name, self.option), self.name, self.agent, write)
         print("jaxgo is ready to begin handling requests", file=sys.stderr, flush=True)
         engine.run(read_lines(sys.stdin.buffer))
-        return leave()
+        return aside.leave(0, at_once=True)
 
 
 read = reader(Analysis)

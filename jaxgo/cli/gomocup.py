@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 
 from jaxgo.cli.command import Option, reader
-from jaxgo.cli.gtp import leave, write
+from jaxgo.system import aside
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Gomocup:
     def run(self) -> int:
         from jaxgo.core.errors import UsageError
         from jaxgo.frontends.gomocup import Gomocup as Brain
-        from jaxgo.frontends.lines import read_lines
+        from jaxgo.frontends.lines import read_lines, write
         from jaxgo.games.gomoku.rules import Gomoku
         from jaxgo.games.names import read_game
 
@@ -27,7 +27,7 @@ class Gomocup:
         if not isinstance(game, Gomoku):
             raise UsageError("this protocol is Gomoku's")
         Brain(game, self.agent, write).run(read_lines(sys.stdin.buffer))
-        return leave()
+        return aside.leave(0, at_once=True)
 
 
 read = reader(Gomocup)

@@ -1,6 +1,5 @@
 """`jaxgo gtp`: an engine for GUIs and referees that speak the Go Text Protocol."""
 
-import os
 import sys
 from dataclasses import dataclass
 
@@ -30,7 +29,7 @@ class Gtp:
     def run(self) -> int:
         from jaxgo.frontends import gtp
         from jaxgo.frontends.gtp_engine import GtpEngine
-        from jaxgo.frontends.lines import read_lines
+        from jaxgo.frontends.lines import read_lines, write
         from jaxgo.games.names import read_game
 
         if not 0 <= self.seconds < float("inf") or not 0 <= self.resign <= 1:
@@ -46,17 +45,7 @@ class Gtp:
             write=write,
         )
         gtp.run(engine, read_lines(sys.stdin.buffer))
-        return leave()
-
-
-def write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
-def leave() -> int:
-    """Ends the process at once: a thread may be compiling, and nobody waits for that."""
-    return aside.leave(0, os._exit, at_once=True)
+        return aside.leave(0, at_once=True)
 
 
 read = reader(Gtp)

@@ -72,7 +72,7 @@ def main(words: Sequence[str] | None = None) -> int:
     Without words it is the program itself, which ends here where a thread of it still compiles or searches.
     """
     _open_streams()
-    return _status(words) if words is not None else aside.leave(_status(sys.argv[1:]), os._exit)
+    return _status(words) if words is not None else aside.leave(_status(sys.argv[1:]))
 
 
 def _status(words: Sequence[str]) -> int:

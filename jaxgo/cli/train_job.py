@@ -4,7 +4,6 @@ import collections
 import contextlib
 import dataclasses
 import logging
-import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -52,8 +51,8 @@ class Train:
                 status = run(self.job)
         except KeyboardInterrupt:
             print(LEFT, file=sys.stderr)
-            return aside.leave(INTERRUPTED, os._exit, at_once=True)
-        return aside.leave(status, os._exit)
+            return aside.leave(INTERRUPTED, at_once=True)
+        return aside.leave(status)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Lines that come in from programs that may send anything, and the one that goes to the people who started them."""
+"""Lines that come in from programs that may send anything, what goes back to them, and the one line that goes to the
+people who started them."""
 
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,12 @@ def _text(line: bytes) -> str:
         return line.decode() if len(line) <= LONGEST else line.decode("latin-1")
     except UnicodeDecodeError:
         return line.decode("latin-1")
+
+
+def write(text: str) -> None:
+    """To the program at the other end, at once."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 class Teller:

@@ -4,11 +4,12 @@ Python hears signals in its main thread only, between two steps of it; a compile
 """
 
 import math
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -59,7 +60,7 @@ def work_is_left() -> bool:
     return any(thread.is_alive() for thread in _left)
 
 
-def leave(status: int, end: Callable[[int], Any], at_once: bool = False) -> int:
+def leave(status: int, at_once: bool = False) -> int:
     """The status to return with; where work is left the process ends here, as it would crash while it tidies up.
 
     So it may where somebody leaves `at_once`, in the midst of a compilation perhaps.
@@ -67,5 +68,5 @@ def leave(status: int, end: Callable[[int], Any], at_once: bool = False) -> int:
     if at_once or work_is_left():
         sys.stdout.flush()
         sys.stderr.flush()
-        end(status)
+        os._exit(status)
     return status
