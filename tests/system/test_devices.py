@@ -112,3 +112,12 @@ def test_a_process_that_is_alone_on_its_host_has_all_devices_there(monkeypatch, 
     monkeypatch.setattr(jax.distributed, "initialize", initialize)
     devices.join_hosts()
     assert set_["jax_cuda_visible_devices"] == seen
+
+
+def test_a_container_has_no_more_memory_than_its_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(devices, "CONTAINER", (tmp_path / "max", tmp_path / "none"))
+    whole = devices.host_memory()
+    (tmp_path / "max").write_text("max\n")
+    assert devices.host_memory() == whole
+    (tmp_path / "max").write_text("1048576\n")
+    assert devices.host_memory() == 2**20

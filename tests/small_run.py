@@ -1,0 +1,48 @@
+"""A run of training that takes seconds: its settings, its search, and how its states are compared."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgo.nets import Mlp
+from jaxgo.search import Greedy
+from jaxgo.selfplay import SelfplayConfig
+from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TargetsConfig, TrainConfig
+
+
+@dataclasses.dataclass(frozen=True)
+class Quick(Greedy):
+    """The search is not what is tested here, and this one compiles at once; one without simulations is refused."""
+
+    simulations: int = 1
+
+
+CONFIG = TrainConfig(
+    game="tictactoe",
+    net=Mlp(width=16, blocks=1),
+    search=Quick(),
+    selfplay=SelfplayConfig(games=16, steps=6, opening_plies=2, book="balanced", book_share=0.5),
+    targets=TargetsConfig(heads=("short", "reply")),
+    replay=ReplayConfig(capacity=512, start=64),
+    learner=LearnerConfig(batch=32, reuse=1.0, warmup=2, cooldown=0.5, patience=3),
+    judge=JudgeConfig(every=0.0, final=("random",), final_pairs=3, past=1),
+    budget=Budget(iterations=6),
+    save_every=0.0,
+)
+
+
+def copied(tree: Any) -> Any:
+    """On the host, keys as words."""
+
+    def word(x: Any) -> Any:
+        key = jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
+        return np.array(jax.random.key_data(x) if key else x)
+
+    return jax.tree.map(word, tree)
+
+
+def same(one: Any, two: Any) -> None:
+    jax.tree.map(np.testing.assert_array_equal, copied(one), copied(two))
