@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from jaxgo.arena import elo, records
 from jaxgo.arena.engines.protocols import External
 from jaxgo.arena.engines.specs import is_engine, read_engine
-from jaxgo.arena.match import check_heat
+from jaxgo.arena.match import check_temperature
 from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError, check_seed
@@ -36,7 +36,7 @@ class Contest:
         check_seats(self.game)  # before openings are drawn
         if len(self.players) < 2:
             raise UsageError("a tournament needs at least two agents")
-        check_heat(self.temperature, self.hot_plies)
+        check_temperature(self.temperature, self.hot_plies)
         if (self.temperature > 0) != (self.hot_plies > 0):
             raise UsageError("a temperature holds for so many hot plies: give both, or neither of them")
         if self.temperature > 0 and not any(isinstance(player, Player) for player in self.players):

@@ -96,7 +96,7 @@ def play_match(
     return pool.score(0)
 
 
-def check_heat(temperature: Any, hot_plies: Any) -> None:
+def check_temperature(temperature: Any, hot_plies: Any) -> None:
     """A UsageError where this is no temperature of so many moves."""
     a_number = isinstance(temperature, numbers.Real) and not isinstance(temperature, bool)
     if not (a_number and 0 <= temperature < math.inf and is_whole(hot_plies) and hot_plies >= 0):
@@ -129,7 +129,7 @@ class Pool:
             raise UsageError(f"a match needs at least one slot, a game that is under way, not {slots!r}")
         if not isinstance(mesh, Mesh | None):
             raise UsageError(f"{mesh!r} is no mesh of devices, such as jaxgo.system.devices.make_mesh()")
-        check_heat(temperature, hot_plies)
+        check_temperature(temperature, hot_plies)
         self.agents, self.game = tuple(agents), game
         self.mesh = mesh or devices.of_this_host(devices.make_mesh())  # hosts play for themselves
         self.capacity = capacity

@@ -196,7 +196,7 @@ class Session:
 
         def work() -> None:
             for mind in filter(self._wants, minds):
-                self._heat(mind, board)
+                self._warm(mind, board)
 
         self._submit(thinking, work)
         return thinking
@@ -297,7 +297,7 @@ class Session:
 
         def work() -> None:
             if self._wants(mind):
-                self._heat(mind, board)
+                self._warm(mind, board)
 
         self._submit(thinking, work)
         return thinking
@@ -307,7 +307,7 @@ class Session:
         with self._lock:
             return not self._closed and any(mind is one for one in self._minds.values())
 
-    def _heat(self, mind: Mind, board: Board) -> None:
+    def _warm(self, mind: Mind, board: Board) -> None:
         if not mind.ready:
             self._state = "warming up"
             mind.warm(board if not board.over else boards.begin(board.game, seed=self._seed))
@@ -333,7 +333,7 @@ class Session:
                 limit = Limit(simulations=max(1, player.search.budget))
 
         def work() -> Thought:
-            self._heat(mind, board)
+            self._warm(mind, board)
             self._state = "thinking"
             thought = mind.think(thinking, board, limit, on_snapshot, detail)
             if after is not None:
