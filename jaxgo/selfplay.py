@@ -211,7 +211,7 @@ class Selfplay:
         moved, transition = self.model.play(position, action)
 
         ruled = transition.discount == 0
-        value = outlook(result, policy)
+        value = expected_value(result, policy)
         lost = (value <= -self.config.resign) & ~random_move & (self.config.resign > 0)
         resigns = lost & state.may_resign
         end = ruled | resigns
@@ -292,7 +292,7 @@ def sharpen(result: SearchResult) -> Float32[Array, "B A"]:
     return policy / jnp.maximum(policy.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
 
 
-def outlook(result: SearchResult, policy: Float32[Array, "B A"]) -> Float32[Array, " B"]:
+def expected_value(result: SearchResult, policy: Float32[Array, "B A"]) -> Float32[Array, " B"]:
     """What a position is worth to who plays this policy on, as far as the search has tried its moves.
 
     `SearchResult.worth` says why that is not the mean at the root. It asks the best move alone; here moves are drawn.

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Int32
 from jaxgo.core.lanes import where_lanes
 
 
-class Outlook(NamedTuple):
+class Lookahead(NamedTuple):
     """Of every legal action; False and 0 elsewhere."""
 
     wins: Bool[Array, " A"]  # ends the game, won
@@ -29,7 +29,7 @@ class _Walk(NamedTuple):
     after: Any
     replies: Bool[Array, " A"]  # still to be tried
     moves: Bool[Array, " A"]  # still to be looked at, this one apart
-    found: Outlook
+    found: Lookahead
 
 
 def _pieces(game: Any, state: Any, seat: Array) -> Int32[Array, ""]:
@@ -38,13 +38,13 @@ def _pieces(game: Any, state: Any, seat: Array) -> Int32[Array, ""]:
     return (jnp.asarray(owner)[game.cells(state)] == seat).sum(dtype=jnp.int32)
 
 
-def look(game: Any, state: Any, legal: Bool[Array, " A"]) -> Outlook:
+def look(game: Any, state: Any, legal: Bool[Array, " A"]) -> Lookahead:
     """Plays every legal move, and every reply of the other seat."""
     nothing = jnp.zeros_like(legal)
     seat = state.to_play
     other = jnp.int8(1) - seat
     before, own = _pieces(game, state, other), _pieces(game, state, seat)
-    found = Outlook(nothing, nothing, jnp.zeros(legal.shape, jnp.int32), nothing, nothing)
+    found = Lookahead(nothing, nothing, jnp.zeros(legal.shape, jnp.int32), nothing, nothing)
     begun = _Walk(jnp.int32(0), state, nothing, legal, found)
 
     def visit(walk: _Walk) -> _Walk:
@@ -55,7 +55,7 @@ def look(game: Any, state: Any, legal: Bool[Array, " A"]) -> Outlook:
         taken = jnp.maximum(before - _pieces(game, after, other), 0)
         same = (game.cells(after) == game.cells(state)).all()
         found = walk.found
-        found = Outlook(
+        found = Lookahead(
             wins=found.wins.at[action].set(over & (result > 0)),
             loses=found.loses.at[action].set(over & (result < 0)),
             takes=found.takes.at[action].set(taken),

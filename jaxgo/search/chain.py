@@ -24,7 +24,7 @@ from jaxgo.core import keys, lookahead, names, play
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.core.lookahead import Outlook
+from jaxgo.core.lookahead import Lookahead
 from jaxgo.core.play import Position
 from jaxgo.core.replay import follow, read_lines
 from jaxgo.evaluators.base import Params
@@ -155,13 +155,13 @@ class Chain(Search[ChainState]):
         )
 
     def _named(self, game: Game[Any], states: Any, legal: Bool[Array, "B A"]) -> list[Bool[Array, "B A"]]:
-        outlook = None
+        ahead = None
         if {"take", "capture", "safe"} & set(self.rules) or ("win" in self.rules and not forcing.knows_threats(game)):
-            outlook = jax.vmap(functools.partial(lookahead.look, game))(states, legal)
-        return [self._rule(rule, game, states, legal, outlook) for rule in self.rules]
+            ahead = jax.vmap(functools.partial(lookahead.look, game))(states, legal)
+        return [self._rule(rule, game, states, legal, ahead) for rule in self.rules]
 
     def _rule(
-        self, rule: str, game: Game[Any], states: Any, legal: Bool[Array, "B A"], outlook: Outlook | None
+        self, rule: str, game: Game[Any], states: Any, legal: Bool[Array, "B A"], ahead: Lookahead | None
     ) -> Bool[Array, "B A"]:
         if rule == "book":
             return legal & _in_book(game, states, self.book)
@@ -169,14 +169,14 @@ class Chain(Search[ChainState]):
             return jax.vmap(game.safe)(states, legal) & ~jax.vmap(functools.partial(lookahead.passes, game))(
                 states, legal
             )
-        if outlook is None:
+        if ahead is None:
             return legal & jax.vmap(game.threats)(states).win[:, 0]
         if rule == "win":
-            return legal & outlook.wins
-        safe = legal & ~outlook.loses & ~outlook.exposes
+            return legal & ahead.wins
+        safe = legal & ~ahead.loses & ~ahead.exposes
         if rule == "safe":
-            return safe & ~outlook.idle
-        takes = jnp.where(legal if rule == "capture" else safe, outlook.takes, 0)
+            return safe & ~ahead.idle
+        takes = jnp.where(legal if rule == "capture" else safe, ahead.takes, 0)
         return (takes > 0) & (takes == takes.max(axis=-1, keepdims=True))
 
 

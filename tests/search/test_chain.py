@@ -135,13 +135,13 @@ def test_aggressive_takes_most_whatever_is_taken_back():
     model = Model(game, Uniform())
     chain = Chain("win+capture+safe+random")
     run = jax.jit(lambda key, root: chain.run(model, (), key, root))
-    outlook = jax.jit(jax.vmap(functools.partial(lookahead.look, game)))
+    look = jax.jit(jax.vmap(functools.partial(lookahead.look, game)))
     root = jax.jit(lambda key: model.start(key, LANES))(jax.random.key(0))
     step, legal = jax.jit(model.play), jax.jit(model.legal)
     taken = 0
     for ply in range(8):
         key = jax.random.fold_in(jax.random.key(2), ply)
-        found, ahead = run(key, root), outlook(root.state, legal(root))
+        found, ahead = run(key, root), look(root.state, legal(root))
         takes = np.asarray(ahead.takes)
         mine = takes[np.arange(LANES), np.asarray(found.action)]
         wins = np.asarray(ahead.wins).any(axis=1)

@@ -19,7 +19,7 @@ from jaxgo.search.model import ILLEGAL, UNLIKELY, Model, masked
 from jaxgo.search.puct import Puct
 from jaxgo.search.tree import ROOT
 from jaxgo.search.uct import Uct
-from jaxgo.selfplay import outlook, sharpen, surprise
+from jaxgo.selfplay import expected_value, sharpen, surprise
 
 THREE = Mnk(3, 3, 3)
 SEARCHES = {
@@ -106,7 +106,7 @@ def test_where_all_candidates_are_lost_the_other_moves_are_played_learnt_and_jud
     policy = sharpen(result)
     assert policy.argmax(axis=-1).tolist() == [2, 2]
     np.testing.assert_allclose(policy.sum(axis=-1), 1.0, rtol=1e-5)
-    assert (outlook(result, policy) > -1.0).all()
+    assert (expected_value(result, policy) > -1.0).all()
     assert (surprise(policy, jnp.full(policy.shape, UNLIKELY).at[:, 8].set(0.0)) < 100).all()
 
 

@@ -15,7 +15,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators.base import Evaluation, Evaluator
 from jaxgo.search import Greedy, Gumbel, Model, Puct, Search, Uct
 from jaxgo.search.base import SearchResult
-from jaxgo.selfplay import Selfplay, SelfplayConfig, outlook, sharpen
+from jaxgo.selfplay import Selfplay, SelfplayConfig, expected_value, sharpen
 from jaxgo.training.config import LearnerConfig
 
 GAMES, STEPS = 32, 24
@@ -182,7 +182,7 @@ def test_a_position_is_worth_what_its_policy_is_and_not_what_was_ruled_out():
     solved = jnp.array([False, False, False, True])
     known = jnp.zeros((4, 3), bool)
     result = SearchResult(jnp.zeros(4, jnp.int32), policy, value, visits, q, known, solved, jnp.ones(4, bool))
-    np.testing.assert_allclose(outlook(result, policy), [0.2, 0.125, 0.3, 1.0], rtol=1e-6)
+    np.testing.assert_allclose(expected_value(result, policy), [0.2, 0.125, 0.3, 1.0], rtol=1e-6)
 
 
 def test_the_temperature_falls_by_halves_to_what_was_asked_for():
