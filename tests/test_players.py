@@ -18,7 +18,7 @@ from jaxgo.evaluators import EVALUATORS, Dirichlet, Heuristic, Network, Noisy, R
 from jaxgo.games import make
 from jaxgo.games.connect4 import ConnectFour
 from jaxgo.nets import Mlp, ResNet, to_json
-from jaxgo.players import Player, Spec, load_player, parse, spec
+from jaxgo.players import Player, Spec, every_spec, load_player, parse, spec
 from jaxgo.search import PRESETS, SEARCHES, Chain, Flat, Gumbel, Model, Puct, Uct
 from jaxgo.system.weights import load_weights, save_weights
 from jaxgo.training import presets as training
@@ -361,3 +361,57 @@ def test_fingerprints_tell_players_apart():
     ]
     assert len({one.fingerprint(), *(other.fingerprint() for other in others)}) == 1 + len(others)
     assert all(other != one for other in others)
+
+
+# -- with a star -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Run folders with steps of the same weights, in `runs` of the working directory."""
+    monkeypatch.chdir(tmp_path)
+    about, arrays = load_weights("tictactoe-cpu")
+    for name in ("a/9", "a/10", "a/120", "a/best", "b/7", "[c]/5", "tictactoe-cpu/3"):
+        run, _, step = name.partition("/")
+        save_weights(tmp_path / "runs" / run / "players" / f"{step:>08}.npz", arrays, about)
+    (tmp_path / "runs" / "notes").mkdir()
+    return tmp_path / "runs"
+
+
+@pytest.mark.parametrize(
+    ("place", "meant"),
+    [
+        ("runs/a/*", ["runs/a/9", "runs/a/10", "runs/a/120"]),
+        ("./runs//a/1*", ["runs/a/10", "runs/a/120"]),
+        ("runs/*", ["runs/[c]", "runs/a", "runs/b", "runs/tictactoe-cpu"]),
+        ("runs/[[]c]/*", []),
+        ("runs/[c]/*", ["runs/[c]/5"]),
+        ("runs/*/*0", ["runs/a/10", "runs/a/120"]),
+        ("runs/?/*", []),
+    ],
+)
+def test_a_star_names_steps_or_runs(place, meant, runs):
+    if meant:
+        assert every_spec([f"uct:3,c=1@{place}"]) == [f"uct:3,c=1@{place}" for place in meant]
+    else:
+        with pytest.raises(UsageError, match="is no step of a run with weights, nor such a run; runs/go9/"):
+            every_spec([f"@{place}"])
+
+
+def test_a_step_that_a_star_names_has_the_name_that_loads_it_alone(runs):
+    specs = every_spec(["greedy@runs/a/*"])
+    assert [load_player(spec, GAME).name for spec in specs] == specs
+
+
+def test_a_star_takes_some_steps_evenly_up_to_the_newest(runs):
+    assert every_spec(["@runs/a/*", "uct:4"], 2) == ["@runs/a/9", "@runs/a/120", "uct:4"]
+    assert every_spec(["@runs/*/*"], 1) == [f"@runs/{name}" for name in ("[c]/5", "a/120", "b/7", "tictactoe-cpu/3")]
+    assert every_spec(["@runs/a/*"], 9) == every_spec(["@runs/a/*"])
+
+
+def test_a_star_in_the_name_of_a_folder_is_none(runs, monkeypatch):
+    (runs / "b").rename(runs / "*")
+    assert every_spec(["@runs/*", "@runs/*/7", "gtp:gnugo@*"]) == ["@runs/*", "@runs/*/7", "gtp:gnugo@*"]
+    monkeypatch.chdir(runs)
+    (runs / "*").rename(runs / "b")
+    assert "@./tictactoe-cpu" in every_spec(["@*"])  # a folder, and not the weights that come with jaxgo

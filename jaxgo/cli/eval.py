@@ -130,7 +130,9 @@ class TournamentCommand:
     name: GameName
     """The game, as `jaxgo games` lists it."""
     agents: tuple[str, ...] = FIELD
-    """Who plays, such as uct:400 gumbel:64@runs/go9 uct:400,rollouts=4,c=1.4 random."""
+    """Who plays, such as uct:400 gumbel:64@runs/go9 uct:400,rollouts=4,c=1.4 random; '@runs/go9/*' is each step."""
+    steps: int | None = None
+    """Of each run whose steps a star names so many, evenly spread up to the newest; else all."""
     pairs: int | None = None
     """Openings of each match, each played twice; 40 unless told otherwise."""
     until: str = ""
@@ -147,6 +149,7 @@ class TournamentCommand:
     def play(self, hosts: "Hosts") -> int:
         """Plays on this host, or among several, and shows what came of it."""
         from jaxgo.arena.schedule import Schedule
+        from jaxgo.players import every_spec
         from jaxgo.system.files import check_writable
         from jaxgo.ui import match_screen
 
@@ -154,7 +157,7 @@ class TournamentCommand:
         kind = self.schedule or ("informative" if until else "round-robin")
         pairs = (PAIRS_UNTIL if until else PAIRS) if self.pairs is None else self.pairs
         schedule = Schedule(kind, pairs, until)
-        contest = self.setting.contest(self.name, self.agents)
+        contest = self.setting.contest(self.name, every_spec(self.agents, self.steps))
         openings = self.setting.openings(contest)
         out = self.out or home(self.name, contest.terms)
         saved = self.games or out.parent / GAMES
@@ -281,6 +284,7 @@ ABOUT = """Let players play each other and rate them, with error bars.
   jaxgo eval tictactoe                                            a first table, within a minute
   jaxgo eval connect4 --agents uct:100 uct:400 random --pairs 200
   jaxgo eval go9 --agents gumbel:64@runs/a uct:400 --until ±15    games until the error bars are this small
+  jaxgo eval go9 --agents '@runs/a/*' uct:400 --steps 8    eight steps of a run, evenly spread
   jaxgo eval gomoku15 --agents uct:800 uct:400 uct:200 --schedule gauntlet --games games/
   jaxgo eval go9 --agents 'gtp:gnugo --mode gtp --level 1' uct:400    engines of GTP and Gomocup play, too
   jaxgo eval connect4 --agents uct:0.5s uct:400    half a second a move, and not so many simulations

@@ -4,7 +4,7 @@ A spec is the name of a search or of a preset, its simulations, and options: the
 the fields of the evaluator (`rollouts` is the `count` of playouts; `evaluator.depth` is the evaluator's where the
 search has a depth, too). After an `@` comes a network to plan with: the folder of a run (its newest weights, or those
 of a step: `runs/go9/1200`), a file of weights, or the name of weights that jaxgo ships, which comes first: a folder of
-that name is `./connect4-cpu`.
+that name is `./connect4-cpu`. A star names many players, which `every_spec` tells: `@runs/go9/*` all steps of a run.
 
 Weights know the search that they were rated with. `@connect4-cpu` is that very player, and so is
 `gumbel:64@connect4-cpu` where that search is a Gumbel search of 64 simulations: options count from it. With the name of
@@ -31,6 +31,7 @@ from jaxgo.players.best import (
 from jaxgo.players.of_weights import network, trained
 from jaxgo.players.player import SHORT, Player, load_player, must_differ, named, spec
 from jaxgo.players.spec_text import Spec, is_external, parse, seconds_of
+from jaxgo.players.starred import every_spec
 
 __all__ = [
     "BEST",
@@ -41,6 +42,7 @@ __all__ = [
     "Player",
     "Spec",
     "best_spec",
+    "every_spec",
     "fitting",
     "is_external",
     "load_player",

@@ -3,12 +3,15 @@
 A zip of plain arrays runs no code, takes no more memory than the file is long, and finds a flipped byte by the
 checksum of its member. `load_weights` takes such a file, a run folder, a step of one, or the name of shipped weights;
 `connect4-cpu` means the shipped ones whatever lies there, and `./connect4-cpu` the folder.
+A star names several (`starred`): `runs/go9/*` all steps of a run, `runs/*` all runs.
 A `.safetensors` file holds the same for other programs, with a checksum of all arrays, and is read wherever a file of
 weights is.
 """
 
 import contextlib
+import fnmatch
 import functools
+import glob
 import hashlib
 import io
 import json
@@ -31,6 +34,7 @@ ABOUT = "about.json"
 HALF = "half"  # in the note of a file: its numbers take two bytes, and are read as four
 TENSORS = ".safetensors"
 NOTE, DIGEST = "jaxgo", "sha256"  # what the metadata of such a file has
+STARS = "runs/go9/* are all steps of a run, and runs/* all runs"
 
 Weights = dict[str, Any]  # nested dicts of arrays, as Flax has them
 
@@ -153,6 +157,28 @@ def weight_steps(run: Path) -> list[int]:
     return sorted(int(path.stem) for path in (run / FOLDER).glob("*.npz") if path.stem.isdecimal())
 
 
+def starred(place: str, most: int | None = None) -> list[str]:
+    """The places that one with a star means, in place of which any letters may stand: the saved steps of a run, oldest
+    first, or runs that have weights. `most`: of each run so many steps, evenly spread up to the newest."""
+    with contextlib.suppress(UsageError):  # a name may have stars in it
+        _find(place, None)
+        return [place]
+    pattern = glob.escape(place).replace("[*]", "*")  # no other letter stands for another
+    folder, last = os.path.split(pattern)
+    places = []
+    for run in sorted(glob.glob(folder)):
+        steps = [step for step in weight_steps(Path(run)) if fnmatch.fnmatch(str(step), last)]
+        if most is not None and len(steps) > most:
+            steps = [steps[round(at)] for at in np.linspace(len(steps) - 1, 0, most)][::-1]
+        places += [f"{name_of_run(Path(run))}/{step}" for step in steps]
+    if not places:
+        runs = map(Path, sorted(glob.glob(pattern)))
+        places = [name_of_run(run) for run in runs if weight_steps(run)]
+    if not places:
+        raise UsageError(f"{place!r} is no step of a run with weights, nor such a run; {STARS}")
+    return places
+
+
 def shipped() -> list[str]:
     """The names of the weights that come with jaxgo."""
     return sorted(path.stem for path in SHIPPED.glob("*.npz"))
@@ -196,6 +222,8 @@ def _find(named: str | Path, step: int | None) -> tuple[Path, int | None]:
         return path.parent, int(path.name) if step is None else step
     names = ", ".join(shipped()) or "none"
     hint = "; settings of a player stand before its @" if "," in text else ""
+    if "*" in text:
+        hint = "; a star names several, which only the agents of a tournament may be"
     if text.startswith("@"):
         hint = "; only players have an @, so leave it out"
     raise UsageError(f"{text!r} is no run folder, no file and no shipped weights (those are: {names}){hint}")
