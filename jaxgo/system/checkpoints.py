@@ -117,8 +117,7 @@ class Checkpoints:
 
     def steps(self) -> list[int]:
         """The steps with a manifest, oldest first; whether their files fit it is seen when they are restored."""
-        names = (path.parent.name for path in (self._run / STEPS).glob(f"*/{MANIFEST}"))
-        return sorted(int(name) for name in names if name.isdecimal())
+        return saved_steps(self._run)
 
     def restore(self, like: Any, before: int | None = None, per_device: tuple[str, ...] = ()) -> tuple[int, Any] | None:
         """The newest sound checkpoint, as a tree like this one and laid out like it; None where none was ever saved.
@@ -219,6 +218,12 @@ class Checkpoints:
             logging.getLogger("absl").setLevel(logging.CRITICAL)  # a fault is told in one sentence here
             self._orbax = ocp.StandardCheckpointer()
         return self._orbax
+
+
+def saved_steps(run: Path) -> list[int]:
+    """The steps of a run that have a manifest, oldest first."""
+    names = (path.parent.name for path in (run / STEPS).glob(f"*/{MANIFEST}"))
+    return sorted(int(name) for name in names if name.isdecimal())
 
 
 def _leaves(tree: Any) -> list[tuple[str, Any]]:

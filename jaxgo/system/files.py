@@ -196,6 +196,12 @@ def is_held(path: Path) -> bool:
     return fcntl is None
 
 
+def in_use(path: Path) -> UsageError:
+    """The error for a folder whose lock somebody has; he has written there who he is."""
+    holder = path.read_text().strip() or "another process"
+    return UsageError(f"{path.parent} is in use by {holder}; wait for it, stop it, or choose another folder")
+
+
 class Lock:
     """One holder for each file. The system gives it free when the holder ends, however it ends."""
 
@@ -206,12 +212,8 @@ class Lock:
             if time.monotonic() < patience:
                 time.sleep(GLANCE / 10)
                 continue
-            self._file.seek(0)
-            holder = self._file.read().strip() or "another process"
             self._file.close()
-            raise UsageError(
-                f"{path.parent} is in use by {holder}; wait for it, stop it, or choose another folder"
-            ) from None
+            raise in_use(path)
         self._file.truncate(0)
         self._file.write(f"process {os.getpid()} on {socket.gethostname()}")
         self._file.flush()

@@ -11,6 +11,7 @@ It is never erased, only resumed.
 import itertools
 import json
 import logging
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ import jax
 from jaxgo.core.errors import UsageError
 from jaxgo.system import devices, hosts, weights
 from jaxgo.system.checkpoints import Checkpoints
-from jaxgo.system.files import Lock, read_json, write_whole
+from jaxgo.system.files import Lock, in_use, is_held, read_json, write_whole
 
 FORMAT = 1
 CONFIG, LOCK = "config.json", "lock"
@@ -65,17 +66,15 @@ class RunDir:
     def _open(self, plain: dict[str, Any], free: tuple[str, ...], completed: Completed) -> None:
         """Takes the folder, on the one host that writes."""
         try:
-            self._check_place()
+            _check_place(self.path)
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = Lock(self.path / LOCK)
         except OSError as fault:
-            raise UsageError(
-                f"{self.path} cannot be made or written ({fault.strerror}); name another folder for the run"
-            ) from None
+            raise _unwritable(self.path, fault.strerror) from None
         try:
             self.resumed = (self.path / CONFIG).exists()
             if self.resumed:
-                self._check_config(plain, free, completed)
+                _check_config(self.path, plain, free, completed)
             (self.path / STOP).unlink(missing_ok=True)
             self._write_config()
         except BaseException:
@@ -96,29 +95,6 @@ class RunDir:
         write_whole(self.path / CONFIG, json.dumps({"format": FORMAT, **self._config}, indent=2) + "\n")
 
     # -- the folder ------------------------------------------------------------------------------------------
-    def _check_place(self) -> None:
-        if self.path.exists() and not self.path.is_dir():
-            raise UsageError(f"{self.path} is a file; name a folder for the run")
-        strange = self.path.is_dir() and not (self.path / CONFIG).exists()
-        # what a run leaves that is killed while it writes its config is no stranger's
-        own = re.compile(rf"{LOCK}|\.{re.escape(CONFIG)}\.\d+\.tmp")
-        if strange and not all(own.fullmatch(child.name) for child in self.path.iterdir()):
-            raise UsageError(f"{self.path} is not empty and is not a run to resume; name another folder")
-
-    def _check_config(self, config: dict[str, Any], free: tuple[str, ...], completed: Completed) -> None:
-        before, now = dotted(_plain(completed(read_config(self.path)))), dotted(config)
-        changed = [
-            name
-            for name in sorted(before.keys() | now.keys())
-            if before.get(name) != now.get(name) and not any(f"{name}.".startswith(f"{some}.") for some in free)
-        ]
-        if changed:
-            name, more = changed[0], f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
-            raise UsageError(
-                f"{self.path} is a run with {name}={before.get(name)}, not {now.get(name)}{more}; "
-                "resume it with its own settings, or name another folder"
-            )
-
     def _keep_place(self) -> None:
         """Makes the folder anew where it is gone, and takes it again; a UsageError where another run has its place."""
         if self._lock is None or not self._lock.is_at(self.path / LOCK):
@@ -199,6 +175,52 @@ class RunDir:
             self.say(f"the weights of step {step} could not be saved in {self.path} ({fault.strerror})")
             return None
         return path
+
+
+def resumes(path: Path, config: Mapping[str, Any], *, free: tuple[str, ...], completed: Completed) -> bool:
+    """Whether a `RunDir` of this folder would go on with a run that is there; a UsageError where there could be none.
+
+    Nothing is written.
+    """
+    _check_place(path)
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise _unwritable(path, f"see {there}")
+    if is_held(path / LOCK):
+        raise in_use(path / LOCK)
+    found = (path / CONFIG).exists()
+    if found:
+        _check_config(path, _plain(config), free, completed)
+    return found
+
+
+def _check_place(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path} is a file; name a folder for the run")
+    strange = path.is_dir() and not (path / CONFIG).exists()
+    # what a run leaves that is killed while it writes its config is no stranger's
+    own = re.compile(rf"{LOCK}|\.{re.escape(CONFIG)}\.\d+\.tmp")
+    if strange and not all(own.fullmatch(child.name) for child in path.iterdir()):
+        raise UsageError(f"{path} is not empty and is not a run to resume; name another folder")
+
+
+def _check_config(path: Path, config: dict[str, Any], free: tuple[str, ...], completed: Completed) -> None:
+    before, now = dotted(_plain(completed(read_config(path)))), dotted(config)
+    changed = [
+        name
+        for name in sorted(before.keys() | now.keys())
+        if before.get(name) != now.get(name) and not any(f"{name}.".startswith(f"{some}.") for some in free)
+    ]
+    if changed:
+        name, more = changed[0], f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
+        raise UsageError(
+            f"{path} is a run with {name}={before.get(name)}, not {now.get(name)}{more}; "
+            "resume it with its own settings, or name another folder"
+        )
+
+
+def _unwritable(path: Path, why: str | None) -> UsageError:
+    return UsageError(f"{path} cannot be made or written ({why}); name another folder for the run")
 
 
 def read_config(path: str | Path) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from jaxgo.evaluators.network import differs
 from jaxgo.nets import to_json
 from jaxgo.nets.base import planes_shape
 from jaxgo.system import devices
+from jaxgo.system.checkpoints import saved_steps
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import find_weights, load_weights, weight_steps
 from jaxgo.training.trainer import Trainer, TrainState
@@ -71,16 +72,21 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
     return Start(words, place, params)
 
 
+def check(home: Path, start: Start) -> None:
+    """A UsageError where the run in a folder has begun otherwise."""
+    known = first(home)
+    if known is not None or saved_steps(home):
+        then = "new weights, or its note of step 0 is gone," if known is None else known[0][FROM]
+        raise UsageError(
+            f"{home} has begun with {then} and not with {start.words}; go on with --init-from '', or name "
+            "another folder with --run"
+        )
+
+
 def keep(run: RunDir, start: Start, about: Mapping[str, Any]) -> None:
     """Notes in the folder of a new run with what it begins; a UsageError where it began otherwise. For the first host:
     another one could find what that has written just now."""
-    known = first(run.path)
-    if known is not None or run.checkpoints.steps():
-        then = "new weights, or its note of step 0 is gone," if known is None else known[0][FROM]
-        raise UsageError(
-            f"{run.path} has begun with {then} and not with {start.words}; go on with --init-from '', or name "
-            "another folder with --run"
-        )
+    check(run.path, start)
     kept = run.save_weights(0, start.params, {**about, FROM: start.words})
     if kept is None:  # or the run would begin with new ones
         raise UsageError(f"{run.path} cannot keep the weights that it is to begin with; make room there, and try again")
