@@ -14,6 +14,7 @@ import jax
 from rich.console import Console
 
 from jaxgo.arena import elo, records
+from jaxgo.cli import train_plan
 from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.cli.train_words import Job, list_presets, parse, typed
 from jaxgo.core.words import write_settings
@@ -22,7 +23,7 @@ from jaxgo.system import aside, devices
 from jaxgo.system.hosts import shared_store
 from jaxgo.system.metrics import Beside, Sink, TensorBoard, WeightsAndBiases
 from jaxgo.system.pulse import Pulse
-from jaxgo.system.rundir import RunDir
+from jaxgo.system.rundir import RunDir, resumes
 from jaxgo.system.stop import STOPPED, Stop, at_once
 from jaxgo.system.weights import name_of_run
 from jaxgo.training import inherit, machine, ready, sizes
@@ -90,6 +91,8 @@ def run(job: Job, console: Console | None = None) -> int:
     place, start = Path(job.run), None
     if job.init_from:
         start = inherit.find(trainer, job.init_from, place)
+    if job.dry_run:
+        return _tell_plan(console, job, trainer, start) if first else 0
     screen = Screen(job.preset, config, console)
     phases: collections.deque[str] = collections.deque(maxlen=1)
     with (
@@ -116,6 +119,18 @@ def run(job: Job, console: Console | None = None) -> int:
             return stop.status if stop() else STOPPED
         if first:
             _finish(console, job)
+    return 0
+
+
+def _tell_plan(console: Console, job: Job, trainer: Trainer, start: inherit.Start | None) -> int:
+    """Says what a run would do that could begin; a UsageError says why its folder keeps it from that."""
+    place = Path(job.run)
+    resumed = resumes(place, to_json(job.config), free=FREE, completed=completed)
+    if start is not None:
+        inherit.check(place, start)
+    _greet(console, job, resumed)
+    for line in train_plan.lines(job, trainer, start, resumed):
+        _say(console, line)
     return 0
 
 

@@ -60,6 +60,7 @@ class Job:
     init_from: str = ""  # weights to begin with: another run (runs/go7), a step of it, or a file
     log: Log = Log()
     plain: bool = False  # lines instead of a live page
+    dry_run: bool = False  # only tell whether the run could begin, and what it would do
     preset: tyro.conf.Suppress[str] = ""
     words: tyro.conf.Suppress[tuple[str, ...]] = ()  # behind the preset, as they were typed
     open: tyro.conf.Suppress[tuple[str, ...]] = ()  # sizes that the devices decide, since nobody has typed them
@@ -194,6 +195,7 @@ def _unknown(word: str, job: Job) -> UsageError:
         "run",
         "init_from",
         "plain",
+        "dry_run",
         "log.tensorboard",
         "log.wandb",
         "net",

@@ -141,8 +141,17 @@ def blank_batch(trainer: Trainer) -> Batch:
     return Batch(array(*planes), legal, policy, one, one, one, heads, dict.fromkeys(heads, one))
 
 
-def check(trainer: Trainer) -> None:
-    """A UsageError where there is less memory than a run takes; nothing is compiled for it."""
+class Share(NamedTuple):
+    """What a run takes of one memory."""
+
+    what: str
+    wanted: int  # bytes
+    there: int  # 0: nobody knows
+    movable: bool  # to another memory, in part
+
+
+def shares(trainer: Trainer) -> tuple[dict[str, int], list[Share]]:
+    """Bytes of the parts of a run, and what it takes at least of each memory; nothing is compiled for it."""
     needed = needs(trainer.config)
     weights, step = network(trainer)
     apart = trainer.replay.home != trainer.mesh
@@ -155,20 +164,24 @@ def check(trainer: Trainer) -> None:
         "positions that are judged": needed.judging,
     }
     here = needed.at_once(step) + weights + (0 if apart else needed.samples)
-    _compare(parts, "the device has", here, devices.memory(trainer.mesh), not apart)
+    found = [Share("the device", here, devices.memory(trainer.mesh), not apart)]
     if apart:
-        _compare(parts, "the host has", needed.samples, devices.host_memory() * jax.process_count(), False)
+        found.append(Share("the host", needed.samples, devices.host_memory() * jax.process_count(), False))
+    return parts, found
 
 
-def _compare(parts: dict[str, int], what: str, wanted: int, there: int, movable: bool) -> None:
-    if not there or wanted <= there:
-        return
-    shares = ", ".join(f"{name} {size / GIB:.1f}" for name, size in parts.items())
-    advice = " or say replay.memory=host" if movable and jax.default_backend() != "cpu" else ""
-    raise UsageError(
-        f"this run needs at least {wanted / GIB:.1f} GiB ({shares}), and {what} {there / GIB:.1f}: lower "
-        f"replay.capacity, selfplay.games, selfplay.horizon, search.simulations, learner.batch or the net{advice}"
-    )
+def check(trainer: Trainer) -> None:
+    """A UsageError where there is less memory than a run takes."""
+    parts, found = shares(trainer)
+    for what, wanted, there, movable in found:
+        if not there or wanted <= there:
+            continue
+        told = ", ".join(f"{name} {size / GIB:.1f}" for name, size in parts.items())
+        advice = " or say replay.memory=host" if movable and jax.default_backend() != "cpu" else ""
+        raise UsageError(
+            f"this run needs at least {wanted / GIB:.1f} GiB ({told}), and {what} has {there / GIB:.1f}: lower "
+            f"replay.capacity, selfplay.games, selfplay.horizon, search.simulations, learner.batch or the net{advice}"
+        )
 
 
 def measure_evaluations(config: TrainConfig, seconds: float = 0.5) -> float:

@@ -26,9 +26,10 @@ from jaxgo.core.errors import UsageError
 from jaxgo.players import spec_text
 from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
-from jaxgo.system.rundir import read_config
+from jaxgo.system.rundir import RunDir, read_config
 from jaxgo.system.weights import load_weights
 from jaxgo.training import presets, ready
+from jaxgo.training.config import to_json
 from jaxgo.training.trainer import Trainer
 from jaxgo.ui import run_report, run_summary
 
@@ -317,6 +318,67 @@ def test_an_impossible_run_is_refused_before_it_leaves_a_trace(words, sentence, 
     assert sentence in error
     assert error.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def dry_run(run: Path, *words: str, status: int = 0) -> None:
+    assert main(["train", *TINY, "--run", str(run), "--dry-run", *words]) == status
+
+
+def test_a_dry_run_tells_what_it_would_do_and_leaves_no_trace(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(train_job, "train_with", None)
+    dry_run(tmp_path / "run", "--judge.every", "60", "--gate.every", "5", "--judge.past", "2")
+    said = capsys.readouterr().out
+    told = (
+        "search.simulations 4 (16 in the preset)",
+        "net        418 parameters",
+        "8 games; 32 positions of them in an iteration",
+        "4 simulations; at most 160 evaluations in an iteration",
+        "8 steps of 16 samples in an iteration, from 32 samples on",
+        "the last 256 samples",
+        "judge      every 60 seconds 32 pairs against each of random, its own last 2\n",
+        "at its end 2 pairs against each of random, its own last 2\n",
+        "every 5 iterations: up to 200 pairs",
+        "begins     with new weights",
+    )
+    assert [words for words in told if words not in said] == []
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("what", ["file", "stranger", "other", "held", "below"])
+def test_a_dry_run_refuses_a_folder_that_the_run_could_not_have(what, tmp_path, capsys):
+    run = tmp_path / "run"
+    if what == "file":
+        run.write_text("x")
+        said = "is a file; name a folder"
+    elif what == "below":
+        (tmp_path / "text").write_text("x")
+        run, said = tmp_path / "text" / "run", f"cannot be made or written (see {tmp_path}/text)"
+    elif what == "stranger":
+        run.mkdir()
+        (run / "thesis.tex").touch()
+        said = "is not empty and is not a run to resume"
+    else:
+        folder = RunDir(run, to_json(command.parse(TINY).config))
+        if what == "other":
+            folder.close()
+        said = "is a run with seed=0, not 1; resume it" if what == "other" else f"is in use by process {os.getpid()}"
+    before = sorted(tmp_path.rglob("*"))
+    dry_run(run, "--seed", "1", status=2)
+    assert said in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+    if what == "held":
+        folder.close()
+
+
+@pytest.mark.slow
+def test_a_dry_run_says_where_a_run_goes_on(whole, capsys):
+    dry_run(whole[0])
+    said = capsys.readouterr().out
+    assert f"going on in {whole[0]} " in said
+    assert f"begins     with checkpoint 8 of {whole[0]}\n" in said
+    assert f" {sum(leaf.size for leaf in jax.tree.leaves(load_weights(whole[0])[1]))} parameters\n" in said
+    dry_run(whole[0], "--init-from", f"{whole[0]}/8", status=2)
+    assert "has begun with new weights, or its note of step 0 is gone, and not with" in capsys.readouterr().err
 
 
 @pytest.mark.slow
