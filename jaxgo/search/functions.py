@@ -1,10 +1,12 @@
 """An environment of one's own as two functions, for who wants jaxgo's searches without writing a game.
 
 The searches know games; `Functions` is one, as far as a tree of gumbel, puct or uct asks. What a move paid lies in the
-state, and `Model` gives it to the tree.
+state, and `Model` gives it to the tree. Both functions see the parameters that a search is run with, so a model may be
+learned: other parameters are no other program.
 """
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
@@ -15,7 +17,7 @@ from jaxgo.core.errors import UsageError, is_whole
 from jaxgo.core.game import EMPTY, MOST_PLIES, Action, Game, Piece
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation, floats, kind, parts
 
-Step = Callable[[Any, Array], tuple[Any, Any, Any]]  # state, action -> state, reward, discount; of one state
+Step = Callable[[Params, Any, Array], tuple[Any, Any, Any]]  # params, state, action -> state, reward, discount; of one
 Evaluate = Callable[[Params, Array, Any], tuple[Any, Any]]  # params, key, states -> logits, value; of a batch
 Legal = Callable[[Any], Array]  # state -> mask of one state
 
@@ -42,14 +44,15 @@ class Functions(Game[Moved]):
     of_step: Step
     actions: int
     of_legal: Legal | None = None
+    params: Params = dataclasses.field(default=(), compare=False, repr=False)  # as arrays they are no part of a name
 
     pieces: ClassVar[tuple[Piece, ...]] = (EMPTY,)
     players: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        for name, function in (("step", self.of_step), ("legal", self.of_legal)):
-            if (name, function) != ("legal", None):
-                _check(name, function, "it takes a state of yours")
+        _check("step", self.of_step, "it takes a state of yours", "params, state, action")
+        if self.of_legal is not None:
+            _check("legal", self.of_legal, "it takes a state of yours", "state")
         if not is_whole(self.actions) or self.actions < 1:
             raise UsageError(f"an environment needs at least 1 action, and {self.actions!r} is no such whole number")
 
@@ -78,7 +81,7 @@ class Functions(Game[Moved]):
         return jnp.asarray(legal, bool)
 
     def step(self, state: Moved, action: Action) -> Moved:
-        found = self.of_step(state.state, action)
+        found = self.of_step(self.params, state.state, action)
         if not isinstance(found, tuple) or len(found) != 3:
             raise UsageError("step must give three things: the next state, the reward and the discount")
         after, reward, discount = found
@@ -121,7 +124,7 @@ class Functions(Game[Moved]):
         _refuse("no move weights: search it by gumbel, puct or uct, and by its own evaluate")
 
 
-def _check(name: str, function: Any, what: str) -> None:
+def _check(name: str, function: Any, what: str, takes: str) -> None:
     if not callable(function):
         raise UsageError(f"{name}={function!r} of an environment is no function; {what}")
     try:
@@ -131,6 +134,14 @@ def _check(name: str, function: Any, what: str) -> None:
             f"{name} of an environment, a {type(function).__name__}, cannot be hashed, and compiled programs are kept "
             "by it; give a function, or an object of a frozen dataclass"
         ) from None
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # of what is no Python
+        return
+    try:
+        signature.bind(*takes.split(", "))
+    except TypeError:
+        raise UsageError(f"{name} of an environment is called as {name}({takes}), not {name}{signature}") from None
 
 
 def _refuse(what: str) -> NoReturn:
@@ -144,7 +155,7 @@ class Asked(Evaluator):
     evaluate: Evaluate
 
     def __post_init__(self) -> None:
-        _check("evaluate", self.evaluate, "it judges states of yours")
+        _check("evaluate", self.evaluate, "it judges states of yours", "params, key, states")
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         found = self.evaluate(params, key, states.state)

@@ -82,10 +82,11 @@ class Model:
     ) -> "Model":
         """An environment of one's own, real or learned, for `Gumbel`, `Puct` and `Uct`.
 
-        `step(state, action) -> (state, reward, discount)` moves one state, of any arrays. The sign law holds:
+        `step(params, state, action) -> (state, reward, discount)` moves one state, of any arrays. The sign law holds:
         `value_before = reward + discount * value_after`, so a discount is negative where the mover changes, and 0 ends
         the game. `evaluate(params, key, states) -> (logits, value)` judges a batch for the movers; `legal(state)` is a
-        mask. With `best`, the most that any state is worth, a move that reaches it closes a node for the solver.
+        mask. `params` are those that the search is run with, of a network or a learned step. With `best`, the most that
+        any state is worth, a move that reaches it closes a node for the solver.
         """
         return cls(Functions(step, num_actions, legal), Asked(evaluate), best=best)
 
@@ -142,10 +143,10 @@ class Model:
             key = jax.random.split(key, games)
         return jax.vmap(functools.partial(play.start, self.game))(key)
 
-    def play(self, position: Position, action: Int32[Array, " B"]) -> tuple[Position, Transition]:
-        """Moves every game by a legal action; finished games stand still."""
+    def play(self, position: Position, action: Int32[Array, " B"], params: Params = ()) -> tuple[Position, Transition]:
+        """Moves every game by a legal action; finished games stand still. A learned step needs its `params`."""
         action = check_moves(action, position)
-        after, moved = jax.vmap(functools.partial(play.play, self.game))(position, action)
+        after, moved = jax.vmap(functools.partial(play.play, self._moved_by(params)))(position, action)
         if self.pays:
             live = ~self.over(position)
             paid = after.state.reward, after.state.discount
@@ -213,7 +214,7 @@ class Model:
         wanted: Bool[Array, " B"],
     ) -> Leaves:
         """Moves nodes of a tree and judges where they came to, as far as that is `wanted`."""
-        moved = jax.vmap(functools.partial(play.advance, self.game))(states, action).state
+        moved = jax.vmap(functools.partial(play.advance, self._moved_by(params)))(states, action).state
         legal = jax.vmap(self.game.legal)(moved)
         over = jax.vmap(self.game.over)(moved)
         result, live = jax.vmap(self.game.returns)(moved)[:, 0].astype(jnp.float32), wanted & ~over
@@ -222,6 +223,10 @@ class Model:
             over, live = over | won, live & ~won
             result = jnp.where(won, mover_sign(moved.to_play), result)
         return self._leaves(params, key, moved, legal, over, result, live)
+
+    def _moved_by(self, params: Params) -> Game[Any]:
+        """The game, whose step knows the parameters if it is a function of them."""
+        return dataclasses.replace(self.game, params=params) if isinstance(self.game, Functions) else self.game
 
     def judge_moves(
         self, params: Params, states: States, actions: Int32[Array, "B K"]

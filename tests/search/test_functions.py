@@ -27,7 +27,7 @@ class Row(NamedTuple):
     luck: Any  # a typed key, which nobody draws from: a state may have one
 
 
-def take(row, action):
+def take(params, row, action):
     """Coins from either end, two players in turns; the reward is a tenth of the coin."""
     reward = jnp.where(action == 0, row.coins[row.low], row.coins[row.high]) / 10
     after = row._replace(low=row.low + (action == 0), high=row.high - (action == 1))
@@ -63,7 +63,7 @@ def rows():
 def test_leaves_side_by_side_are_different_leaves():
     """Where nothing is known of a leaf it counts as its parent, less the loss; as even it was the best of bad ones."""
     bad = Model.from_functions(
-        lambda state, action: (state + 1, 0.0, 1.0),
+        lambda params, state, action: (state + 1, 0.0, 1.0),
         lambda params, key, states: (jnp.zeros((*states.shape, 4)), jnp.full(states.shape, -0.9)),
         4,
     )
@@ -100,8 +100,8 @@ def test_a_solved_root_names_its_best_move_outside_of_a_program():
     """One call after the other rounds otherwise than one program: the value of a root is not that of its best move to
     the last bit."""
 
-    def later(row, action):
-        after, reward, discount = take(row, action)
+    def later(params, row, action):
+        after, reward, discount = take(params, row, action)
         return after, reward, 0.97 * discount
 
     def worth(coins):
@@ -148,7 +148,7 @@ def test_games_go_on_by_the_functions_and_trees_are_kept():
 
 @pytest.mark.slow  # compiles for seconds
 def test_a_known_best_value_closes_nodes_at_once():
-    def race(place, action):
+    def race(params, place, action):
         """One to three steps; who reaches the fourth step wins."""
         after = place + action + 1
         return after, jnp.where(after >= 4, 1.0, 0.0), jnp.where(after >= 4, 0.0, -1.0)
@@ -166,7 +166,7 @@ def test_a_known_best_value_closes_nodes_at_once():
     assert solved == [[False, False], [True, True]]
 
 
-def wander(state, action):
+def wander(params, state, action):
     after = (state ^ (action.astype(jnp.uint32) + 1) * jnp.uint32(0x9E3779B9)) * jnp.uint32(747796405)
     after = after ^ (after >> 16)
     numbers = numbers_of(after[None], 2)[0]
@@ -179,6 +179,33 @@ def judge(params, key, states):
 
 
 @pytest.mark.slow  # compiles for seconds
+@pytest.mark.parametrize("search", [Gumbel(simulations=8), Puct(simulations=8), Uct(simulations=8)])
+def test_a_learned_model_takes_other_parameters_without_another_trace(search):
+    traced = []
+
+    def step(params, state, action):
+        traced.append("step")
+        return state + 1, params["pay"][action], 0.5
+
+    def evaluate(params, key, states):
+        return jnp.zeros((*states.shape, 3)), params["worth"] + jnp.zeros(states.shape)
+
+    model = Model.from_functions(step, evaluate, 3)
+    run = jax.jit(lambda params, position: search.run(model, params, KEY, position))
+    counts = []
+    for best in range(3):
+        params = {"pay": jnp.eye(3)[best], "worth": jnp.float32(best)}
+        found = run(params, model.positions(jnp.zeros(2, jnp.int32)))
+        assert found.action.tolist() == [best, best]
+        np.testing.assert_allclose(
+            model.play(model.positions(jnp.zeros(2)), found.action, params)[1].reward, [1.0, 1.0]
+        )
+        counts.append(traced.count("step"))
+        traced.clear()
+    assert counts[0] > counts[1] == counts[2] == 1, "only play, which no program surrounds, asks again"
+
+
+@pytest.mark.slow  # compiles for seconds
 def test_puct_has_the_numbers_of_the_drop_in():
     """The same model by two functions, and as mctx has it."""
     states = jax.random.bits(KEY, (32,), jnp.uint32)
@@ -186,7 +213,7 @@ def test_puct_has_the_numbers_of_the_drop_in():
     ours = jax.jit(lambda position: search.run(model, (), KEY, position))(model.positions(states))
 
     def recurrent_fn(params, key, action, states):
-        after, reward, discount = jax.vmap(wander)(states, action)
+        after, reward, discount = jax.vmap(functools.partial(wander, params))(states, action)
         logits, value = judge((), key, after)
         return dropin.RecurrentFnOutput(reward, discount, logits, value), after
 
@@ -200,7 +227,7 @@ def test_puct_has_the_numbers_of_the_drop_in():
 
 @pytest.mark.slow  # compiles for seconds
 def test_the_most_visited_move_is_played_however_large_values_are():
-    def lottery(state, action):
+    def lottery(params, state, action):
         return state + 1, jnp.where(action == 1, 900.0, 0.0) * jnp.where(state == 0, 1.0, 0.0), 1.0
 
     def evaluate(params, key, states):
@@ -235,9 +262,9 @@ def test_nonsense_is_refused():
         jax.eval_shape(lambda: search.run(model, (), KEY, model.positions(states)))  # nothing is computed
 
     for words, change in [
-        ("step must give three things", {"step": lambda s, a: (s, 0.0)}),
-        ("step gave a state of .* where it took one of uint32", {"step": lambda s, a: (jnp.zeros(2), 0.0, 1.0)}),
-        ("both are plain numbers", {"step": lambda s, a: (s, jnp.zeros(2), 1.0)}),
+        ("step must give three things", {"step": lambda p, s, a: (s, 0.0)}),
+        ("step gave a state of .* where it took one of uint32", {"step": lambda p, s, a: (jnp.zeros(2), 0.0, 1.0)}),
+        ("both are plain numbers", {"step": lambda p, s, a: (s, jnp.zeros(2), 1.0)}),
         ("evaluate must give two things", {"evaluate": lambda p, k, s: jnp.zeros(3)}),
         ("two arrays of real numbers, .*, not NoneType and str", {"evaluate": lambda p, k, s: (None, "b")}),
         (
@@ -246,9 +273,9 @@ def test_nonsense_is_refused():
         ),
         (
             "a reward and a discount that are real numbers, not NoneType and float",
-            {"step": lambda s, a: (s, None, 1.0)},
+            {"step": lambda p, s, a: (s, None, 1.0)},
         ),
-        ("real numbers, not complex64 numbers and float", {"step": lambda s, a: (s, a * 1j, 1.0)}),
+        ("real numbers, not complex64 numbers and float", {"step": lambda p, s, a: (s, a * 1j, 1.0)}),
         ("evaluate gave logits of shape", {"evaluate": lambda p, k, s: (jnp.zeros((3, 4)), jnp.zeros(3))}),
         ("legal gave the shape", {"legal": lambda s: jnp.ones(4, bool)}),
         ("no move weights: search it by gumbel", {"search": Flat(simulations=2)}),
@@ -256,6 +283,10 @@ def test_nonsense_is_refused():
     ]:
         with pytest.raises(UsageError, match=words):
             run(**change)
+    with pytest.raises(UsageError, match=r"is called as step\(params, state, action\), not step\(s, a\)$"):
+        run(step=lambda s, a: (s, 0.0, 1.0))
+    with pytest.raises(UsageError, match=r"is called as legal\(state\), not legal\(params, state\)$"):
+        run(legal=lambda params, state: None)
     for wrong in (jnp.int32(0), {"a": jnp.zeros(2), "b": jnp.zeros(3)}, ()):
         with pytest.raises(UsageError, match="positions takes a batch of states"):
             MODEL.positions(wrong)

@@ -102,7 +102,7 @@ def test_a_table_does_not_call_a_position_without_a_move_a_draw():
 
 @pytest.mark.slow
 def test_an_environment_without_a_legal_action_is_not_healthy():
-    def step(state: Any, action: Any) -> Any:
+    def step(params: Any, state: Any, action: Any) -> Any:
         return state + 1, 0.0, 1.0
 
     def judge(params: Any, key: Any, states: Any) -> Any:
@@ -138,7 +138,7 @@ def test_a_result_that_is_no_number_is_not_healthy(search):
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", [(jnp.inf, 1.0), (0.0, jnp.nan)], ids=["reward", "discount"])
 def test_pay_that_is_no_number_is_not_healthy(broken):
-    def step(state: Any, action: Any) -> Any:
+    def step(params: Any, state: Any, action: Any) -> Any:
         return state + 1, *(jnp.where(state > 0, wrong, 1.0) for wrong in broken)
 
     def judge(params: Any, key: Any, states: Any) -> Any:
