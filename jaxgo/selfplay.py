@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float16, Float32, Int8, Int16, Int32
 
 from jaxgo.core import keys
-from jaxgo.core.errors import UsageError, check_settings, is_whole, unknown_name
+from jaxgo.core.errors import UsageError, check_kind, check_settings, is_whole, unknown_name
 from jaxgo.core.game import MOST_PLIES
 from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position
@@ -126,8 +126,7 @@ class Selfplay:
 
     def __post_init__(self) -> None:
         check_parts(self.search, self.model)
-        if not isinstance(self.config, SelfplayConfig):
-            raise UsageError(f"{self.config!r} is no SelfplayConfig")
+        check_kind(self.config, SelfplayConfig, "SelfplayConfig")
         known = [target.name for target in self.model.game.aux_targets()]
         for name in self.aux_targets:
             if name not in known:
@@ -176,6 +175,7 @@ class Selfplay:
             return self._ply(params, games, jax.random.fold_in(key, step), place, book)
 
         keys.check_one(key)
+        check_kind(state, SelfplayState, "state of self-play, as begin gives it")
         params = self.model.ready(params)
         begin = state, self._nothing(params, state.position)
         (state, _), (trajectory, tally) = jax.lax.scan(ply, begin, jnp.arange(self.config.steps))

@@ -13,6 +13,7 @@ KINDS: dict[type, tuple[type, str]] = {  # of defaults: what else is taken, and 
     tuple: (tuple, "a tuple"),
 }
 MOST_SEED = 2**31 - 1  # JAX cuts larger ones
+LONGEST = 60  # letters of a value in a sentence
 
 
 class UsageError(ValueError):
@@ -40,6 +41,18 @@ def check_frozen(value: Any, told: str, parent: str) -> None:
             f"{told}: make it a frozen dataclass that inherits {parent}, of fields that can be hashed (a tuple, and no "
             "list or array)"
         )
+
+
+def brief(value: Any) -> str:
+    """A value in a sentence, as it is written where that is short; of arrays and all that has many the kind is told."""
+    text = repr(value)
+    return text if len(text) <= LONGEST and text.isprintable() else f"a {type(value).__name__}"
+
+
+def check_kind(value: Any, kind: type | tuple[type, ...], what: str) -> None:
+    """A UsageError for a value that is not what its name says, as where two arguments have changed places."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{brief(value)} is no {what}")
 
 
 def is_whole(value: Any) -> bool:

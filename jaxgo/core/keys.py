@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, brief
 
 
 def check(key: Any) -> None:
@@ -20,7 +20,7 @@ def check(key: Any) -> None:
     typed = kind is not None and jnp.issubdtype(kind, jax.dtypes.prng_key)
     if not ((typed and key.ndim < 2) or (kind == jnp.uint32 and key.ndim == 1)):
         raise UsageError(
-            f"{key!r} is no key of randomness; write jax.random.key(seed), or split that for a key for each game"
+            f"{brief(key)} is no key of randomness; write jax.random.key(seed), or split that for a key for each game"
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import history, keys
-from jaxgo.core.errors import UsageError, check_frozen, check_settings, check_whole
+from jaxgo.core.errors import UsageError, check_frozen, check_kind, check_settings, check_whole
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
 from jaxgo.search import outside, reuse
@@ -202,9 +202,8 @@ class Search(abc.ABC, Generic[S]):
 
 def check_parts(search: Any, model: Any) -> None:
     """A UsageError where these are not what their names say, as where they have changed places."""
-    for value, wanted, what in ((search, Search, "search, such as Gumbel()"), (model, Model, "Model")):
-        if not isinstance(value, wanted):
-            raise UsageError(f"{value!r} is no {what}")
+    check_kind(search, Search, "search, such as Gumbel()")
+    check_kind(model, Model, "Model")
     check_frozen(search, f"{type(search).__name__} is no search", "jaxgo.search.Search")
     outside.check(search, model)
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
 from jaxgo.core import keys, play, trial
-from jaxgo.core.errors import UsageError, check_frozen, is_whole
+from jaxgo.core.errors import UsageError, brief, check_frozen, is_whole
 from jaxgo.core.game import Game, check
 from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask
@@ -136,7 +136,7 @@ class Model:
     def start(self, key: Array, games: int) -> Position:
         """So many games at their start."""
         if not is_whole(games) or games < 1:
-            raise UsageError(f"games={games!r} begin at the start; ask for a whole number of them, of at least 1")
+            raise UsageError(f"games={brief(games)} begin at the start; ask for a whole number of them, of at least 1")
         keys.check_games(key, games)
         trial.check_shapes(self.game)
         if not keys.each_its_own(key):

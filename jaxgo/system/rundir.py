@@ -19,7 +19,7 @@ from typing import Any
 
 import jax
 
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_kind
 from jaxgo.system import devices, hosts, weights
 from jaxgo.system.checkpoints import Checkpoints
 from jaxgo.system.files import Lock, in_use, is_held, read_json, write_whole
@@ -54,6 +54,7 @@ class RunDir:
         `free` names the settings that may change between two sittings (dotted, with what is below them). The `last`
         checkpoints stay. `completed` adds to the config of an older run what could not be set then.
         """
+        check_kind(path, (str, Path), "path of a folder, which comes before the config of its run")
         self.path, self.say = Path(path), say
         self.checkpoints = Checkpoints(self.path, last, say, self._keep_place)
         plain = self._config = _plain(config)

@@ -69,6 +69,8 @@ def train(
             f"train takes a TrainConfig and a RunDir, and not {type(config).__name__} and {type(run).__name__}; see "
             "examples/own_net.py"
         )
+    if not callable(watch) or not (stop is None or callable(stop)):
+        raise UsageError("watch is a function of a report, and stop one of nothing; leave out what is not needed")
     run.check(to_json(config))
     trainer = Trainer(config, mesh or devices.make_mesh())
     ready.check(trainer)

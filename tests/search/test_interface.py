@@ -186,6 +186,9 @@ def test_what_is_no_model_or_position_is_named():
     root, search = positions(FOUR.game, 2, 0), Puct(simulations=4)
     with pytest.raises(UsageError, match="is no Model"):
         inspect.unwrap(Puct.run)(search, FOUR.game, (), KEY, root)
+    params = {"kernel": jnp.zeros((200, 200))}
+    with pytest.raises(UsageError, match=r"^a dict is no Model$"):
+        inspect.unwrap(Puct.run)(search, params, FOUR, KEY, root)
     with pytest.raises(UsageError, match="is no search, such as Gumbel"):
         inspect.unwrap(Thinker.__init__)(object.__new__(Thinker), FOUR, search, (), KEY)
     for ask in (Model.legal, Model.over):

@@ -37,6 +37,11 @@ def test_a_seed_is_no_key(seed):
             use(seed)
 
 
+def test_many_arrays_in_place_of_a_key_are_not_printed():
+    with pytest.raises(UsageError, match=r"^a dict is no key of randomness; write"):
+        keys.check({"kernel": jnp.zeros((200, 200))})
+
+
 def test_a_key_for_each_of_other_games_is_none():
     for key in (jax.random.split(ONE, (3, 2)), jax.random.split(jax.random.PRNGKey(0), 3)):
         with pytest.raises(UsageError, match="is no key of randomness; write jax"):

@@ -56,6 +56,17 @@ def test_what_is_no_config_and_no_folder_is_refused(tmp_path):
             inspect.unwrap(train)(*wrong)
 
 
+def test_what_is_no_watcher_is_refused_before_anything_is_written(tmp_path):
+    with RunDir(tmp_path / "run", to_json(CONFIG)) as run:
+        before = sorted(run.path.rglob("*"))
+        for wrong in ({"watch": None}, {"stop": False}):
+            with pytest.raises(UsageError, match="watch is a function of a report, and stop one of nothing; leave out"):
+                inspect.unwrap(train)(CONFIG, run, **wrong)
+        assert sorted(run.path.rglob("*")) == before
+    with pytest.raises(UsageError, match="a dict is no path of a folder, which comes before the config"):
+        inspect.unwrap(RunDir.__init__)(object.__new__(RunDir), to_json(CONFIG), tmp_path / "run")
+
+
 def test_what_could_not_begin_is_refused_by_name(tmp_path):
     """A search that teaches nothing trained, and a judge that cannot play was found out at the first judgement."""
     for wrong, said in (

@@ -283,6 +283,15 @@ def test_parts_in_another_order_are_refused():
         player.begin(jax.random.key(0), -3)
     with pytest.raises(UsageError, match="0 is no key of randomness"):
         inspect.unwrap(Selfplay.begin)(player, 0, 2)
+    collect, key, params = inspect.unwrap(Selfplay.collect), jax.random.key(0), {"kernel": jnp.zeros((200, 200))}
+    state = player.begin(key, 2)
+    for given, said in (
+        ((state, params, key), "a dict is no state of self-play, as begin gives it"),
+        ((params, key, state), "a SelfplayState is no key of randomness; write"),
+        ((key, state, params), "a dict is no key of randomness; write"),
+    ):
+        with pytest.raises(UsageError, match=f"^{said}"):
+            collect(player, *given)
 
 
 def test_numbers_that_no_count_can_hold_are_refused():
