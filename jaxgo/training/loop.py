@@ -31,7 +31,7 @@ from jaxgo.training.config import TrainConfig, to_json
 from jaxgo.training.due import Due, Word
 from jaxgo.training.judge import Gate, Judge, rated_search
 from jaxgo.training.learner import LearnerState
-from jaxgo.training.report import Recorder, Report, Watch
+from jaxgo.training.report import Recorder, Report, Watch, Watcher
 from jaxgo.training.trainer import PER_DEVICE, Best, Trainer, TrainState
 from jaxgo.training.watchdog import Collapse, Stall
 
@@ -61,8 +61,9 @@ def train(
     """Trains until the budget is spent or `stop` says so, going on from the run's last checkpoint; saves at the end.
 
     Without a `stop` of yours Ctrl-C and SIGTERM do what they do elsewhere as soon as all is saved. What it measures
-    goes into the folder, and `watch` hears it. A run that could not begin, or would fail at its first judgement, is a
-    UsageError; one that collapses is saved too, and ends in a CollapsedError.
+    goes into the folder, and `watch` hears it; an error of it ends the run, and is raised when all is saved. A run that
+    could not begin, or would fail at its first judgement, is a UsageError; one that collapses is saved too, and ends in
+    a CollapsedError.
     """
     if not (isinstance(config, TrainConfig) and isinstance(run, RunDir)):
         raise UsageError(
@@ -86,17 +87,20 @@ def train(
 def train_with(trainer: Trainer, run: RunDir, recorder: Recorder, watch: Watch, stop: Callable[[], bool]) -> TrainState:
     """As `train`, with a trainer that `ready.check` knows, and a recorder that the caller closes."""
     with Stall(trainer.config.watch, run.say) as stall:
+        watcher = Watcher(watch)
 
         def heard(report: Report) -> None:
             stall.beat(f"{report.phase} {report.iteration}")
             if devices.is_first_host():
                 recorder(report)
-            watch(report)
+            watcher(report)
 
-        loop = Loop(trainer, run, heard, stop, stall.beat)
+        loop = Loop(trainer, run, heard, lambda: watcher.fault is not None or stop(), stall.beat)
         while not (loop.finished or loop.stopped) or not loop.heard():
             loop.advance()
         loop.end(judge=not (loop.stopped or loop.collapsed))
+        if watcher.fault is not None:
+            raise watcher.fault
         if loop.collapsed:
             raise loop.collapsed
         return loop.state

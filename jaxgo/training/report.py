@@ -21,6 +21,24 @@ class Report(NamedTuple):
 Watch = Callable[[Report], None]
 
 
+class Watcher:
+    """A `watch` whose first error is kept until all is saved: the run hears of it as of a stop."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self.fault: Exception | SystemExit | None = None
+
+    def __call__(self, report: Report) -> None:
+        if self.fault is not None:
+            return
+        try:
+            self._watch(report)
+        except (Exception, SystemExit) as fault:
+            if report.phase == "start":  # there is nothing to save yet
+                raise
+            self.fault = fault
+
+
 class Recorder:
     """Writes what a run says into its folder; rows after the iteration that it goes on from are made again."""
 

@@ -11,9 +11,12 @@ from jaxgo.core.errors import UsageError
 from jaxgo.nets import Mlp
 from jaxgo.search import Greedy, Gumbel
 from jaxgo.selfplay import SelfplayConfig
+from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir
+from jaxgo.system.weights import load_weights
 from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TrainConfig, to_json
 from jaxgo.training.loop import train
+from jaxgo.training.trainer import Trainer
 
 CONFIG = TrainConfig(
     game="tictactoe",
@@ -41,6 +44,39 @@ def test_ctrl_c_saves_before_it_interrupts_the_program(tmp_path):
         signal.signal(signal.SIGINT, before)
     with RunDir(tmp_path / "run", to_json(CONFIG)) as run:
         assert run.checkpoints.steps()[-1] >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("error", [ZeroDivisionError("mine"), SystemExit(3)], ids=repr)
+def test_an_error_of_a_watcher_is_raised_when_all_is_saved(error, tmp_path):
+    heard = []
+
+    def watch(report):
+        heard.append(report.phase)
+        if report.phase == "play" and report.iteration == 3:
+            raise error
+
+    with RunDir(tmp_path / "run", to_json(CONFIG)) as run:
+        with pytest.raises(type(error)) as caught:
+            train(CONFIG, run, watch)
+        assert caught.value is error
+        saved = run.checkpoints.steps()[-1]
+        assert 3 <= saved < 10
+        assert load_weights(run.path)[0]["step"] == saved
+        assert [row["iteration"] for row in read_rows(run.path)] == list(range(1, saved + 1))
+    assert heard.count("play") == 3
+    assert heard[-1] == "play", "it is asked no more"
+
+
+def test_an_error_of_a_watcher_before_anything_is_learnt_is_raised_at_once(tmp_path, monkeypatch):
+    def watch(report):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Trainer, "begin", None)  # which would compile
+    with RunDir(tmp_path / "run", to_json(CONFIG)) as run:
+        with pytest.raises(ZeroDivisionError):
+            train(CONFIG, run, watch)
+        assert not run.checkpoints.steps()
 
 
 def test_a_folder_is_of_the_config_that_is_trained(tmp_path):
