@@ -29,6 +29,7 @@ COMMANDS = {  # the file, and what it is for
     "eval": ("eval", "let players meet and rate them, with error bars; also `eval sprt` and `eval ratings`"),
     "tune": ("tune", "find better numbers for a player by games against its like"),
     "analyse": ("analyse", "search a position: visits, values, priors, proofs, lines"),
+    "review": ("review", "search every position of saved games: what each move gave away"),
     "play": ("play", "open a page to play any game on, against a player or a friend; --text: in the terminal"),
     "watch": ("watch", "open a page beside a run of training: curves, ladder, its games to replay"),
     "solve": ("solve", "find a puzzle's shortest solution, or work a small game out to the end"),
