@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
@@ -11,6 +11,7 @@ from jaxgo.records import gzero, json_file, psq, sgf, text_file
 from jaxgo.records.record import LARGEST, GameRecord
 from jaxgo.system.files import save_whole
 
+T = TypeVar("T")  # what is read
 WRITERS: dict[str, Callable[[GameRecord], str]] = {
     "sgf": sgf.write,
     "psq": psq.write,
@@ -23,14 +24,16 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     """A game in whatever format it is written, as far as `upto` moves; a UsageError tells the line that is wrong."""
     if isinstance(text, str):
         text = text.removeprefix("\ufeff")
-    beginning = text[:200] if isinstance(text, str) else text[:200].decode("latin-1").removeprefix("\xef\xbb\xbf")
-    record = _reader_of(beginning.lstrip())(text, game, upto)
+    record = _reader(text)(text, game, upto)
     if upto is None or len(record.moves) < upto:
         return record
     return dataclasses.replace(record, returns=None, verdict="", reason="")  # it goes on: nobody has given up yet
 
 
-def _reader_of(beginning: str) -> Callable[..., GameRecord]:
+def _reader(text: str | bytes) -> Callable[..., GameRecord]:
+    """What reads such a file, by how it begins."""
+    beginning = text[:200] if isinstance(text, str) else text[:200].decode("latin-1").removeprefix("\xef\xbb\xbf")
+    beginning = beginning.lstrip()
     if beginning[:1] == "{":
         return json_file.read
     if beginning[:9].lower() == "piskvorky":
@@ -61,7 +64,16 @@ def _check(record: GameRecord) -> None:
 
 
 def load(path: str | Path, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
-    """The game of a file."""
+    """The game of a file, the first one of a collection in SGF."""
+    return _of_file(path, lambda data: read(data, game, upto))
+
+
+def load_all(path: str | Path) -> list[GameRecord]:
+    """The games of a file: of a collection in SGF all of them; other formats have one."""
+    return _of_file(path, lambda data: sgf.read_all(data) if _reader(data) is sgf.read else [read(data)])
+
+
+def _of_file(path: str | Path, read_data: Callable[[bytes], T]) -> T:
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -69,7 +81,7 @@ def load(path: str | Path, game: Game[Any] | None = None, upto: int | None = Non
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     try:
-        return read(data, game, upto)
+        return read_data(data)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
 

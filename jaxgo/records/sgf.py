@@ -26,7 +26,7 @@ from jaxgo.games.hex import SWAP, Hex
 from jaxgo.games.names import name_of
 from jaxgo.games.othello import Othello
 from jaxgo.records.record import GameRecord, bounded, winner
-from jaxgo.records.sgf_nodes import Node, escape, main_line
+from jaxgo.records.sgf_nodes import Node, escape, games, main_line
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 KINDS = {1: "Go", 2: "Othello", 4: "Gomoku", 11: "Hex"}
@@ -163,6 +163,11 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         lines=tuple(lines),
         comments=comments,
     )
+
+
+def read_all(text: str | bytes) -> list[GameRecord]:
+    """All games of a file, which may be a collection; of each the first line of play."""
+    return [read(game) for game in games(bounded(text, _charset(text) if isinstance(text, bytes) else "latin-1"))]
 
 
 def _charset(data: bytes) -> str:

@@ -56,6 +56,23 @@ def main_line(text: str) -> Iterator[Node]:
     raise UsageError(f"line {text.count(chr(10)) + 1}: the file ends inside the game; a ')' is missing")
 
 
+def games(text: str) -> Iterator[str]:
+    """Each game of a file as a text of its own, whose lines have the numbers that they have in the file. One that does
+    not end goes on to the end of the file."""
+    found = re.search(r"\(\s*;", text)
+    depth, begun = 0, 0
+    for token in TOKEN.finditer(text, found.start() if found else len(text)):
+        if token["sign"] == "(":
+            begun = begun if depth else token.start()
+            depth += 1
+        elif token["sign"] == ")" and depth:
+            depth -= 1
+            if depth == 0:
+                yield "\n" * text.count("\n", 0, begun) + text[begun : token.end()]
+    if depth or not found:
+        yield "\n" * text.count("\n", 0, begun) + text[begun:]
+
+
 def _property(node: Node | None, name: str, line: int, kind: str, word: str) -> str:
     """Takes a name or a value into the node, and returns the name that further values belong to."""
     if node is None:

@@ -269,6 +269,13 @@ def test_what_cannot_be_reviewed_is_one_sentence(text, more, words, tmp_path, mo
     assert error.count("\n") == 1
 
 
+def test_a_file_may_be_a_collection(tmp_path):
+    path = tmp_path / "two.sgf"
+    path.write_text("(;GM[4]SZ[9];B[ee])\n(;GM[4]SZ[9];B[ef];W[ee])")
+    assert [len(record.moves) for record in review.read([path]).values()] == [1, 2]
+    assert list(review.read([path])) == [f"{path}: game 1", f"{path}: game 2"]
+
+
 def test_games_of_one_kind_are_reviewed_together(files, capsys, tmp_path):
     other = tmp_path / "other.json"
     formats.save(other, record("b2 a1", make("tictactoe", width=4), "tictactoe"))

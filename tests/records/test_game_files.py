@@ -357,6 +357,26 @@ def test_an_illegal_move_is_refused_by_its_line():
         boards.of_record(sgf.read("(;GM[1]SZ[9]\n;B[ee]\n;W[ee])"))
 
 
+def test_a_collection_has_several_games(tmp_path):
+    path = tmp_path / "games.sgf"
+    path.write_text("made by hand\n(;GM[1]SZ[9]\n;B[aa](;W[bb])(;W[c:)]))\n\n(;GM[1]SZ[9]KM[5]\n;B[cc])\n")
+    one, other = formats.load_all(path)
+    assert formats.load(path) == one
+    assert [one.game.action_name(move) for move in one.moves] == ["A9", "B8"]
+    assert (other.game.komi, other.lines) == (5, (6,)), "lines are those of the file"
+    path.write_text("(;GM[1]SZ[9];B[aa])\n(;GM[1]SZ[9]\n;B[zz])")
+    with pytest.raises(UsageError, match=r"games.sgf: line 3: "):
+        formats.load_all(path)
+    path.write_text("(;GM[1]SZ[9];B[aa])\n(;GM[1]SZ[9]\n;B[bb]")
+    with pytest.raises(UsageError, match=r"games.sgf: line 3: the file ends inside the game"):
+        formats.load_all(path)
+    path.write_text("")
+    with pytest.raises(UsageError, match=r"games.sgf: line 1: this is no SGF"):
+        formats.load_all(path)
+    formats.save(tmp_path / "one.json", one)
+    assert len(formats.load_all(tmp_path / "one.json")) == 1
+
+
 def test_a_file_can_be_read_as_far_as_it_is_good():
     assert sgf.read("(;GM[1]SZ[9];B[aa];W[bb];B[zz]", upto=2).moves == (0, 10)
     assert psq.read("Piskvorky 15x15, 11:11, 0\n1,1,0\n99,1,0", upto=1).moves == (0,)
