@@ -93,6 +93,7 @@ class Played:
 
     def __post_init__(self) -> None:
         self.known: list[records.PairResult] = []
+        self.ledger = types.SimpleNamespace(line=lambda: self.known)
 
     def run(self) -> Iterator[None]:
         a, b = self.players
@@ -111,9 +112,6 @@ class Played:
             self.known.append(pair)
             records.append(self.file, [pair])
             yield
-
-    def line(self) -> list[records.PairResult]:
-        return self.known
 
 
 @pytest.fixture
