@@ -16,7 +16,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.frontends.lines import Teller, tell_player
 from jaxgo.frontends.session import Session
 from jaxgo.games import GAMES, make
-from jaxgo.players import BEST, best, best_spec, fitting, load_player
+from jaxgo.players import BEST, EASIER, best, best_spec, fitting, load_player
 from jaxgo.system import weights
 
 PLAYS = [
@@ -98,6 +98,16 @@ def test_budget_and_options_change_those_of_who_plays_best():
         load_player("best@tictactoe-cpu", game)
 
 
+def test_easier_players_think_less_and_draw_their_moves():
+    game = make("tictactoe")
+    assert load_player("medium", game).name == "gumbel:25,temperature=1@tictactoe-cpu"
+    assert load_player("easy", game).name == "gumbel:1,temperature=3@tictactoe-cpu"
+    assert load_player("easy:20,temperature=0.3", game).name == "gumbel:20,temperature=0.3@tictactoe-cpu"
+    assert load_player("medium", make("kono")).asked == "medium"
+    with pytest.raises(UsageError, match="nobody is easy to beat in a puzzle; write best, or bfs:1000"):
+        load_player("easy", make("klotski"))
+
+
 def test_all_front_ends_begin_with_that_player():
     assert {command.agent for command in (Gtp, Analysis, Show, Analyse, PlayText)} == {BEST}
 
@@ -106,7 +116,10 @@ def test_all_front_ends_begin_with_that_player():
 def test_the_page_seats_that_player(name, options, player):
     shared, offers = (pytest.importorskip(f"jaxgo.frontends.web.{part}") for part in ("shared", "offers"))
     on_offer = offers.Offers(dict.fromkeys(weights.shipped(), ""))
-    assert shared.Shared(on_offer).players(name, make(name, **options))[0] == player
+    game = make(name, **options)
+    first, *others = shared.Shared(on_offer).players(name, game)
+    assert first == player
+    assert [spec for spec in others if spec in EASIER] == ([] if game.players == 1 else ["medium", "easy"])
 
 
 def test_people_are_told_who_plays_and_programs_are_not(capsys):

@@ -10,8 +10,10 @@ Weights know the search that they were rated with. `@connect4-cpu` is that very 
 `gumbel:64@connect4-cpu` where that search is a Gumbel search of 64 simulations: options count from it. With the name of
 another search they count from the settings of that one.
 
-`best` is whoever plays a game best of what comes with jaxgo, such as `gumbel:64@go9-late-gpu`; simulations and options
-may follow as after any other name.
+`best` is whoever plays a game best of what comes with jaxgo, such as `gumbel:64@go9-late-gpu`; `medium` and `easy` are
+the same with fewer simulations and a temperature. Simulations and options may follow as after any other name.
+
+With `temperature=0.5` a player of any search draws its moves by what it thinks of them, and plays below its strength.
 
 A spec means a player as it plays to win: it explores only where the spec names the noise, as in
 `gumbel:64,gumbel_scale=1`. `spec(player)` writes the name that `load_player` reads as the same player again.
@@ -19,6 +21,7 @@ A spec means a player as it plays to win: it explores only where the spec names 
 
 from jaxgo.players.best import (
     BEST,
+    EASIER,
     PUZZLE,
     ROLLOUTS,
     THREATS,
@@ -35,6 +38,7 @@ from jaxgo.players.starred import every_spec
 
 __all__ = [
     "BEST",
+    "EASIER",
     "PUZZLE",
     "ROLLOUTS",
     "SHORT",

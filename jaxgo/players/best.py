@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 
+from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.games import GAMES
 from jaxgo.games.gomoku.rules import Gomoku
@@ -21,6 +22,8 @@ from jaxgo.players.spec_text import Spec, parse
 from jaxgo.system.weights import shipped_notes
 
 BEST = "best"  # the spec of whoever that is
+# the same for people who want to win sometimes: a share of the simulations, and a temperature
+EASIER = {"medium": (1 / 16, 1.0), "easy": (1 / 400, 3.0)}
 PUZZLE = "bfs:1000"
 THREATS = "puct:5000"  # by the heuristic, which knows threats: worth more than playouts
 ROLLOUTS = "uct:1600"
@@ -51,12 +54,17 @@ def without_weights(game: Game[Any]) -> str:
 
 
 def spelled(words: Spec, game: Game[Any]) -> Spec:
-    """The words of a spec with `best` put into words: its budget and options change those of who plays best."""
-    if words.head != BEST or words.weights:
+    """The words of a spec with `best`, or who is easier to beat, put into words: its budget and options change those
+    of who plays best."""
+    if words.head not in (BEST, *EASIER) or words.weights:
         return words
+    if words.head != BEST and game.players == 1:
+        raise UsageError(f"nobody is {words.head} to beat in a puzzle; write {BEST}, or {PUZZLE}")
     found = parse(best_spec(game))
-    options = dict(found.options) | dict(words.options)
-    budget = words.budget or ("" if "simulations" in options else found.budget)
+    share, heat = EASIER.get(words.head, (1.0, 0.0))
+    easier = {"temperature": f"{heat:g}"} if heat else {}
+    options = dict(found.options) | easier | dict(words.options)
+    budget = words.budget or ("" if "simulations" in options else str(max(1, int(share * int(found.budget)))))
     return Spec(found.head, budget, tuple(options.items()), found.weights)
 
 

@@ -19,6 +19,7 @@ from jaxgo.frontends.web.protocol import MOST_SIMULATIONS
 from jaxgo.games import GAMES, make
 from jaxgo.players import (
     BEST,
+    EASIER,
     PUZZLE,
     ROLLOUTS,
     SHORT,
@@ -54,11 +55,14 @@ class Offers:
     def players(self, name: str, game: Game[Any]) -> list[str]:
         """Specs to choose from for a game that is called so, the best first."""
         ours = [with_weights(net, game) for net in fitting(game) if net in self.networks]
+        easier = [] if game.players == 1 else list(EASIER)
         known = shipped()
         runs = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name and net not in known]
         others = [*(PUZZLES if game.players == 1 else ()), *self.usual]
         first = without_weights(game)
-        return [*ours, *runs, *sorted(others, key=lambda spec: spec != first)]
+        others.sort(key=lambda spec: spec != first)
+        every = [*ours, *runs, *others]
+        return [every[0], *easier, *every[1:]]
 
     def check(self, spec: str) -> str:
         """The spec, if all that it names is on offer; a UsageError otherwise."""
