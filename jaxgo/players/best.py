@@ -34,6 +34,7 @@ ORDER = (
     *("go13-gpu", "go13-late-cpu", "go13-cpu"),
     *("connect4-late-gpu", "connect4-gpu", "connect4-late-cpu", "connect4-long-cpu", "connect4-cpu"),
     *("kono-long-cpu", "kono-cpu"),
+    *("othello-late-cpu", "othello-cpu"),
 )
 
 SIMULATIONS = (400, 64)  # of a move

@@ -24,6 +24,7 @@ MADE_WITH: Mapping[str, str] = MappingProxyType(
         "gomoku9-cpu": "--seed 1 --budget.seconds 3168",
         "gomoku15-cpu": "--seed 1 --budget.seconds 6708",
         "othello-cpu": "--seed 1 --budget.seconds 3795",
+        "othello-late-cpu": "--seed 2",
         "hex7-cpu": "--seed 1",
         "kono-cpu": "--seed 1 --budget.seconds 1440",
         "kono-long-cpu": "--seed 1",
