@@ -37,7 +37,8 @@ def _sizes(trainer: Trainer) -> Iterator[tuple[str, str]]:
     params = jax.eval_shape(trainer.model.init, jax.random.key(0))
     yield "net", f"{sum(leaf.size for leaf in jax.tree.leaves(params)):,} parameters"
     yield "self-play", f"{selfplay.games:,} games; {config.positions:,} positions of them in an iteration"
-    yield "search", f"{_simulations(config)}; at most {_evaluations(config):,} evaluations in an iteration"
+    most = "on average at most" if selfplay.fast_simulations else "at most"
+    yield "search", f"{_simulations(config)}; {most} {_evaluations(config):,} evaluations in an iteration"
     steps = f"{config.updates:,} step{'s' * (config.updates > 1)} of {learner.batch:,} samples"
     yield "learning", f"{steps} in an iteration, from {config.replay.start:,} samples on"
     yield "memory", f"the last {config.replay.capacity:,} samples"
@@ -58,7 +59,7 @@ def _evaluations(config: TrainConfig) -> int:
     """One for each root and each simulation; what is solved or ends needs fewer."""
     selfplay, mean = config.selfplay, float(config.search.budget)
     if selfplay.fast_simulations:
-        mean = selfplay.full_share * mean + (1 - selfplay.full_share) * selfplay.fast_simulations
+        mean = selfplay.full_share * mean + (1 - selfplay.full_share) * min(mean, selfplay.fast_simulations)
     return round(config.positions * (1 + mean))
 
 

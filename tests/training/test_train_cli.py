@@ -341,6 +341,9 @@ def test_a_dry_run_tells_what_it_would_do_and_leaves_no_trace(tmp_path, capsys, 
         "begins     with new weights",
     )
     assert [words for words in told if words not in said] == []
+    dry_run(tmp_path / "run", "--selfplay.fast-simulations", "2")
+    fast = "4 simulations, in 75 % of searches 2; on average at most 112 evaluations in an iteration"
+    assert fast in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
 
 
