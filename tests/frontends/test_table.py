@@ -161,7 +161,7 @@ def test_a_page_hears_that_a_search_which_failed_pauses_the_game(monkeypatch):
         failed.set()
         raise RuntimeError("no memory")
 
-    monkeypatch.setattr(Session, "_heat", think)
+    monkeypatch.setattr(Session, "_warm", think)
     monkeypatch.setattr(LOG, "error", lambda *words, **more: None)
     with guest() as sat:
         sat.ask("seats", players=["random", ""])
@@ -185,3 +185,5 @@ def test_another_game_seats_its_own_best_player_unless_one_was_chosen(monkeypatc
         sat.ask("seats", players=["", "uct:1600"])
         assert sat.ask("new", game="dodgem7")["players"] == ["", "uct:1600"]
         assert sat.ask("new", game="go9")["players"] == ["", "uct:1600"], "it was chosen"
+        sat.ask("seats", players=["", "easy"])
+        assert sat.ask("new", game="kono")["players"] == ["", "gumbel:1,temperature=3@kono-long-cpu"]

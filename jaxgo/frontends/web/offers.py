@@ -61,8 +61,7 @@ class Offers:
         others = [*(PUZZLES if game.players == 1 else ()), *self.usual]
         first = without_weights(game)
         others.sort(key=lambda spec: spec != first)
-        every = [*ours, *runs, *others]
-        return [every[0], *easier, *every[1:]]
+        return [*ours, *runs, *others, *easier]
 
     def check(self, spec: str) -> str:
         """The spec, if all that it names is on offer; a UsageError otherwise."""

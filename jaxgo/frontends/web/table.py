@@ -23,7 +23,7 @@ from jaxgo.frontends.thinking import Thinking, Thought
 from jaxgo.frontends.web import drawing, offers, protocol, told
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.games.names import name_of, read_game
-from jaxgo.players import Player
+from jaxgo.players import BEST, Player
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
@@ -137,7 +137,7 @@ class Table:
             game = self._make(name, options)
             self._quiet()
             met = any(self._players()) or self.session.game.players == 1  # of a puzzle they had left
-            unchosen = any(player.asked for player in self.session.seats if player)
+            unchosen = any(player.asked == BEST for player in self.session.seats if player)
             self.session.new_game(game, name)
             self.name, self.options = name, options
             self._score, self._analysing = {}, False
