@@ -136,7 +136,8 @@ class Pool:
         spread = self.mesh.devices.size
         self._each = -(-capacity // spread)  # openings of one device
         self.slots = min(self._each, slots or _room(self.agents, self.mesh))
-        self._temperature = jnp.float32(temperature), jnp.int32(min(hot_plies, int(FOREVER)))
+        own = jnp.asarray([agent.temperature for agent in agents], jnp.float32)
+        self._temperature = jnp.float32(temperature), jnp.int32(min(hot_plies, int(FOREVER))), own
         # opening i lies on device i modulo D, so that few openings are shared out, too
         self._order = np.arange(spread * self._each).reshape(self._each, spread).T.reshape(-1)
         self._place = np.argsort(self._order)
@@ -212,10 +213,7 @@ class Pool:
         every = jax.tree.map(lambda *x: np.concatenate(x)[index], *map(jax.device_get, openings))
         data = np.concatenate([np.asarray(jax.random.key_data(key)) for key in keys])[index]
         keyed = jax.random.wrap_key_data(jnp.asarray(data), impl=jax.random.key_impl(keys[0]))
-        own = jnp.asarray([agent.temperature for agent in self.agents], jnp.float32)
-        return Queues(
-            jnp.asarray(partner), every, keyed, jnp.asarray(side), jnp.asarray(given), *self._temperature, own
-        )
+        return Queues(jnp.asarray(partner), every, keyed, jnp.asarray(side), jnp.asarray(given), *self._temperature)
 
 
 def _room(agents: Sequence[Player], mesh: Mesh) -> int:
