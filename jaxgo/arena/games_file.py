@@ -7,6 +7,7 @@ from typing import Any
 from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
+from jaxgo.games.sizes import on_points
 from jaxgo.records import formats, sgf, text_file
 from jaxgo.records.record import GameRecord
 from jaxgo.system.files import write_whole
@@ -27,7 +28,7 @@ def save(
             returns=(2 * result - 1, 1 - 2 * result),
             comments={len(opening): "the opening ends here"} if opening else {},
         )
-        if sgf.is_writable(game):
+        if on_points(game):
             text, ending = sgf.write(record), "sgf"  # Black is seat 0
         else:
             text, ending = text_file.write(record, pair.options, opening=f"{len(opening)} plies", id=pair.id), "txt"

@@ -1,4 +1,4 @@
-"""Boards of other sizes, for programs that ask for one by a protocol."""
+"""What files and protocols can tell of games: boards of other sizes, and moves that are points."""
 
 import dataclasses
 from typing import Any
@@ -11,6 +11,17 @@ from jaxgo.games.hex import Hex
 from jaxgo.games.othello import Othello
 
 SIZED = Go | Gomoku | Hex | Othello  # games that programs ask for in other sizes
+
+
+def plain_gomoku(game: Game[Any]) -> bool:
+    """Whether all actions are stones of the seat's own colour."""
+    return isinstance(game, Gomoku) and game.num_actions == game.points
+
+
+def on_points(game: Game[Any]) -> bool:
+    """Whether every action is a stone of the seat's own colour, a pass, or the swap of Hex: more neither SGF nor an
+    engine of GTP can tell."""
+    return isinstance(game, Go | Othello | Hex) or plain_gomoku(game)
 
 
 def of_size(game: Game[Any], height: int, width: int) -> Game[Any]:

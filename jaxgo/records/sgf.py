@@ -25,6 +25,7 @@ from jaxgo.games.gomoku.rules import Gomoku, Rules
 from jaxgo.games.hex import SWAP, Hex
 from jaxgo.games.names import name_of
 from jaxgo.games.othello import Othello
+from jaxgo.games.sizes import on_points
 from jaxgo.records.record import GameRecord, bounded, winner
 from jaxgo.records.sgf_nodes import Node, escape, games, main_line
 
@@ -42,16 +43,10 @@ WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}  # programs name the smaller one
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
-def is_writable(game: Game[Any]) -> bool:
-    """Whether SGF can tell of such a game: every action is a stone of the seat's own colour, a pass, or the swap of
-    Hex."""
-    return isinstance(game, Go | Othello | Hex) or (isinstance(game, Gomoku) and game.num_actions == game.points)
-
-
 def write(record: GameRecord) -> str:
     """The game in SGF, file format 4; Black is seat 0."""
     game = record.game
-    if not is_writable(game):
+    if not on_points(game):
         raise UsageError(
             f"SGF tells of Go, Othello and Hex, and of Gomoku without swaps, not of {record.name}; write JSON"
         )

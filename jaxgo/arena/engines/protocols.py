@@ -27,6 +27,7 @@ from jaxgo.games.gomoku.rules import GOMOCUP, Gomoku
 from jaxgo.games.gtp_moves import move_name, read_move
 from jaxgo.games.hex import Hex
 from jaxgo.games.othello import Othello
+from jaxgo.games.sizes import on_points, plain_gomoku
 
 RESIGN = -1
 CLEAN_UP = "kgs-genmove_cleanup"  # a move in a game that is over but for dead stones
@@ -127,11 +128,6 @@ class ProcessEngine(Engine):
         return time.monotonic() + seconds + self.limits.grace
 
 
-def plain_gomoku(game: Game[Any]) -> bool:
-    """Whether all actions are stones of the seat's own colour."""
-    return isinstance(game, Gomoku) and game.num_actions == game.points
-
-
 class Gtp(ProcessEngine):
     """An engine of Go; of Gomoku, Othello or Hex, if it says so: in its answer to `gogui-rules_game_id`, or to
     `list_games` as engines of Quarry do, or as one that knows commands of HexGui."""
@@ -146,7 +142,7 @@ class Gtp(ProcessEngine):
 
     @staticmethod
     def check(game: Game[Any]) -> None:
-        if not (isinstance(game, Go | Othello | Hex) or plain_gomoku(game)) or game.shape[0] != game.shape[1]:
+        if not on_points(game) or game.shape[0] != game.shape[1]:
             raise UsageError(
                 f"engines of GTP play Go, Gomoku, Othello and Hex on square boards, not {type(game).__name__} "
                 f"{game.shape[0]}x{game.shape[1]}"
