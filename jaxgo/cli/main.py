@@ -67,16 +67,15 @@ def parse(words: Sequence[str]) -> Command:
     return read(f"jaxgo {name}", rest)
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Runs one command and returns the exit status: 0 fine, 2 the user's mistake.
+def program(*command: str) -> int:
+    """The program itself, which is `command` and what was typed after it: the exit status of `main`, or the end of
+    the process here and now where a thread of it still compiles or searches."""
+    return aside.leave(main([*command, *sys.argv[1:]]))
 
-    Without words it is the program itself, which ends here where a thread of it still compiles or searches.
-    """
+
+def main(words: Sequence[str]) -> int:
+    """Runs one command and returns the exit status: 0 fine, 2 the user's mistake."""
     _open_streams()
-    return _status(words) if words is not None else aside.leave(_status(sys.argv[1:]))
-
-
-def _status(words: Sequence[str]) -> int:
     arguments = list(words) or ["--help"]
     try:
         if arguments[0] in ("--help", "-h", "--version"):

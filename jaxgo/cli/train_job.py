@@ -49,11 +49,10 @@ class Train:
     def run(self) -> int:
         try:
             with at_once():
-                status = run(self.job)
+                return run(self.job)
         except KeyboardInterrupt:
             print(LEFT, file=sys.stderr)
             return aside.leave(INTERRUPTED, at_once=True)
-        return aside.leave(status)
 
 
 @dataclasses.dataclass(frozen=True)

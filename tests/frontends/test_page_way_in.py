@@ -11,6 +11,7 @@ from jaxgo.frontends.web import offers, server
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.games import make
+from jaxgo.players import EASIER
 
 
 def test_files_are_served_from_a_fixed_list(client):
@@ -114,9 +115,9 @@ def test_a_board_with_options_is_offered_who_can_play_it(options):
     shared = Shared(Offers({"tictactoe-cpu": "tictactoe"}, ("random",)))
     learnt = "gumbel:400@tictactoe-cpu"
     with TestClient(server.create(shared, "tictactoe", options), base_url=HOME) as client, visit(client, None) as page:
-        first = ["random"] if options else [learnt, "random"]
+        first = ["random", *EASIER] if options else [learnt, "random", *EASIER]
         assert page.last["board"]["players"] == first
         assert page.last["position"]["players"] == ["", first[0]]
         told = page.answer("new", game="tictactoe", options={"height": "5"})
-        assert page.last["board"]["players"] == ["random"]
+        assert page.last["board"]["players"] == ["random", *EASIER]
         assert (told["tell"], told["players"], len(told["codes"])) == ("position", ["", "random"], 15)

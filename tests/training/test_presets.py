@@ -159,6 +159,7 @@ def test_weights_that_presets_begin_with_fit(tmp_path):
         "go13-gpu": "go9-late-gpu",
         "go13-cpu": "go9-late-cpu",
         "go13-late-cpu": "go13-cpu",
+        "othello-late-cpu": "othello-cpu",
     }
     for name, words in begun.items():
         job = parse([name])

@@ -24,7 +24,7 @@ from jaxgo.cli import train_words as command
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.players import spec_text
-from jaxgo.system import devices
+from jaxgo.system import aside, devices
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir, read_config
 from jaxgo.system.weights import load_weights
@@ -326,6 +326,7 @@ def dry_run(run: Path, *words: str, status: int = 0) -> None:
 
 def test_a_dry_run_tells_what_it_would_do_and_leaves_no_trace(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(train_job, "train_with", None)
+    monkeypatch.setattr(aside, "work_is_left", lambda: True)  # such as an open session, which a caller may go on with
     dry_run(tmp_path / "run", "--judge.every", "60", "--gate.every", "5", "--judge.past", "2")
     said = capsys.readouterr().out
     told = (
