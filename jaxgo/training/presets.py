@@ -5,6 +5,9 @@ config is for one with 16 GB, and `sizes.fitted` makes it that of others. A game
 the machine that asks. They are made when they are asked for, so a game may be registered at any time.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import jax
 
 from jaxgo.core.errors import UsageError, unknown_name
@@ -16,8 +19,12 @@ from jaxgo.search import Gumbel
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.training import sizes
 from jaxgo.training.config import JudgeConfig, LearnerConfig, TargetsConfig, TrainConfig
-from jaxgo.training.named import ACCELERATORS, NAMED, OWN_GAME, Preset, head_weight_of, heads_of
+from jaxgo.training.named import ACCELERATORS, BY_HAND, Preset, head_weight_of, heads_of
+from jaxgo.training.two_cores import ON_CPU, OWN_GAME
 
+NAMED: Mapping[str, Preset] = MappingProxyType(
+    {**BY_HAND, **{f"{name}-cpu": size.preset(name) for name, size in ON_CPU.items()}}
+)
 MINUTES = {"connect3d": 120.0, "gomoku15": 480.0, "go9": 240.0, "go19": 4320.0}  # the others: an hour
 
 

@@ -18,7 +18,7 @@ from jaxgo.search import Greedy
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import shipped
-from jaxgo.training import inherit, machine, named, presets, sizes
+from jaxgo.training import inherit, machine, presets, sizes
 from jaxgo.training.config import completed, from_json, to_json
 from jaxgo.training.presets import default_preset, preset
 from jaxgo.training.shipped import MADE_WITH
@@ -85,7 +85,7 @@ def test_what_a_step_keeps_on_an_accelerator_is_what_xla_takes():
     """The learner of go9 was compiled for an H100, with batches of 2,048: 1.05 GiB beside its arguments."""
     config = sizes.of_games(preset("go9").config, 4096)
     assert config.learner.batch == 2048
-    assert 1.05 / 1.3 < counted(config, "gpu") / named.GIB < 1.05 * 1.3
+    assert 1.05 / 1.3 < counted(config, "gpu") / machine.GIB < 1.05 * 1.3
     for name in ("go9", "connect4", "go19"):
         config = preset(name).config
         layer = 2 * math.prod(config.make_game().shape) * config.net.channels

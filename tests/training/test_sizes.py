@@ -12,7 +12,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.nets import ResNet
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
-from jaxgo.training import machine, named, presets, sizes
+from jaxgo.training import machine, presets, sizes
 from jaxgo.training.config import FREE, TrainConfig, to_json
 from jaxgo.training.presets import preset
 
@@ -32,9 +32,9 @@ def chosen(words: list[str]) -> TrainConfig:
 
 
 def test_presets_with_a_name_of_their_own_have_no_sizes_to_choose():
-    assert {name for name in presets.names() if name.endswith(("-cpu", "-gpu"))} == set(named.NAMED)
-    assert not any(preset(name).by_device for name in named.NAMED)
-    assert len(BY_DEVICE) == len(presets.names()) - len(named.NAMED)
+    assert {name for name in presets.names() if name.endswith(("-cpu", "-gpu"))} == set(presets.NAMED)
+    assert not any(preset(name).by_device for name in presets.NAMED)
+    assert len(BY_DEVICE) == len(presets.names()) - len(presets.NAMED)
 
 
 def test_each_of_eight_devices_does_what_one_would_do():
