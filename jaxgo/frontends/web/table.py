@@ -21,6 +21,7 @@ from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
 from jaxgo.frontends.web import drawing, offers, protocol, told
+from jaxgo.frontends.web.score import Score
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.games.names import name_of, read_game
 from jaxgo.players import BEST, Player
@@ -28,7 +29,6 @@ from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
 
-KEPT = 100  # games that a visitor can still save
 HUMAN = "you"
 LOG = logging.getLogger(__name__)
 TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "gzero": "text/plain", "json": "application/json"}
@@ -47,10 +47,7 @@ class Table:
         self._limit: Limit | None = None
         self._paused, self._analysing = False, False
         self._loop, self._delay = False, 3.0
-        self._given: boards.Ending | None = None  # of a game that was put up: nobody has played it here
-        self._counted: frozenset[boards.Ending | None] = frozenset()  # those that the score knows, or must not
-        self._score: dict[str, list[int]] = {}
-        self._kept: list[dict[str, Any]] = []
+        self._score = Score()
         self._pause: threading.Timer | None = None
         self._said = ""
         self._looked: tuple[Any, ...] | None = None
@@ -83,9 +80,9 @@ class Table:
 
     def _remember(self) -> Callable[[], None]:
         """What makes the table again as it is now; the page is told where it has seen another one."""
-        names = ("name", "options", "_limit", "_paused", "_analysing", "_loop", "_delay", "_counted", "_given", "_kept")
+        names = ("name", "options", "_limit", "_paused", "_analysing", "_loop", "_delay")
         before = {name: getattr(self, name) for name in names}
-        score, session = copy.deepcopy(self._score), self.session
+        score, session = copy.copy(self._score), self.session
         board, seats, number, called = session.board, session.seats, session.number, session.name
 
         def put_back() -> None:
@@ -140,7 +137,7 @@ class Table:
             unchosen = any(player.asked == BEST for player in self.session.seats if player)
             self.session.new_game(game, name)
             self.name, self.options = name, options
-            self._score, self._analysing = {}, False
+            self._score, self._analysing = Score(self._score.kept), False
             if unchosen or (met and not any(self._players())):  # or who was there does not play this game
                 self._offer()
             self._tell_board()
@@ -162,10 +159,8 @@ class Table:
 
     def _fresh(self, paused: bool = False) -> None:
         """A game has begun, or was put up."""
-        board = self.session.board
-        whole = board.redo(len(board.undone)) if board.undone else board
-        self._given, self._paused = whole.ending if paused else None, paused
-        self._counted = frozenset({self._given})
+        self._score.begin(self.session.board, given=paused)
+        self._paused = paused
         self._wait_no_more()
         self._changed()
 
@@ -207,8 +202,8 @@ class Table:
             return
         self.session.redo(min(request.count, len(self.session.board.undone)) or 1)
         board = self.session.board
-        self._paused = not board.over or board.ending == self._given
-        self._counted |= {board.ending}  # who only looks through a game has not played it
+        given = self._score.look(board)
+        self._paused = given or not board.over
         self._changed()
 
     def _do_resign(self, request: protocol.Resign) -> None:
@@ -241,7 +236,7 @@ class Table:
     ) -> None:
         """Another board, which may be of another game, and the record that it is from."""
         if board.game != self.session.game:
-            self._score, self._analysing = {}, False
+            self._score, self._analysing = Score(self._score.kept), False
         self._quiet()
         self.session.restore(board, name, source)
         self.name, self.options = name, options
@@ -337,7 +332,8 @@ class Table:
         self.shared.searches.forget(self)
         shown = self.session.board
         if shown.over:
-            self._ended()
+            self._score.end(shown, [name or HUMAN for name in self._players()], self.session.record())
+            self._wait()
         self._tell_position()
         if shown.over or self._closed:
             return
@@ -415,24 +411,6 @@ class Table:
             self._pause.cancel()
             self._pause = None
 
-    def _ended(self) -> None:
-        if self.session.board.ending not in self._counted:
-            self._count()
-        self._wait()
-
-    def _count(self) -> None:
-        result = self.session.board.result()
-        if result is None:
-            return
-        self._counted |= {self.session.board.ending}
-        players = [name or HUMAN for name in self._players()]
-        for seat, name in enumerate(players):
-            gain = result.returns[seat]
-            row = self._score.setdefault(name, [0, 0, 0])
-            row[0 if gain > 0 else 2 if gain < 0 else 1] += 1
-        game = {"players": players, "result": result.text, "moves": len(self.session.board.actions)}
-        self._kept = [*self._kept, {**game, "record": self.session.record()}][-KEPT:]
-
     def _go_on(self) -> None:
         """The pause is over, unless a request that this had to wait for has ended it."""
         with self._lock:
@@ -447,11 +425,12 @@ class Table:
 
     # -- records -----------------------------------------------------------------------------------------------
     def _do_save(self, request: protocol.Save) -> None:
-        if request.game >= len(self._kept):
-            raise UsageError(f"game {request.game} is not among the {len(self._kept)} that are kept")
-        record = self.session.record() if request.game < 0 else self._kept[request.game]["record"]
+        kept = self._score.kept
+        if request.game >= len(kept):
+            raise UsageError(f"game {request.game} is not among the {len(kept)} that are kept")
+        record = self.session.record() if request.game < 0 else kept[request.game]["record"]
         text = formats.write(record, request.kind)
-        name = f"{record.name}-{len(self._kept) if request.game < 0 else request.game + 1}.{request.kind}"
+        name = f"{record.name}-{len(kept) if request.game < 0 else request.game + 1}.{request.kind}"
         self._tell({"tell": "file", "name": name, "type": TYPES[request.kind], "text": text})
 
     def _do_load(self, request: protocol.Load) -> None:
@@ -477,8 +456,8 @@ class Table:
             "paused": self._paused,
             "analysing": self._analysing,
             "loop": {"on": self._loop, "delay": self._delay},
-            "score": [[name, *row] for name, row in self._score.items()],
-            "kept": [{k: v for k, v in game.items() if k != "record"} for game in self._kept],
+            "score": [[name, *row] for name, row in self._score.rows.items()],
+            "kept": [{k: v for k, v in game.items() if k != "record"} for game in self._score.kept],
             "status": self._said,
         }
         self._tell(told.position(shown, number) | table)

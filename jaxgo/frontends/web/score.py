@@ -1,0 +1,43 @@
+"""What a visitor's games of one kind came to: who won how often, and the games that can still be saved."""
+
+from typing import Any
+
+from jaxgo.frontends.board import Board, Ending
+from jaxgo.records.record import GameRecord
+
+KEPT = 100  # games that a visitor can still save
+
+
+class Score:
+    """A game counts once: who walks through it, or puts one up that is over, has not played it."""
+
+    def __init__(self, kept: tuple[dict[str, Any], ...] = ()) -> None:
+        self.rows: dict[str, list[int]] = {}  # by player: won, drawn, lost
+        self.kept = kept
+        self._given: Ending | None = None  # of a game that was put up: nobody has played it here
+        self._counted: frozenset[Ending | None] = frozenset()  # those that are known, or must not count
+
+    def begin(self, board: Board, given: bool) -> None:
+        """Another game: a new one, or one that is `given` whole."""
+        whole = board.redo(len(board.undone)) if board.undone else board
+        self._given = whole.ending if given else None
+        self._counted = frozenset({self._given})
+
+    def look(self, board: Board) -> bool:
+        """Somebody has walked to this position of the game; whether it is the end of one that was put up."""
+        self._counted |= {board.ending}
+        return board.ending == self._given
+
+    def end(self, board: Board, players: list[str], record: GameRecord) -> None:
+        """A game is over: it counts, unless it is known."""
+        result = board.result()
+        if result is None or board.ending in self._counted:
+            return
+        self._counted |= {board.ending}
+        rows = {name: list(row) for name, row in self.rows.items()}
+        for seat, name in enumerate(players):
+            gain = result.returns[seat]
+            rows.setdefault(name, [0, 0, 0])[0 if gain > 0 else 2 if gain < 0 else 1] += 1
+        self.rows = rows
+        game = {"players": players, "result": result.text, "moves": len(board.actions), "record": record}
+        self.kept = (*self.kept, game)[-KEPT:]
