@@ -5,6 +5,7 @@ A `Board` never changes: a move makes another. So one thread can look at a board
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -51,6 +52,11 @@ class Board:
         return self.now.over or self.resigned is not None
 
     @property
+    def whole(self) -> "Board":
+        """The board at the end of the game, with all that was taken back."""
+        return self.redo(len(self.undone)) if self.undone else self
+
+    @property
     def ending(self) -> Ending:
         """What tells an end of the game from the one that it had before moves were taken back."""
         return self.actions, self.resigned
@@ -91,6 +97,13 @@ class Board:
         back = tuple(zip(self.actions[-count:], self.views[-count:], strict=True))[::-1]
         resigns = self.resigns if self.resigned is None else self.resigned
         return Board(self.game, self.views[:-count], self.actions[:-count], self.undone + back, resigns=resigns)
+
+    def back_to(self, seats: Sequence[int]) -> int:
+        """How many moves back one of these seats was to move last; 1 where none was, and 0 where somebody gave up."""
+        if self.resigned is not None:
+            return 0
+        before = (count for count in range(1, len(self.views)) if self.views[-1 - count].seat in seats)
+        return next(before, 1)
 
     def redo(self, count: int = 1) -> "Board":
         if count > len(self.undone):

@@ -24,6 +24,7 @@ from jaxgo.search.think import Limit
 from jaxgo.system import aside
 
 ASIDE = -1  # the adviser's seat
+ELSEWHERE = -1  # the number of a position that was not on the board
 OnAnswer = Callable[[Thinking], None]
 
 
@@ -130,13 +131,15 @@ class Session:
                 self.name = name or self.name
             self._put(board)
 
-    def record(self) -> GameRecord:
-        """The game so far, as files tell it."""
+    def record(self, board: Board | None = None) -> GameRecord:
+        """The game so far, as files tell it; or that of another `board`, such as this one with all that was taken
+        back."""
+        board = self.board if board is None else board
         names = tuple(player.name if player else "human" for player in self._seats)
-        record, source = boards.to_record(self.board, self.name, names), self._source
+        record, source = boards.to_record(board, self.name, names), self._source
         if source is None or (source.game, source.start, source.moves) != (record.game, record.start, record.moves):
             return record
-        if self.board.resigned is not None and record.returns != source.returns:  # somebody gave it up here
+        if board.resigned is not None and record.returns != source.returns:  # somebody gave it up here
             return record
         # nobody has played on: the file tells who played it, and how it ended where it tells that
         told = source if source.returns or not record.returns else record
@@ -202,14 +205,17 @@ class Session:
         return thinking
 
     def player_of(self, seat: int) -> Player:
-        """Who thinks for a seat: its player, or the adviser, or a player like that of another seat, if it plays as well
-        as it can."""
+        """Who thinks for a seat: its player, or the adviser, or a player like that of another seat, if it looks ahead
+        and plays as well as it can, or the best."""
         with self._lock:
-            others = (player for player in self._seats if player and not player.temperature)
-            found = self._seats[seat] or self._adviser or next(others, None)
-            if found is None:
-                found = self._adviser = load_player(BEST, self.game)
-            return found
+            return self._seats[seat] or self._advising()
+
+    def _advising(self) -> Player:
+        others = (player for player in self._seats if player and player.search.budget and not player.temperature)
+        found = self._adviser or next(others, None)
+        if found is None:
+            found = self._adviser = load_player(BEST, self.game)
+        return found
 
     # -- thinking ----------------------------------------------------------------------------------------------
     def think(
@@ -252,6 +258,13 @@ class Session:
         Its tree is kept: when its seat is to move again, it goes on from there.
         """
         return self._ask(None, seat, None, False, own_budget=False)
+
+    def consider(self, board: Board, limit: Limit | None = None, on_answer: OnAnswer | None = None) -> Thinking:
+        """Searches a position of this game that need not be the one on the board, as who gives hints sees it."""
+        with self._lock:
+            player = self._advising()
+            mind = self._mind(ASIDE, player)
+            return self._search(mind, board, ELSEWHERE, limit or _own(player), on_answer=on_answer)
 
     def stop(self) -> None:
         """Ends all searches that were asked for."""
@@ -328,9 +341,23 @@ class Session:
                 raise UsageError("the game is over; take a move back or start another game")
             seat = board.now.seat if seat is None else seat
             player = self.player_of(seat)
-            mind, thinking = self._mind(seat if self._seats[seat] else ASIDE, player), Thinking(number)
+            mind = self._mind(seat if self._seats[seat] else ASIDE, player)
             if limit is None and (own_budget or player.search.budget == 0):
-                limit = Limit(simulations=max(1, player.search.budget))
+                limit = _own(player)
+            return self._search(mind, board, number, limit, on_snapshot, detail, after, on_answer)
+
+    def _search(
+        self,
+        mind: Mind,
+        board: Board,
+        number: int,
+        limit: Limit | None,
+        on_snapshot: OnSnapshot | None = None,
+        detail: bool = False,
+        after: Callable[[Thinking, Thought], None] | None = None,
+        on_answer: OnAnswer | None = None,
+    ) -> Thinking:
+        thinking = Thinking(number)
 
         def work() -> Thought:
             self._warm(mind, board)
@@ -373,6 +400,11 @@ class Session:
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
+
+
+def _own(player: Player) -> Limit:
+    """The simulations that are in a player's name."""
+    return Limit(simulations=max(1, player.search.budget))
 
 
 def _another(player: Player, game: Game[Any]) -> Player:

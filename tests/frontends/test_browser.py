@@ -380,6 +380,26 @@ def test_the_focus_stays_on_a_move_that_was_gone_back_to(page):
     expect(page.locator("#moves button").first).to_have_attribute("aria-current", "true")
 
 
+def test_a_review_marks_moves_and_a_click_in_the_graph_goes_to_one(page):
+    begin(page, "tictactoe")
+    expect(page.locator("#review")).to_be_disabled()
+    for count, cell in enumerate((4, 1, 3, 0, 5), 1):  # the edge gives the draw away
+        touch(page, cell)
+        expect(moves(page)).to_have_count(count)
+    page.locator("#review").click()
+    expect(page.locator("#reviewed table")).to_be_visible()
+    expect(page.locator("#reviewed tbody tr")).to_have_count(6)
+    expect(page.locator("#moves button").nth(1)).to_have_attribute("data-kind", "blunder")
+    expect(page.locator("#moves button").nth(1)).to_have_attribute("title", re.compile("^blunder.* was better$"))
+    expect(page.locator("#graph [data-kind=blunder]").first).to_be_attached()
+    box = page.locator("#graph").bounding_box()
+    page.locator("#graph").click(position={"x": box["width"] * (6 + 308 * 2 / 8) / 320, "y": 10})
+    expect(moves(page)).to_have_count(2)
+    expect(page.locator("#reviewed table")).to_be_visible()
+    touch(page, 8)  # another game
+    expect(page.locator("#reviewed table")).to_have_count(0)
+
+
 def test_a_limit_is_a_number_or_a_unit(page):
     begin(page, "tictactoe")
     amount, unit = page.locator("#amount"), page.locator("#unit")

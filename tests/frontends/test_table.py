@@ -27,17 +27,17 @@ def test_a_game_that_is_taken_back_in_the_pause_is_not_replaced_by_the_next():
     with guest() as sat:
         sat.ask("loop", on=True, delay=60)
         sat.play(*WON)
-        pause = sat.table._pause
+        pause = sat.table._rounds.pause
         assert not pause.finished.is_set()
         sat.ask("undo")
         assert pause.finished.is_set()
         sat.play(5)
-        assert not sat.table._pause.finished.is_set(), "the next game comes behind this one"
+        assert not sat.table._rounds.pause.finished.is_set(), "the next game comes behind this one"
         assert sat.last["position"]["score"] == [["you", 1, 0, 1]], "which counts once"
         for count in (5, 5):
             sat.ask("undo", count=count)
             sat.ask("redo", count=count)
-        assert not sat.table._pause.finished.is_set(), "who has looked through it sees the next game, too"
+        assert not sat.table._rounds.pause.finished.is_set(), "who has looked through it sees the next game, too"
 
 
 def test_a_game_that_is_taken_back_as_the_pause_ends_is_not_replaced_either():
@@ -46,7 +46,7 @@ def test_a_game_that_is_taken_back_as_the_pause_ends_is_not_replaced_either():
         sat.play(*WON[:-1])
         with sat.table._lock:  # a request that takes its time: the next game waits for it
             sat.play(WON[-1])
-            pause = sat.table._pause
+            pause = sat.table._rounds.pause
             time.sleep(0.3)
             sat.ask("undo")
         pause.join(WAIT)
@@ -60,11 +60,11 @@ def test_a_finished_game_that_was_put_up_is_not_replaced_by_the_next():
         for count in (5, 2):
             sat.ask("undo", count=count)
             sat.ask("redo", count=count)
-        assert sat.table._pause is None
+        assert sat.table._rounds.pause is None
         assert sat.last["position"]["actions"] == list(WON)
         sat.ask("setup", actions=list(WON), undo=2)
         sat.ask("redo", count=2)
-        assert sat.table._pause is None, "nor where it was looked at in its middle"
+        assert sat.table._rounds.pause is None, "nor where it was looked at in its middle"
 
 
 def test_another_pause_between_games_begins_anew_and_the_next_game_behind_it():
@@ -73,13 +73,13 @@ def test_another_pause_between_games_begins_anew_and_the_next_game_behind_it():
         sat.ask("loop", on=True, delay=60)
         assert sat.last["position"]["actions"] == [], "who asks for game after game behind one does not wait"
         sat.play(*WON)
-        first = sat.table._pause
+        first = sat.table._rounds.pause
         sat.ask("loop", on=True, delay=50)
         assert sat.last["position"]["actions"] == list(WON)
         assert first.finished.is_set()
-        assert sat.table._pause.interval == 50
+        assert sat.table._rounds.pause.interval == 50
         sat.ask("loop", on=False, delay=50)
-        assert sat.table._pause is None
+        assert sat.table._rounds.pause is None
 
 
 def test_a_game_that_is_put_up_with_its_file_is_that_of_its_players():
@@ -150,7 +150,7 @@ def test_a_search_that_was_dropped_is_heard_no_more(monkeypatch, caplog):
             sat.table._answered(False, late)
         assert len(begun) == 1, "the hint is still to come"
         assert sat.heard[heard:] == []
-        assert not sat.table._paused
+        assert not sat.table._rounds.paused
         assert [record.exc_info[0] for record in caplog.records if record.name == LOG.name] == [OSError]
 
 

@@ -89,6 +89,11 @@ class Analyse:
 
 
 @dataclasses.dataclass(frozen=True)
+class Review:
+    """Searches every position of the game, and tells what each move gave away."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Stop:
     """Ends the search; a player moves with what it has found."""
 
@@ -147,6 +152,7 @@ Request = (
     | Go
     | Hint
     | Analyse
+    | Review
     | Stop
     | Resign
     | Loop

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jaxgo.core.errors import UsageError
 from jaxgo.frontends.board import Board, Ending
 from jaxgo.records.record import GameRecord
 
@@ -19,14 +20,19 @@ class Score:
 
     def begin(self, board: Board, given: bool) -> None:
         """Another game: a new one, or one that is `given` whole."""
-        whole = board.redo(len(board.undone)) if board.undone else board
-        self._given = whole.ending if given else None
+        self._given = board.whole.ending if given else None
         self._counted = frozenset({self._given})
 
     def look(self, board: Board) -> bool:
         """Somebody has walked to this position of the game; whether it is the end of one that was put up."""
         self._counted |= {board.ending}
         return board.ending == self._given
+
+    def record(self, number: int, current: GameRecord) -> tuple[GameRecord, int]:
+        """The record of a game that is kept, or below 0 the `current` one, and the number in the name of its file."""
+        if number >= len(self.kept):
+            raise UsageError(f"game {number} is not among the {len(self.kept)} that are kept")
+        return (current, len(self.kept)) if number < 0 else (self.kept[number]["record"], number + 1)
 
     def end(self, board: Board, players: list[str], record: GameRecord) -> None:
         """A game is over: it counts, unless it is known."""

@@ -18,20 +18,20 @@ from jaxgo.core.game import Game
 from jaxgo.core.words import write_settings, write_value
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.compiled import make_room
+from jaxgo.frontends.reviewing import Reviewing
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
 from jaxgo.frontends.web import drawing, offers, protocol, told
+from jaxgo.frontends.web.rounds import Rounds
 from jaxgo.frontends.web.score import Score
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.games.names import name_of, read_game
 from jaxgo.players import BEST, Player
-from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
 
 HUMAN = "you"
 LOG = logging.getLogger(__name__)
-TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "gzero": "text/plain", "json": "application/json"}
 Tell = Callable[[dict[str, Any]], None]
 
 
@@ -46,9 +46,9 @@ class Table:
         self.session = Session(self._make(name, self.options), name)
         self._limit: Limit | None = None
         self._paused, self._analysing = False, False
-        self._loop, self._delay = False, 3.0
+        self._review: Reviewing | None = None
+        self._rounds = Rounds()
         self._score = Score()
-        self._pause: threading.Timer | None = None
         self._said = ""
         self._looked: tuple[Any, ...] | None = None
         self._closed = False
@@ -80,13 +80,13 @@ class Table:
 
     def _remember(self) -> Callable[[], None]:
         """What makes the table again as it is now; the page is told where it has seen another one."""
-        names = ("name", "options", "_limit", "_paused", "_analysing", "_loop", "_delay")
+        names = ("name", "options", "_limit", "_paused", "_analysing", "_review")
         before = {name: getattr(self, name) for name in names}
-        score, session = copy.copy(self._score), self.session
+        score, rounds, session = copy.copy(self._score), copy.copy(self._rounds), self.session
         board, seats, number, called = session.board, session.seats, session.number, session.name
 
         def put_back() -> None:
-            vars(self).update(before, _score=score)
+            vars(self).update(before, _score=score, _rounds=rounds)
             other = session.game != board.game
             if session.board is not board:
                 session.restore(board, called)
@@ -103,7 +103,7 @@ class Table:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            self._wait_no_more()
+            self._rounds.wait_no_more()
         self.shared.searches.forget(self)
         self.session.close()
 
@@ -161,7 +161,7 @@ class Table:
         """A game has begun, or was put up."""
         self._score.begin(self.session.board, given=paused)
         self._paused = paused
-        self._wait_no_more()
+        self._rounds.wait_no_more()
         self._changed()
 
     def _do_play(self, request: protocol.Play) -> None:
@@ -181,21 +181,12 @@ class Table:
     def _do_undo(self, request: protocol.Undo) -> None:
         if self._stale(request):
             return
-        count = request.count or self._back_to_human()
+        humans = [seat for seat, player in enumerate(self.session.seats) if player is None]
+        count = request.count or self.session.board.back_to(humans)
         self.session.undo(count)
-        self._wait_no_more()  # the next game would take this one's place
+        self._rounds.wait_no_more()  # the next game would take this one's place
         self._paused = bool(request.count) or self._machine() is not None
         self._changed()
-
-    def _back_to_human(self) -> int:
-        """How many moves back a human was to move last; 1 where none plays, and none where somebody gave up."""
-        shown, seats = self.session.board, self.session.seats
-        if shown.resigned is not None:
-            return 0
-        for count in range(1, len(shown.actions) + 1):
-            if seats[shown.views[-1 - count].seat] is None:
-                return count
-        return 1
 
     def _do_redo(self, request: protocol.Redo) -> None:
         if self._stale(request):
@@ -302,8 +293,8 @@ class Table:
     def _do_hint(self, request: protocol.Hint) -> None:
         if self._plays():
             raise UsageError("it is not your turn; a hint is for who is to move")
-        if self._analysing:
-            self.shared.searches.forget(self)  # the analysis, which goes on when the hint is there
+        if self._analysing or self._review:
+            self.shared.searches.forget(self)  # what goes on when the hint is there
             self._tell_position()  # should it be a player who has just moved
         self._ask(self.session.think, self._limit, hint=True)
 
@@ -314,9 +305,16 @@ class Table:
         else:
             self._changed()
 
+    def _do_review(self, request: protocol.Review) -> None:
+        if self._plays():
+            raise UsageError("a player is about to move; a review is for a game that is over, or paused")
+        self._review = Reviewing(self.session.board, self.session.record)
+        self._changed()
+
     def _do_stop(self, request: protocol.Stop) -> None:
+        self._review = None
         if self.session.state == "idle" or self.shared.searches.waits(self):  # nothing runs that could answer
-            self._paused, self._loop, self._analysing = True, False, False
+            self._paused, self._rounds.on, self._analysing = True, False, False
             self._quiet()
         else:
             self._analysing = self._analysing and self._plays()
@@ -335,62 +333,98 @@ class Table:
             self._score.end(shown, [name or HUMAN for name in self._players()], self.session.record())
             self._wait()
         self._tell_position()
-        if shown.over or self._closed:
+        if self._review and not self._review.still(shown):
+            self._review = None
+        if self._closed:
             return
         if self._plays():
             self._ask(self.session.genmove, self._limit)
-        elif self._analysing:
-            self._analyse()
+        else:
+            self._look_on()
+
+    def _look_on(self) -> None:
+        """What is searched while nobody is about to move: a review, and then an analysis."""
+        if self._review:
+            self._look_back(self._review)
+        elif self._analysing and not self.session.board.over:
+            self._ask(self.session.analyse, Limit(seconds=protocol.MOST_SECONDS))
 
     def _plays(self) -> bool:
         """Whether a machine is about to move."""
         return self._machine() is not None and not self._paused
 
-    def _analyse(self) -> None:
-        self._ask(self.session.analyse, Limit(seconds=protocol.MOST_SECONDS))
+    def _look_back(self, review: Reviewing) -> None:
+        """Searches the next position of a review, or tells what came of it. Each is a search of its own, so that other
+        visitors have their turns between them."""
+        board = review.next()
+        if board is None:
+            self._review = None
+            self._tell(told.review(review))
+            return self._look_on()
+        self._tell(told.progress(review))
+        search = functools.partial(self.session.consider, board)
+        self._begin(search, self._limit, on_answer=functools.partial(self._looked_back, review))
+
+    def _looked_back(self, review: Reviewing, thinking: Thinking) -> None:
+        with self._lock:
+            if self._review is review and (thought := self._heard(thinking)):
+                review.add(thought)
+                if not self.shared.searches.waits(self):
+                    self._look_back(review)
 
     def _ask(self, search: Callable[..., Thinking], limit: Limit | None, hint: bool = False) -> None:
-        number, answered = self.session.number, functools.partial(self._answered, hint)
+        self._begin(search, limit, on_snapshot=self._tell_thought, on_answer=functools.partial(self._answered, hint))
+
+    def _begin(self, search: Callable[..., Thinking], limit: Limit | None, **told_to: Any) -> None:
+        number = self.session.number
 
         def begin() -> Thinking | None:
             if self._closed or number != self.session.number:
                 return None
-            try:  # another visitor's thread may be at this, with the lock of that table: `_answered` must not run there
-                return search(limit, on_snapshot=self._tell_thought, on_answer=answered)
+            try:  # another visitor's thread may be at this, with the lock of that table: no answer may come there
+                return search(limit, **told_to)
             except UsageError as error:
                 self._tell({"tell": "error", "text": str(error)})
                 return None
 
         self.shared.searches.ask(self, begin)
 
-    def _answered(self, hint: bool, thinking: Thinking) -> None:
-        """A search is over: what it found is told, and the game goes on where a move was played, or the analysis where
-        it was ended for a hint or for others."""
+    def _heard(self, thinking: Thinking) -> Thought | None:
+        """What a search has found; None where nobody waits for it, or it failed, which is told."""
+        if self._closed or thinking.dropped:
+            return None
         error = thinking.future.exception()
+        if error is None:
+            found: Thought = thinking.result()
+            return found
         words = str(error)
-        if error is not None and not isinstance(error, UsageError):
+        if not isinstance(error, UsageError):
             LOG.error("a search failed", exc_info=error)
             words = "the search failed; see the server's log"
+        self._tell({"tell": "error", "text": words})
+        self._paused, self._review = True, None
+        self._tell_position()
+        return None
+
+    def _answered(self, hint: bool, thinking: Thinking) -> None:
+        """A search is over: what it found is told, and the game goes on where a move was played, or what was searched
+        before where that was ended for a hint or for others."""
         with self._lock:
-            if self._closed or thinking.dropped:
+            thought = self._heard(thinking)
+            if thought is None:
                 return
-            if error is not None:
-                self._tell({"tell": "error", "text": words})
-                self._paused = True
-                return self._tell_position()
-            thought = thinking.result()
             self._tell_thought(thought, hint)
             if thought.number + 1 == self.session.number and not hint:
                 self._changed()
-            elif thought.number == self.session.number and self._analysing and not self._plays():
+            elif thought.number == self.session.number and not self._plays():
                 cut = thinking.stopped.is_set()  # for others: who stops his own unticks it
                 if (hint or cut) and not self.shared.searches.waits(self):
-                    self._analyse()
+                    self._look_on()
 
     # -- one game after another --------------------------------------------------------------------------------
     def _do_loop(self, request: protocol.Loop) -> None:
-        begins = request.on and not self._loop and self.session.board.over and not self._paused
-        self._loop, self._delay = request.on, request.delay
+        begins = request.on and not self._rounds.on and self.session.board.over and not self._paused
+        self._rounds.on, self._rounds.delay = request.on, request.delay
         if begins:
             self._again()
         else:
@@ -399,22 +433,14 @@ class Table:
 
     def _wait(self) -> None:
         """The next game of a loop begins after the pause, if this one has ended and nobody only looks at it."""
-        self._wait_no_more()
-        if self._loop and self.session.board.over and not self._paused:
-            self._pause = threading.Timer(self._delay, self._go_on)
-            self._pause.daemon = True
-            self._pause.start()
-
-    def _wait_no_more(self) -> None:
-        """No next game begins by itself, unless this one ends again."""
-        if self._pause:
-            self._pause.cancel()
-            self._pause = None
+        self._rounds.wait_no_more()
+        if self._rounds.on and self.session.board.over and not self._paused:
+            self._rounds.wait(self._go_on)
 
     def _go_on(self) -> None:
         """The pause is over, unless a request that this had to wait for has ended it."""
         with self._lock:
-            if self._loop and threading.current_thread() is self._pause:
+            if self._rounds.due:
                 self._again()
 
     def _again(self) -> None:
@@ -425,13 +451,7 @@ class Table:
 
     # -- records -----------------------------------------------------------------------------------------------
     def _do_save(self, request: protocol.Save) -> None:
-        kept = self._score.kept
-        if request.game >= len(kept):
-            raise UsageError(f"game {request.game} is not among the {len(kept)} that are kept")
-        record = self.session.record() if request.game < 0 else kept[request.game]["record"]
-        text = formats.write(record, request.kind)
-        name = f"{record.name}-{len(kept) if request.game < 0 else request.game + 1}.{request.kind}"
-        self._tell({"tell": "file", "name": name, "type": TYPES[request.kind], "text": text})
+        self._tell(told.file(*self._score.record(request.game, self.session.record()), request.kind))
 
     def _do_load(self, request: protocol.Load) -> None:
         record = offers.read_record(request.text, self._own)
@@ -455,7 +475,7 @@ class Table:
             "limit": limit,
             "paused": self._paused,
             "analysing": self._analysing,
-            "loop": {"on": self._loop, "delay": self._delay},
+            "loop": {"on": self._rounds.on, "delay": self._rounds.delay},
             "score": [[name, *row] for name, row in self._score.rows.items()],
             "kept": [{k: v for k, v in game.items() if k != "record"} for game in self._score.kept],
             "status": self._said,

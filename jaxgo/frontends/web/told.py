@@ -2,12 +2,19 @@
 
 from typing import Any
 
+from jaxgo.arena.review import tally
 from jaxgo.core import play
 from jaxgo.core.play import NOTHING
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.board import Board
+from jaxgo.frontends.reviewing import Reviewing
 from jaxgo.frontends.thinking import Thought
 from jaxgo.frontends.web import drawing
+from jaxgo.records import formats
+from jaxgo.records.record import GameRecord
+from jaxgo.ui import review_view
+
+TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "gzero": "text/plain", "json": "application/json"}
 
 
 def board(shown: Board, name: str, options: dict[str, str], players: list[str]) -> dict[str, Any]:
@@ -36,6 +43,44 @@ def position(shown: Board, number: int) -> dict[str, Any]:
         "result": {"text": result.text, "returns": result.returns} if result else None,
         "start": boards.start_text(shown.game, shown.views[0]),
         "actions": [action for action in shown.actions if action != NOTHING],
+    }
+
+
+def file(record: GameRecord, number: int, kind: str) -> dict[str, Any]:
+    """A file to save."""
+    text = formats.write(record, kind)
+    return {"tell": "file", "name": f"{record.name}-{number}.{kind}", "type": TYPES[kind], "text": text}
+
+
+def progress(found: Reviewing) -> dict[str, Any]:
+    """How far a review is."""
+    return {"tell": "review", "done": found.done, "total": found.total}
+
+
+def review(found: Reviewing) -> dict[str, Any]:
+    """What each move of a game gave away; plies are counted from the start of the board, and chances are those of the
+    first player."""
+    judged, first = found.result(), found.first
+    moves = []
+    for move in judged.moves:
+        words = review_view.remark(move)
+        if words:
+            lost = f"{words}, {100 * move.lost:.0f} % of a win" if move.lost >= 0.005 else words
+            said = lost if move.own else f"{lost}; {move.choice} was better"
+            moves.append({"ply": first + move.number, "kind": move.kind, "said": said})
+    players = []
+    for seat, name in enumerate(review_view.players(judged)):
+        of = tally(judged.of(seat))
+        own = of.own / of.moves if of.moves else None
+        players.append({"name": name, "moves": of.moves, "own": own, "lost": of.lost, **of.kinds})
+    chances = [round((value + 1) / 2, 4) for value in judged.values]
+    return {
+        **progress(found),
+        "by": judged.judge,
+        "first": first,
+        "chances": chances,
+        "moves": moves,
+        "players": players,
     }
 
 

@@ -70,7 +70,7 @@ const told = {
       ...Array.from({ length: message.levels }, (_, i) => make("option", { value: i }, i + 1)));
     board.show.level = "";
     options(message.options);
-    for (const id of ["resign", "swap", "draw"]) find(id).hidden = message.seats === 1;
+    for (const id of ["resign", "swap", "draw", "review"]) find(id).hidden = message.seats === 1;
     panel.forget();
     panel.offer(message);
     board.begin(message);
@@ -101,6 +101,7 @@ const told = {
     for (const id of ["first", "back"]) find(id).disabled = !message.moves.length;
     find("undo").disabled = !message.moves.length && !message.result; // who gave up can go on
     for (const id of ["last", "on", "redo"]) find(id).disabled = !message.undone;
+    find("review").disabled = !message.moves.length && !message.undone;
     for (const id of ["hint", "resign"]) find(id).disabled = Boolean(message.result);
     remember();
     step();
@@ -112,6 +113,10 @@ const told = {
       if (message.hint) say(`hint: ${message.name}`);
     }
     if (position) panel.graph(position);
+  },
+  review(message) {
+    panel.review(message);
+    if (position) panel.set(position);
   },
   run: (message) => run.set(message),
   status: (message) => status(message.text),
@@ -295,6 +300,7 @@ const does = {
   first: () => walk(0),
   last: () => walk(position.moves.length + position.undone),
   hint: () => send({ do: "hint" }),
+  review: () => send({ do: "review" }),
   stop: () => send({ do: "stop" }),
   swap: () => send({ do: "swap" }),
   draw: () => send({ do: "draw" }),
@@ -312,7 +318,7 @@ const does = {
     find("options-open").setAttribute("aria-expanded", String(!form.hidden));
   },
 };
-const keys = { n: "new", u: "undo", r: "redo", h: "hint", s: "stop", ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
+const keys = { n: "new", u: "undo", r: "redo", h: "hint", v: "review", s: "stop", ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
 
 for (const [id, act] of Object.entries(does)) find(id).addEventListener("click", () => position && act()); // else it is being set up
 chosen(find("game"), (game) => {
@@ -386,6 +392,7 @@ for (const id of ["overlay", "line", "legal", "space", "level"]) {
   });
 }
 find("roots").addEventListener("click", ({ target }) => target.dataset.action && play(Number(target.dataset.action)));
+find("graph").addEventListener("click", (event) => position && walk(panel.plyAt(event)));
 find("moves").addEventListener("click", ({ target }) => position && target.dataset.ply && walk(Number(target.dataset.ply)));
 find("files").addEventListener("click", ({ target }) => {
   if (target.dataset.save) send({ do: "save", kind: target.dataset.save });

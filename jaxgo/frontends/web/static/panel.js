@@ -12,6 +12,8 @@ export class Panel {
     this.chances = new Map(); // by ply: for the first player, from 0 to 1
     this.line = []; // of moves, as far as it is known, to which they belong
     this.plies = new Map(); // of positions by number
+    this.marks = new Map(); // by ply: what a review says of the move that led there
+    this.most = 8; // plies that the graph has room for
     this.ticked = {}; // boxes, until the server has heard of it
   }
 
@@ -102,7 +104,10 @@ export class Panel {
   // Another move than the one that was taken back begins another line, of which the graph knows nothing.
   follow(moves) {
     const same = this.line.findIndex((name, i) => i < moves.length && name !== moves[i]);
-    if (same >= 0) for (const ply of this.chances.keys()) if (ply > same) this.chances.delete(ply);
+    if (same >= 0) {
+      for (const known of [this.chances, this.marks]) for (const ply of known.keys()) if (ply > same) known.delete(ply);
+      put(find("reviewed")); // it was of another game
+    }
     if (same >= 0 || moves.length > this.line.length) this.line = moves;
   }
 
@@ -115,6 +120,9 @@ export class Panel {
       item.firstChild.classList.toggle("here", here);
       if (here) item.firstChild.setAttribute("aria-current", "true");
       else item.firstChild.removeAttribute("aria-current");
+      const mark = this.marks.get(i + 1);
+      item.firstChild.dataset.kind = mark?.kind ?? "";
+      item.firstChild.title = mark?.said ?? "";
     });
     if (names.length !== before) list.scrollTop = list.scrollHeight;
   }
@@ -176,6 +184,24 @@ export class Panel {
     });
   }
 
+  // What each move of the game gave away: marks on the moves and in the graph, and a row for each player.
+  review({ done, total, by, first, chances, moves, players }) {
+    if (!players) {
+      put(find("reviewed"), `reviewing: ${done} of ${total} positions`);
+      return;
+    }
+    this.chances = new Map(chances.map((chance, i) => [first + i, chance]));
+    this.marks = new Map(moves.map((move) => [move.ply, move]));
+    const share = (number) => (number === null ? "-" : `${Math.round(100 * number)} %`);
+    const facts = { moves: (one) => one.moves, "own choice": (one) => share(one.own), "given away a move": (one) => percent(one.lost),
+      inaccuracies: (one) => one.inaccuracy, mistakes: (one) => one.mistake, blunders: (one) => one.blunder };
+    const rows = Object.entries(facts).map(([word, told]) => make("tr", {}, make("th", { scope: "row" }, word),
+      ...players.map((one) => make("td", { class: "n" }, told(one)))));
+    const head = ["first", "second"].map((seat, i) => make("th", { scope: "col" }, `${seat}: ${players[i].name}`));
+    put(find("reviewed"), make("div", { class: "wide" }, make("table", { "aria-label": "review" },
+      make("caption", {}, `as ${by} sees it`), make("thead", {}, make("tr", {}, make("td"), ...head)), make("tbody", {}, ...rows))));
+  }
+
   // Moves of another position cannot be played here.
   fresh() {
     for (const button of find("roots").querySelectorAll("button")) button.disabled = this.thought !== this.now;
@@ -184,20 +210,34 @@ export class Panel {
   graph(position) {
     const now = position.moves.length;
     const plies = [...this.chances.keys()].filter((ply) => ply <= now + position.undone).sort((a, b) => a - b);
-    const most = Math.max(8, now + position.undone, ...plies);
-    const x = (ply) => 6 + (308 * ply) / most;
+    this.most = Math.max(8, now + position.undone, ...plies);
+    const x = (ply) => 6 + (308 * ply) / this.most;
     const y = (chance) => 6 + 78 * (1 - chance);
     const line = plies.map((ply) => `${x(ply).toFixed(1)} ${y(this.chances.get(ply)).toFixed(1)}`).join("L");
     put(find("graph"), draw("path", { class: "middle", d: `M6 ${y(0.5)}H314` }), draw("path", { class: "now", d: `M${x(now)} 6V84` }),
       ...(line ? [draw("path", { class: "curve", d: `M${line}` })] : []),
-      ...plies.map((ply) => draw("circle", { class: "dot", cx: x(ply), cy: y(this.chances.get(ply)), r: 2 })));
+      ...plies.map((ply) => this.dot(ply, x(ply), y(this.chances.get(ply)))));
+  }
+
+  dot(ply, cx, cy) {
+    const mark = this.marks.get(ply);
+    const said = mark ? [draw("title", {}, `${ply} ${this.line[ply - 1] ?? ""}: ${mark.said}`)] : [];
+    return draw("circle", { class: "dot", "data-kind": mark?.kind, cx, cy, r: mark ? 4 : 2 }, ...said);
+  }
+
+  // The ply that somebody points at in the graph.
+  plyAt({ clientX }) {
+    const { left, width } = find("graph").getBoundingClientRect();
+    return Math.round((((clientX - left) / width) * 320 - 6) * (this.most / 308));
   }
 
   forget() {
     this.chances.clear();
     this.line = [];
     this.plies.clear();
+    this.marks.clear();
     this.ticked = {};
+    put(find("reviewed"));
     put(find("thinking"));
     put(find("roots").tBodies[0]);
   }
