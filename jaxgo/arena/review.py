@@ -118,11 +118,10 @@ def read(paths: Iterable[Path]) -> dict[str, GameRecord]:
     """The games of these files by where they stand; all are of one kind, for two players, or a UsageError."""
     found: dict[str, GameRecord] = {}
     for path in paths:
-        records = formats.load_all(path)
-        for number, record in enumerate(records, 1):
+        for place, record in formats.load_all(path).items():
             if record.game.players != 2:
                 raise UsageError(f"{path}: {record.name} is a puzzle for one; jaxgo solve finds its shortest solution")
-            found[f"{path}: game {number}" if len(records) > 1 else str(path)] = record
+            found[place] = record
     kinds = {without_ply_limit(record.game): place for place, record in found.items()}
     if len(kinds) > 1:  # a limit of plies makes no other game: that of a long one in SGF is as large as it needs
         (one, place), (other, beside), *_ = kinds.items()

@@ -42,7 +42,7 @@ class Statistics:
 
 
 def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRecord]:
-    """All games of a folder and those below it, or that of one file; of one kind, or a UsageError.
+    """All games of a folder and those below it, or those of one file; of one kind, or a UsageError.
 
     With `say`, files that hold no game are left out and a message, as long as others hold one.
     """
@@ -50,11 +50,11 @@ def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRec
     paths = [path for path in there if path.suffix.lower() in ENDINGS and path.is_file()]
     if not paths:
         raise UsageError(f"there are no games below {folder}; files that end in {', '.join(ENDINGS)} are read")
-    found: dict[Path, GameRecord] = {}
+    found: dict[str, GameRecord] = {}
     faults: list[UsageError] = []
     for path in paths:
         try:
-            found[path] = _judged(path, formats.load(path))
+            found |= {place: _judged(place, record) for place, record in formats.load_all(path).items()}
         except UsageError as fault:
             if say is None:
                 raise
@@ -64,16 +64,16 @@ def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRec
     first = next(iter(found))
     # a limit of plies makes no other game: that of a long one in SGF is as large as it needs
     kind = without_ply_limit(found[first].game)
-    for path, record in found.items():
+    for place, record in found.items():
         if without_ply_limit(record.game) != kind:
-            raise UsageError(f"{path} is a game of another kind than {first}; keep each kind in a folder of its own")
+            raise UsageError(f"{place} is a game of another kind than {first}; keep each kind in a folder of its own")
     if say and faults:
         what = "a file that is no game is" if len(faults) == 1 else f"{len(faults):,} files that are no games are"
         say(f"{what} left out, of {len(paths):,}: {faults[0]}")
     return list(found.values())
 
 
-def _judged(path: Path, record: GameRecord) -> GameRecord:
+def _judged(place: str, record: GameRecord) -> GameRecord:
     """The game with its result, where its file tells none (PSQ and Zero+ never do) and it is over by the rules."""
     game = record.game
     if record.returns is not None or record.verdict:
@@ -82,7 +82,7 @@ def _judged(path: Path, record: GameRecord) -> GameRecord:
         start, before = position_text.read(game, record.start or position_text.START)
         line = [*map(game.parse_action, before), *record.moves]
     except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise UsageError(f"{place}: {error}") from None
     found = follow(game, start, line)
     view = play.look(game, found.position)
     return dataclasses.replace(record, returns=view.returns) if view.over and int(found.made) == len(line) else record

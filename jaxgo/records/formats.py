@@ -68,9 +68,12 @@ def load(path: str | Path, game: Game[Any] | None = None, upto: int | None = Non
     return _of_file(path, lambda data: read(data, game, upto))
 
 
-def load_all(path: str | Path) -> list[GameRecord]:
-    """The games of a file: of a collection in SGF all of them; other formats have one."""
-    return _of_file(path, lambda data: sgf.read_all(data) if _reader(data) is sgf.read else [read(data)])
+def load_all(path: str | Path) -> dict[str, GameRecord]:
+    """The games of a file by where they stand: of a collection in SGF all of them; other formats have one."""
+    records = _of_file(path, lambda data: sgf.read_all(data) if _reader(data) is sgf.read else [read(data)])
+    if len(records) == 1:
+        return {str(path): records[0]}
+    return {f"{path}: game {number}": record for number, record in enumerate(records, 1)}
 
 
 def _of_file(path: str | Path, read_data: Callable[[bytes], T]) -> T:

@@ -75,6 +75,16 @@ def test_one_file_is_read_too(folder):
         statistics.read(folder / "notes.md")
 
 
+def test_all_games_of_a_collection_count(folder, tmp_path):
+    whole = statistics.count(statistics.read(folder))
+    path = tmp_path / "all.sgf"
+    path.write_text("".join(formats.write(record, "sgf") for record in statistics.read(folder)))
+    assert statistics.count(statistics.read(path)) == whole
+    path.write_text(path.read_text() + "(;GM[1]SZ[9]RE[B+])")
+    with pytest.raises(UsageError, match=r"all.sgf: game 11 is a game of another kind than .*all.sgf: game 1;"):
+        statistics.read(path)
+
+
 def test_openings_by_hand(folder):
     found = {opening.moves: opening for opening in statistics.count(statistics.read(folder)).openings}
     centre, corner = GAME.action_name(40), GAME.action_name(30)

@@ -360,7 +360,9 @@ def test_an_illegal_move_is_refused_by_its_line():
 def test_a_collection_has_several_games(tmp_path):
     path = tmp_path / "games.sgf"
     path.write_text("made by hand\n(;GM[1]SZ[9]\n;B[aa](;W[bb])(;W[c:)]))\n\n(;GM[1]SZ[9]KM[5]\n;B[cc])\n")
-    one, other = formats.load_all(path)
+    found = formats.load_all(path)
+    one, other = found.values()
+    assert list(found) == [f"{path}: game 1", f"{path}: game 2"]
     assert formats.load(path) == one
     assert [one.game.action_name(move) for move in one.moves] == ["A9", "B8"]
     assert (other.game.komi, other.lines) == (5, (6,)), "lines are those of the file"
@@ -374,7 +376,7 @@ def test_a_collection_has_several_games(tmp_path):
     with pytest.raises(UsageError, match=r"games.sgf: line 1: this is no SGF"):
         formats.load_all(path)
     formats.save(tmp_path / "one.json", one)
-    assert len(formats.load_all(tmp_path / "one.json")) == 1
+    assert list(formats.load_all(tmp_path / "one.json")) == [str(tmp_path / "one.json")]
 
 
 def test_a_file_can_be_read_as_far_as_it_is_good():
