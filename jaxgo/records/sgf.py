@@ -9,7 +9,7 @@ Written: the same, one node a move.
 import codecs
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 
 import numpy as np
@@ -114,10 +114,23 @@ def _point(game: Game[Any], action: int) -> str:
 # -- reading ---------------------------------------------------------------------------------------------------------
 def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
     """The game of a file. `game` says which it must be (komi and rules apart); `upto` moves are read, and no more."""
-    nodes = main_line(bounded(text, _charset(text) if isinstance(text, bytes) else "latin-1"))
+    return _read(main_line(_text(text)), 1, game, upto)
+
+
+def read_all(text: str | bytes) -> list[GameRecord]:
+    """All games of a file, which may be a collection; of each the first line of play."""
+    return [_read(main_line(game, line), line) for line, game in games(_text(text))]
+
+
+def _text(text: str | bytes) -> str:
+    return bounded(text, _charset(text) if isinstance(text, bytes) else "latin-1")
+
+
+def _read(nodes: Iterator[Node], line: int, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
+    """The game of these nodes, which begins in this line of its file."""
     root = next(nodes, None)
     if root is None:
-        raise UsageError("line 1: the game has no node")
+        raise UsageError(f"line {line}: the game has no node")
     game = _game(root, game)
     setup: list[Node] = [root]
     moves: list[int] = []
@@ -158,11 +171,6 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         lines=tuple(lines),
         comments=comments,
     )
-
-
-def read_all(text: str | bytes) -> list[GameRecord]:
-    """All games of a file, which may be a collection; of each the first line of play."""
-    return [read(game) for game in games(bounded(text, _charset(text) if isinstance(text, bytes) else "latin-1"))]
 
 
 def _charset(data: bytes) -> str:

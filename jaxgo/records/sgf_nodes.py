@@ -27,15 +27,16 @@ class Node:
         return self.values.get(name, [default])[0]
 
 
-def main_line(text: str) -> Iterator[Node]:
-    """The nodes of the first line of the first game, as far as they are asked for."""
+def main_line(text: str, first: int = 1) -> Iterator[Node]:
+    """The nodes of the first line of the first game, as far as they are asked for; the text begins with this line of
+    its file."""
     found = re.search(r"\(\s*;", text)  # a letter may stand before it, with brackets of its own
     start = found.start() if found else text.find("(")
     if start < 0:
-        raise UsageError("line 1: this is no SGF: there is no '(' in it")
+        raise UsageError(f"line {first}: this is no SGF: there is no '(' in it")
     node: Node | None = None
     name, depth, inside = "", 0, True
-    for line, kind, word in _tokens(text, start):
+    for line, kind, word in _tokens(text, start, first):
         if word in ("(", ")"):
             depth += 1 if word == "(" else -1
             if depth > DEEPEST:
@@ -53,24 +54,28 @@ def main_line(text: str) -> Iterator[Node]:
             node, name = Node(line), ""
         elif inside:
             name = _property(node, name, line, kind, word)
-    raise UsageError(f"line {text.count(chr(10)) + 1}: the file ends inside the game; a ')' is missing")
+    raise UsageError(f"line {first + text.count(chr(10))}: the file ends inside the game; a ')' is missing")
 
 
-def games(text: str) -> Iterator[str]:
-    """Each game of a file as a text of its own, whose lines have the numbers that they have in the file. One that does
-    not end goes on to the end of the file."""
+def games(text: str) -> Iterator[tuple[int, str]]:
+    """Each game of a file as a text of its own, with the line where it begins. One that does not end goes on to the end
+    of the file."""
     found = re.search(r"\(\s*;", text)
     depth, begun = 0, 0
+    line, counted = 1, 0  # the line of `begun`, and the place to which lines are counted
     for token in TOKEN.finditer(text, found.start() if found else len(text)):
         if token["sign"] == "(":
-            begun = begun if depth else token.start()
+            if depth == 0:
+                begun = token.start()
+                line += text.count("\n", counted, begun)
+                counted = begun
             depth += 1
         elif token["sign"] == ")" and depth:
             depth -= 1
             if depth == 0:
-                yield "\n" * text.count("\n", 0, begun) + text[begun : token.end()]
+                yield line, text[begun : token.end()]
     if depth or not found:
-        yield "\n" * text.count("\n", 0, begun) + text[begun:]
+        yield line, text[begun:]
 
 
 def _property(node: Node | None, name: str, line: int, kind: str, word: str) -> str:
@@ -85,8 +90,8 @@ def _property(node: Node | None, name: str, line: int, kind: str, word: str) -> 
     return name
 
 
-def _tokens(text: str, start: int) -> Iterator[tuple[int, str, str]]:
-    line = 1 + text.count("\n", 0, start)
+def _tokens(text: str, start: int, line: int) -> Iterator[tuple[int, str, str]]:
+    line += text.count("\n", 0, start)
     for found in TOKEN.finditer(text, start):
         kind, word = str(found.lastgroup), found.group()
         if kind == "bad":

@@ -12,7 +12,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.frontends import board as boards
 from jaxgo.games import GAMES, make
-from jaxgo.records import formats, gzero, json_file, psq, sgf
+from jaxgo.records import formats, gzero, json_file, psq, sgf, sgf_nodes
 from jaxgo.records.record import GameRecord, winner
 
 GO, GOMOKU = make("go9"), make("gomoku", size=9)
@@ -377,6 +377,16 @@ def test_a_collection_has_several_games(tmp_path):
         formats.load_all(path)
     formats.save(tmp_path / "one.json", one)
     assert list(formats.load_all(tmp_path / "one.json")) == [str(tmp_path / "one.json")]
+
+
+def test_each_game_of_a_collection_is_read_from_its_own_text_alone():
+    """Nothing of the games before it comes along, which would take ever longer."""
+    text = "by hand\n(;GM[1]\n;B[aa])\n\n(;GM[1]C[two\nlines])(\n;GM[1]\n"
+    assert list(sgf_nodes.games(text)) == [(2, "(;GM[1]\n;B[aa])"), (5, "(;GM[1]C[two\nlines])"), (6, "(\n;GM[1]\n")]
+    with pytest.raises(UsageError, match=r"^line 8: the file ends inside the game"):
+        sgf.read_all(text)
+    with pytest.raises(UsageError, match=r"^line 2: the game has no node"):
+        sgf.read_all("(;GM[1])\n()")
 
 
 def test_a_file_can_be_read_as_far_as_it_is_good():
