@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
 from jaxgo.core import keys, play, trial
-from jaxgo.core.errors import UsageError, brief, check_frozen, is_whole
+from jaxgo.core.errors import UsageError, brief, check_frozen, is_whole, unknown_name
 from jaxgo.core.game import Game, check
 from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask
@@ -23,6 +23,7 @@ from jaxgo.search.narrow import ALL_MOVES, Narrowing
 ILLEGAL = float(jnp.finfo(jnp.float32).min)
 UNLIKELY = ILLEGAL / 2  # of a legal action that is no candidate; those of candidates are at least `CANDIDATE`
 CANDIDATE = ILLEGAL / 4
+PLATFORMS = ("cpu", "gpu", "tpu")  # as JAX calls its backends; that of this process may have a name of its own
 
 
 def masked(logits: Float32[Array, "... A"], legal: Bool[Array, "... A"]) -> Float32[Array, "... A"]:
@@ -57,7 +58,7 @@ class Model:
 
     game: Game[Any]
     evaluator: Evaluator
-    platform: str = dataclasses.field(default_factory=jax.default_backend)  # cpu, gpu or tpu
+    platform: str = dataclasses.field(default_factory=jax.default_backend)  # one of PLATFORMS
     narrowing: Narrowing = ALL_MOVES  # which moves a search looks at
     best: float | None = None  # where moves pay on the way: the most that any state is worth, if that is known
 
@@ -71,6 +72,8 @@ class Model:
             if not isinstance(value, kind):
                 raise UsageError(f"a model is made of a game and an evaluator; {value!r} is no {what}")
         check_frozen(self.evaluator, f"{type(self.evaluator).__name__} is no evaluator", "jaxgo.evaluators.Evaluator")
+        if self.platform not in PLATFORMS and self.platform != jax.default_backend():
+            raise unknown_name("platform", self.platform, PLATFORMS)
         if not isinstance(self.narrowing, Narrowing):
             raise UsageError(f"narrowing={self.narrowing!r} is no Narrowing, which says what moves a search looks at")
         if not self.pays:

@@ -198,9 +198,17 @@ def test_what_is_no_model_or_position_is_named():
         inspect.unwrap(Thinker.begin)(Thinker(search, FOUR, (), KEY), root.state)
     with pytest.raises(UsageError, match=r"whole numbers of shape .* not None"):
         inspect.unwrap(Model.play)(FOUR, root, None)
-    for wrong, said in (({"best": float("nan")}, "best=nan"), ({"narrowing": 3}, "narrowing=3 is no Narrowing")):
+    for wrong, said in (
+        ({"best": float("nan")}, "best=nan"),
+        ({"narrowing": 3}, "narrowing=3 is no Narrowing"),
+        ({"platform": "banana"}, "unknown platform 'banana'; choose one of: cpu, gpu, tpu"),
+    ):
         with pytest.raises(UsageError, match=said):
-            untyped(Model, **{"game": FOUR.game, "evaluator": FOUR.evaluator, "narrowing": FOUR.narrowing} | wrong)
+            untyped(
+                Model,
+                **{"game": FOUR.game, "evaluator": FOUR.evaluator, "narrowing": FOUR.narrowing, "platform": "cpu"}
+                | wrong,
+            )
 
 
 @pytest.mark.parametrize(
