@@ -48,9 +48,9 @@ class Ledger:
         self._lucky = [
             player.lucky or (contest.temperature > 0 and isinstance(player, Player)) for player in contest.players
         ]
-        written = {pair.id: pair for pair in (records.read_begun(path) if path else [])}
+        written = records.read_begun(path) if path else []
         rules = (contest.name, *records.read_options(contest.terms))
-        self.known = [pair for pair in written.values() if pair.rules == rules]  # whoever played, and by any seed
+        self.known = [pair for pair in written if pair.rules == rules]  # whoever played, and by any seed
         if not namesakes:
             self._refuse_namesakes()
         self._played: dict[Match, dict[int, PairResult]] = {}

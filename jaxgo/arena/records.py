@@ -135,15 +135,17 @@ def once(results: Iterable[PairResult]) -> list[PairResult]:
     """
     pairs = merge(results)
     seen: set[tuple[tuple[str, str], tuple[str, str], str]] = set()
-    again: set[str] = set()
-    for pair in sorted((pair for pair in pairs if any(pair.lines)), key=lambda pair: (pair.seed, pair.number, pair.id)):
+    again: set[int] = set()  # by their places: some have no id
+    told = [place for place, pair in enumerate(pairs) if any(pair.lines)]
+    for place in sorted(told, key=lambda place: (pairs[place].seed, pairs[place].number, pairs[place].id)):
+        pair = pairs[place]
         a, b = zip((pair.a, pair.b), pair.checkpoints, strict=True)  # another player may have had the same name
         games = {(*seats, line) for seats, line in zip(((a, b), (b, a)), pair.lines, strict=True)}
         if games & seen:
-            again.add(pair.id)
+            again.add(place)
         else:
             seen |= games
-    return [pair for pair in pairs if pair.id not in again] if again else pairs
+    return [pair for place, pair in enumerate(pairs) if place not in again]
 
 
 def to_line(pair: PairResult) -> str:

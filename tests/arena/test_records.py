@@ -13,9 +13,14 @@ import numpy as np
 import pytest
 
 from jaxgo.arena import records
+from jaxgo.arena.contest import Contest, seat
+from jaxgo.arena.ledger import Ledger
+from jaxgo.arena.openings import start_only
 from jaxgo.arena.records import PairResult, pair_id
+from jaxgo.arena.schedule import Schedule
 from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
+from jaxgo.games import make
 
 
 def pair(number: int, first: float = 1.0, second: float = 0.5, **more) -> PairResult:
@@ -170,6 +175,18 @@ def test_pairs_of_others_do_not_vanish_behind_the_same_id():
         with pytest.raises(UsageError, match="two pairs have the id '0', number 0 of ann and bob, and"):
             records.merge([one], [other])
     assert len(records.merge([dataclasses.replace(one, id="")] * 3)) == 3
+
+
+def test_pairs_without_an_id_count_each(tmp_path):
+    bare = records.PairResult("tictactoe", "greedy", "random", 1.0, 0.5, "", lines=("x", ""))
+    pairs = [dataclasses.replace(bare, number=number, lines=("", "")) for number in (1, 2)]
+    assert records.once([bare, *pairs, dataclasses.replace(bare, number=3)]) == [bare, *pairs], "the last is the first"
+    records.append(tmp_path / "matches.jsonl", pairs)
+    game = make("tictactoe")
+    players = tuple(seat(spec, game) for spec in ("random", "greedy"))
+    openings = start_only(game)
+    ledger = Ledger(Contest("tictactoe", game, players), Schedule(), openings, tmp_path / "matches.jsonl")
+    assert (ledger.known, ledger.results()) == (pairs, []), "they are rated, and no match of this one is played by them"
 
 
 def test_merging_is_idempotent_and_keeps_the_first(tmp_path):
