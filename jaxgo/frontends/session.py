@@ -31,10 +31,13 @@ OnAnswer = Callable[[Thinking], None]
 class Session:
     """One board and its players. All methods may be called from any thread."""
 
-    def __init__(self, game: Game[Any], name: str, *, room_bytes: int = ROOM_BYTES) -> None:
-        """Compiles the rules, which may take seconds; players are compiled in the session's own thread."""
+    def __init__(self, game: Game[Any], name: str, *, room_bytes: int = ROOM_BYTES, points: bool = False) -> None:
+        """Compiles the rules, which may take seconds; players are compiled in the session's own thread.
+
+        With `points` thoughts tell whose each point will be, where a player's net has learnt that.
+        """
         self.name = name
-        self._seed, self._room_bytes = 0, room_bytes
+        self._seed, self._room_bytes, self._points = 0, room_bytes, points
         self._lock = threading.RLock()
         self._now = boards.begin(game), 0  # the board and its number: one value, so that no reader mixes two
         self._seats: list[Player | None] = [None] * game.players
@@ -301,7 +304,7 @@ class Session:
     def _mind(self, seat: int, player: Player) -> Mind:
         known = self._minds.get(seat)
         if known is None or known.player is not player:
-            known = self._minds[seat] = Mind(player, self._room_bytes)
+            known = self._minds[seat] = Mind(player, self._room_bytes, self._points)
         return known
 
     def _warm_up(self, seat: int, player: Player, board: Board | None = None) -> Thinking:

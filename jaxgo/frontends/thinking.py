@@ -19,11 +19,13 @@ import numpy as np
 from jaxgo.core.game import Game, state_bytes
 from jaxgo.core.lanes import alone
 from jaxgo.core.play import look
+from jaxgo.evaluators.endings import OWNERSHIP, knows
 from jaxgo.frontends.board import Board
 from jaxgo.players import Player
 from jaxgo.search import analysis
 from jaxgo.search.base import Search
 from jaxgo.search.think import Limit, Snapshot, Thinker
+from jaxgo.ui import heat
 
 CHUNK_SECONDS = 0.08  # between looks at the clock and at the stop flag
 ROOM_BYTES = 2**26  # of a tree, where the player's own simulations need no more
@@ -51,6 +53,7 @@ class Thought:
     seconds: float
     decided_by: str
     final: bool
+    owned: tuple[float, ...] = ()  # whose each point will be, 1 seat 0's and -1 seat 1's, where that is asked and known
 
 
 OnSnapshot = Callable[[Thought], None]
@@ -85,8 +88,10 @@ class Thinking:
 class Mind:
     """A player at work on one session's boards: keeps its tree from move to move while the game just goes on."""
 
-    def __init__(self, player: Player, room_bytes: int = ROOM_BYTES) -> None:
+    def __init__(self, player: Player, room_bytes: int = ROOM_BYTES, points: bool = False) -> None:
+        """With `points` its thoughts tell whose each point will be, where its net has learnt that."""
         self.player = player
+        self._points = points and knows(player.model.game, OWNERSHIP)
         # who draws moves plays another game each time
         seed = secrets.randbits(31) if player.temperature > 0 else 0
         self._thinker = Thinker(
@@ -107,6 +112,7 @@ class Mind:
         thinker.warm(None)
         thinker.think(Limit(simulations=2 * max(1, thinker.search.parallel_leaves)))
         look(game, view.position, int(np.flatnonzero(view.legal)[0]))
+        self._owned(board)
         self._board, self.ready = None, True
 
     def think(
@@ -117,7 +123,7 @@ class Mind:
         self._take_up(board, keep=not short)
         few = ((limit and limit.seconds) or math.inf) / CHUNKS
         self._thinker.chunk_seconds = min(CHUNK_SECONDS, few)
-        due, began = 0.0, time.monotonic()
+        due, began, owned = 0.0, time.monotonic(), self._owned(board)
         snapshot: Snapshot | None = None
         search: Any = self._thinker.watch(limit)
         with contextlib.closing(search) as watching:
@@ -126,12 +132,16 @@ class Mind:
                     break
                 now = time.monotonic()
                 if on_snapshot and now - began >= due:
-                    on_snapshot(self._thought(job, board, snapshot, detail, final=False))
+                    on_snapshot(self._thought(job, board, snapshot, detail, owned, final=False))
                     cost = time.monotonic() - now
                     due = time.monotonic() - began + max(SHOW_EVERY, SHARE * cost)
         if snapshot is None:
             raise AssertionError("a search without a chunk")
-        return self._thought(job, board, snapshot, detail, final=True)
+        return self._thought(job, board, snapshot, detail, owned, final=True)
+
+    def _owned(self, board: Board) -> tuple[float, ...]:
+        owned = heat.learnt(self.player, alone(board.now.position.state)) if self._points else None
+        return () if owned is None else tuple(owned.tolist())
 
     def _take_up(self, board: Board, keep: bool) -> None:
         """The thinker stands at this board: by following the game where it went on from where it stood."""
@@ -145,7 +155,9 @@ class Mind:
                 thinker.follow(action, alone(board.views[ply + 1].position))
         self._board = board
 
-    def _thought(self, job: Thinking, board: Board, snapshot: Snapshot, detail: bool, final: bool) -> Thought:
+    def _thought(
+        self, job: Thinking, board: Board, snapshot: Snapshot, detail: bool, owned: tuple[float, ...], final: bool
+    ) -> Thought:
         result, name = snapshot.result, board.game.action_name
         tree = self._thinker.tree if detail else None
         moves = analysis.table(result, name, tree)
@@ -163,6 +175,7 @@ class Mind:
             seconds=snapshot.seconds,
             decided_by=self.player.name,
             final=final,
+            owned=owned,
         )
 
 

@@ -51,16 +51,20 @@ def of_moves(game: Game[Any], state: Any, moves: Sequence[Move], kind: str) -> t
 _foreseen = jax.jit(Model.foresee, static_argnums=0)
 
 
-def of_points(player: Player, states: Any, playouts: int = PLAYOUTS) -> tuple[np.ndarray, str]:
-    """Whose each cell of one position is in the end, 1 seat 0's and -1 seat 1's, and in words who says so.
+def learnt(player: Player, states: Any) -> np.ndarray | None:
+    """Whose each cell of one position is in the end, 1 seat 0's and -1 seat 1's; None where no net has learnt it."""
+    found = _foreseen(player.model, player.params, jax.tree.map(jnp.asarray, states)).get(OWNERSHIP)
+    return None if found is None else np.asarray(found[0])
 
-    By the player's net, where it has learnt this, or by the mean of random playouts.
-    """
-    game, states = player.model.game, jax.tree.map(jnp.asarray, states)
-    found, who = _foreseen(player.model, player.params, states).get(OWNERSHIP), f"the net of {player.name}"
-    if found is None:
-        found, who = played_out(game, states, playouts)[OWNERSHIP][0], f"{playouts} random playouts"
-    heat = np.asarray(found[0])
+
+def of_points(player: Player, states: Any, playouts: int = PLAYOUTS) -> tuple[np.ndarray, str]:
+    """Whose each cell of one position is in the end, as `learnt` says, or the mean of random playouts where no net
+    knows; and in words who says so."""
+    game = player.model.game
+    heat, who = learnt(player, states), f"the net of {player.name}"
+    if heat is None:
+        found = played_out(game, jax.tree.map(jnp.asarray, states), playouts)
+        heat, who = np.asarray(found[OWNERSHIP][0][0]), f"{playouts} random playouts"
     # where moves are no cells, as in Connect Four, cells are called as in chess
     called = board_shape.names(game) or [square_name(cell, *game.shape) for cell in range(len(heat))]
     return heat, f"by {who}, seat 0's above 0: {_told(list(zip(called, heat.tolist(), strict=True)))}"

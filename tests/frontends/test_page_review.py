@@ -3,6 +3,8 @@
 import time
 
 import pytest
+
+pytest.importorskip("starlette")
 from visitor import WAIT, guest
 
 from jaxgo.arena import review

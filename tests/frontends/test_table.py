@@ -10,6 +10,7 @@ pytest.importorskip("starlette")
 from visitor import WAIT, guest
 
 from jaxgo.core.errors import UsageError
+from jaxgo.core.lanes import alone
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
@@ -17,8 +18,9 @@ from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.frontends.web.table import LOG
 from jaxgo.games import make
-from jaxgo.players import best_spec
+from jaxgo.players import best_spec, load_player
 from jaxgo.system.weights import shipped
+from jaxgo.ui import heat
 
 WON = (4, 0, 3, 1, 5)
 
@@ -150,7 +152,7 @@ def test_a_search_that_was_dropped_is_heard_no_more(monkeypatch, caplog):
             sat.table._answered(False, late)
         assert len(begun) == 1, "the hint is still to come"
         assert sat.heard[heard:] == []
-        assert not sat.table._rounds.paused
+        assert not sat.table._paused
         assert [record.exc_info[0] for record in caplog.records if record.name == LOG.name] == [OSError]
 
 
@@ -187,3 +189,20 @@ def test_another_game_seats_its_own_best_player_unless_one_was_chosen(monkeypatc
         assert sat.ask("new", game="go9")["players"] == ["", "uct:1600"], "it was chosen"
         sat.ask("seats", players=["", "easy"])
         assert sat.ask("new", game="kono")["players"] == ["", "gumbel:1,temperature=3@kono-long-cpu"]
+
+
+@pytest.mark.parametrize("spec", ["gumbel:4@connect4-long-cpu", "uct:4"])
+def test_a_thought_tells_whose_the_points_will_be_where_a_net_has_learnt_it(spec):
+    with guest("connect4") as sat:
+        session = sat.table.session
+        player = load_player(spec, session.game)
+        session.set_adviser(player)
+        sat.play(3)
+        sat.ask("hint")
+        until = time.monotonic() + WAIT
+        while not sat.last.get("thought", {}).get("final"):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        known = heat.learnt(player, alone(session.board.now.position.state))
+        assert (known is None) == (spec == "uct:4")
+        assert sat.last["thought"]["owned"] == pytest.approx([] if known is None else known.tolist(), abs=0.006)

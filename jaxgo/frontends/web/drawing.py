@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxgo.core.game import Game
 from jaxgo.core.play import NOTHING
+from jaxgo.evaluators.endings import OWNERSHIP, knows
 from jaxgo.frontends.board import Board
 from jaxgo.frontends.thinking import Thought
 from jaxgo.search.analysis import Move
@@ -33,6 +34,7 @@ def board(game: Game[Any], codes: Sequence[int]) -> dict[str, Any]:
         "levels": game.levels,
         "grid": game.grid,
         "seats": game.players,
+        "points": knows(game, OWNERSHIP) and game.levels == 1,  # whether it can be drawn whose they will be
         "marks": [_plain(mark) for mark in board_shape.board(game, codes)],
         "at": [board_shape.centre(game, c) if board_shape.is_there(game, codes[c]) else None for c in range(count)],
         "names": list(board_shape.names(game)) or _names(game),
@@ -129,6 +131,7 @@ def thought(found: Thought) -> dict[str, Any]:
         "by": found.decided_by,
         "final": found.final,
         "moves": [_row(move) for move in found.moves[:SHOWN]],
+        "owned": [round(value, 2) for value in found.owned],
     }
 
 

@@ -43,7 +43,7 @@ class Table:
         self._lock = threading.RLock()
         self.name, self.options = name, dict(options or {})
         self._own = name  # what the server was started with: it may be a game of one's own
-        self.session = Session(self._make(name, self.options), name)
+        self.session = Session(self._make(name, self.options), name, points=True)
         self._limit: Limit | None = None
         self._paused, self._analysing = False, False
         self._review: Reviewing | None = None
@@ -391,16 +391,16 @@ class Table:
 
     def _heard(self, thinking: Thinking) -> Thought | None:
         """What a search has found; None where nobody waits for it, or it failed, which is told."""
+        error = thinking.future.exception()
+        words = str(error)
+        if error is not None and not isinstance(error, UsageError):
+            LOG.error("a search failed", exc_info=error)
+            words = "the search failed; see the server's log"
         if self._closed or thinking.dropped:
             return None
-        error = thinking.future.exception()
         if error is None:
             found: Thought = thinking.result()
             return found
-        words = str(error)
-        if not isinstance(error, UsageError):
-            LOG.error("a search failed", exc_info=error)
-            words = "the search failed; see the server's log"
         self._tell({"tell": "error", "text": words})
         self._paused, self._review = True, None
         self._tell_position()

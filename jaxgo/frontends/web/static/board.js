@@ -163,6 +163,7 @@ export class Board {
   heat() {
     const { thought, show, shape } = this;
     if (!thought || !show.overlay) return [];
+    if (show.overlay === "owned") return this.owned(thought.owned);
     const at = new Map(this.position.choices.map((choice) => [choice.action, choice.at]));
     const seen = new Set();
     return thought.moves.flatMap((move) => {
@@ -178,6 +179,16 @@ export class Board {
         draw("circle", { class: best ? "heat best" : "heat", cx: x, cy: y, r: shape.cell * (0.16 + 0.3 * Math.sqrt(part)) }),
         draw("text", { class: "heat-text", x, y, dy: ".35em" }, Math.round(100 * part)),
       ];
+    });
+  }
+
+  // Whose each point will be, by the net of who thinks: the surer, the larger.
+  owned(values) {
+    return values.flatMap((value, cell) => {
+      if (!this.shape.at[cell] || Math.abs(value) < 0.05) return [];
+      const [x, y] = this.shape.at[cell];
+      const half = this.shape.cell * 0.22 * Math.sqrt(Math.abs(value));
+      return [draw("rect", { class: `owned ${value > 0 ? "zero" : "one"}`, x: x - half, y: y - half, width: 2 * half, height: 2 * half })];
     });
   }
 

@@ -66,6 +66,8 @@ const told = {
     find("game").value = message.game;
     document.title = `jaxgo: ${message.game}`;
     find("spatial").hidden = message.levels === 1;
+    find("points").hidden = !message.points;
+    if (!message.points && board.show.overlay === "owned") find("overlay").value = board.show.overlay = "share";
     put(find("level"), make("option", { value: "" }, "all"),
       ...Array.from({ length: message.levels }, (_, i) => make("option", { value: i }, i + 1)));
     board.show.level = "";
