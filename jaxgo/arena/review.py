@@ -21,10 +21,14 @@ from jaxgo.core.game import Game, tree_bytes, without_ply_limit
 from jaxgo.core.lanes import alone
 from jaxgo.core.play import Position
 from jaxgo.core.replay import follow, some_legal
+from jaxgo.evaluators.base import Params, States
+from jaxgo.evaluators.endings import SCORE, knows
+from jaxgo.games import points
 from jaxgo.games.names import describe
 from jaxgo.players import Player
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
+from jaxgo.search.model import Model
 from jaxgo.search.think import Limit, Thinker
 
 # shares of a win that a move of each kind gives away, at least; Lichess has the same
@@ -48,6 +52,7 @@ class Move:
     before: float  # what the position was worth
     after: float  # what it was worth behind the move
     proven: tuple[bool, bool]  # which of the two are exact
+    lead: tuple[float, float] | None = None  # points ahead before and behind it; None where no net knows
 
     @property
     def own(self) -> bool:
@@ -91,6 +96,7 @@ class Review:
     returns: tuple[float, ...] | None  # for each seat; None: the game is not finished
     moves: tuple[Move, ...]
     values: tuple[float, ...]  # before the first of these moves and behind each of them, for seat 0
+    leads: tuple[float, ...] = ()  # the points that seat 0 is ahead there, as the judge's net sees it, if that knows
 
     def of(self, seat: int) -> list[Move]:
         """The moves of a seat."""
@@ -142,7 +148,8 @@ def review(player: Player, lines: Sequence["Line"], progress: Progress | None = 
     found = _searched(player, lines, progress)
     ends = np.cumsum([line.live for line in lines]).tolist()
     parts = [Found(*(column[end - line.live : end] for column in found)) for line, end in zip(lines, ends, strict=True)]
-    return [judged(player.name, line, part) for line, part in zip(lines, parts, strict=True)]
+    leads = _leads(player, lines)
+    return [judged(player.name, line, *rest) for line, *rest in zip(lines, parts, leads, strict=True)]
 
 
 # -- the positions ---------------------------------------------------------------------------------------------------
@@ -238,11 +245,38 @@ def lanes(player: Player, root: Position) -> int:
     return min(most, LANES.get(player.model.platform, WIDE))
 
 
+# -- the points --------------------------------------------------------------------------------------------------------
+
+
+def _leads(player: Player, lines: Sequence[Line]) -> list[tuple[float, ...]]:
+    """The points that seat 0 is ahead in all positions of each game, as the net of the player has learnt to tell them;
+    nothing where it has not."""
+    model, params = player.model, player.params
+    states = jax.tree.map(lambda *parts: np.concatenate(parts), *(line.positions.state for line in lines))
+    total, width = len(states.ply), LANES.get(model.platform, WIDE)
+    if not knows(model.game, SCORE) or SCORE not in jax.eval_shape(model.foresee, params, states):
+        return [() for _ in lines]
+    parts = []
+    for first in range(0, total, width):
+        rows = np.minimum(np.arange(first, first + width), total - 1)
+        parts.append(_scores(model, params, jax.tree.map(lambda x, rows=rows: jnp.asarray(x[rows]), states)))
+    one, other = points.most(model.game)
+    told = np.clip(np.concatenate(parts)[:total].astype(float) * points.unit(model.game), -other, one)
+    return [tuple(part.tolist()) for part in np.split(told, np.cumsum([len(line.over) for line in lines])[:-1])]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _scores(model: Model, params: Params, states: States) -> Float32[Array, " B"]:
+    """The scores that a net foresees; of games that are over, those they have."""
+    over, ends = jax.vmap(model.game.over)(states), jax.vmap(model.game.aux_values)(states)
+    return jnp.where(over, ends[SCORE], model.foresee(params, states)[SCORE])
+
+
 # -- the judgement ---------------------------------------------------------------------------------------------------
 
 
-def judged(judge: str, line: Line, found: Found) -> Review:
-    """What the searches of a game's positions say of its moves; `judge` is who searched."""
+def judged(judge: str, line: Line, found: Found, leads: tuple[float, ...] = ()) -> Review:
+    """What the searches of a game's positions say of its moves; `judge` is who searched, and saw these leads."""
     record, moves, name = line.record, line.moves, line.record.game.action_name
     count = len(moves)
     seats = np.asarray(line.positions.state.to_play)
@@ -264,10 +298,11 @@ def judged(judge: str, line: Line, found: Found) -> Review:
             before=float(sign[ply] * values[ply]) + 0.0,  # no -0
             after=float(sign[ply] * values[ply + 1]) + 0.0,
             proven=(bool(exact[ply]), bool(exact[ply + 1])),
+            lead=(float(sign[ply] * leads[ply]) + 0.0, float(sign[ply] * leads[ply + 1]) + 0.0) if leads else None,
         )
         for ply in range(count)
     ]
     returns = record.returns
     if returns is None and line.over[-1]:  # PSQ and Zero+ tell no result
         returns = tuple(line.gains[-1].tolist())
-    return Review(line.place, record, judge, returns, tuple(told), tuple(values.tolist()))
+    return Review(line.place, record, judge, returns, tuple(told), tuple(values.tolist()), leads)

@@ -21,7 +21,7 @@ from jaxgo.core.lanes import alone
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.endings import OWNERSHIP, SCORE, knows, played_out
 from jaxgo.frontends.board import Board
-from jaxgo.games.go.rules import Go
+from jaxgo.games import points
 from jaxgo.players import Player
 from jaxgo.search.model import Model
 
@@ -69,14 +69,13 @@ def foresee(board: Board, player: Player) -> Outlook:
         return _foreseen(player.model, player.params, state, jnp.int32(action))
 
     played = played_out(game, alone(state), PLAYOUTS)
-    cells, unit = _units(game)
-    komi = game.komi if isinstance(game, Go) else 0.0
+    unit = points.unit(game)
     here = learnt(HERE)
     owned = here[OWNERSHIP] if OWNERSHIP in here else played[OWNERSHIP][0][0]
     return Outlook(
         owned=tuple(np.asarray(owned).tolist()),
         spread=float(played[SCORE][1][0]) * unit,
-        most=(cells - komi, cells + komi),
+        most=points.most(game),
         leads=(lambda action: float(learnt(action)[SCORE]) * unit) if SCORE in here else None,
     )
 
@@ -87,16 +86,10 @@ def at_the_end(board: Board) -> Outlook:
     if not knows(game, SCORE):
         return Outlook()
     found = _ends(game, board.now.position.state)
-    lead = round(float(found[SCORE]) * _units(game)[1], 3)  # it was divided in 32 bits
+    lead = round(float(found[SCORE]) * points.unit(game), 3)  # it was divided in 32 bits
     return Outlook(tuple(np.asarray(found[OWNERSHIP]).tolist()), leads=lambda action: lead)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _ends(game: Game[Any], state: Any) -> dict[str, Float32[Array, "..."]]:
     return game.aux_values(state)
-
-
-def _units(game: Game[Any]) -> tuple[int, float]:
-    """How many cells a board has, and the side of a square of as many, which scores are told in units of."""
-    cells = math.prod(game.shape)
-    return cells, cells**0.5

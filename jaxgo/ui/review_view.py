@@ -24,6 +24,7 @@ LEGEND = (
     "lost: the per cent of a win that a move gave away; "
     + ", ".join(f"{kind} from {100 * KINDS[kind]:.0f}" for kind in reversed(KINDS))
 )
+LEADS = "\nlead: the points that the mover is ahead before and behind the move, as the net sees them without a search"
 LEFT, RIGHT, TOP, FOOT, HEIGHT = 52, 24, 40, 280, 344  # of the curve and of its picture
 STYLE = """
 .curve{fill:none;stroke:#2f6f8f;stroke-width:2;stroke-linejoin:round}.under{fill:#2f6f8f;fill-opacity:.12}
@@ -71,7 +72,7 @@ def moves(review: Review) -> Table:
     for heading in ("", "seat"):
         table.add_column(heading, justify="right")
     table.add_column("move")
-    for heading in ("before", "after", "lost"):
+    for heading in ("before", "after", "lost", *(("lead",) if review.leads else ())):
         table.add_column(heading, justify="right")
     table.add_column("would play")
     table.add_column("")
@@ -80,6 +81,7 @@ def moves(review: Review) -> Table:
             *(str(move.number), str(move.seat), Text(move.name)),
             *(_chance(move.before, move.proven[0]), _chance(move.after, move.proven[1])),
             f"{100 * move.lost:.1f}" if move.lost >= 0.0005 else "",
+            *([f"{move.lead[0]:+.1f} to {move.lead[1]:+.1f}"] if move.lead else ()),
             Text("" if move.own else move.choice),
             remark(move),
             style="bold" if move.kind == "blunder" else None,
@@ -105,7 +107,8 @@ def game(review: Review) -> list[RenderableType]:
     """A game whole: its head, its moves, what each player gave away."""
     told = [([str(seat), name], tally(review.of(seat))) for seat, name in enumerate(players(review))]
     worse = [Text(line) for line in worst_moves(review)]
-    return [Text(head(review)), "", moves(review), "", _tallies(told, ["seat", "player"]), *worse, Text(LEGEND), ""]
+    legend = LEGEND + (LEADS if review.leads else "")
+    return [Text(head(review)), "", moves(review), "", _tallies(told, ["seat", "player"]), *worse, Text(legend), ""]
 
 
 def games(reviews: Sequence[Review]) -> list[RenderableType]:
@@ -151,7 +154,7 @@ def worst_moves(review: Review) -> list[str]:
 
 def json_records(review: Review) -> list[dict[str, Any]]:
     """What `json.dumps` writes line by line: the game, its moves, and what each player gave away. Chances are from 0
-    to 1; those of moves are the mover's."""
+    to 1; those of moves are the mover's, and leads likewise, where a net knows them."""
     record = review.record
     whole = {"game": describe(record.game), "players": list(record.players), "returns": review.returns}
     whole |= {"verdict": record.verdict, "reason": record.reason, "start": record.start}
@@ -162,11 +165,13 @@ def json_records(review: Review) -> list[dict[str, Any]]:
             "agent": review.judge,
             **whole,
             "chances": [_share(v) for v in review.values],
+            **({"leads": [round(lead, 2) for lead in review.leads]} if review.leads else {}),
         }
     ]
     for move in review.moves:
         told = {"number": move.number, "seat": move.seat, "move": move.name, "choice": move.choice}
         told |= {"before": _share(move.before), "after": _share(move.after), "proven": list(move.proven)}
+        told |= {"lead": [round(lead, 2) for lead in move.lead]} if move.lead else {}
         out.append({"kind": "move", **told, "lost": round(move.lost, 4), "judgement": move.kind, "thrown": move.thrown})
     for seat in range(2):
         found = dataclasses.asdict(tally(review.of(seat)))

@@ -86,11 +86,14 @@ def test_exactly_the_moves_that_throw_something_away_are_found():
 def test_a_seat_that_moves_again_keeps_the_sign():
     game = make("gomoku", size=7, opening="swap2")  # three stones of one seat, a choice and a stone of the other
     line = review.replayed(record("d4 d5 e4 white e5 c3", game, "gomoku"))
-    told = review.judged("", line, found(line, [0.5, 0.3, -0.2, 0.1, 0.4, -0.6, 0.0]))
+    told = review.judged(
+        "", line, found(line, [0.5, 0.3, -0.2, 0.1, 0.4, -0.6, 0.0]), (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    )
     assert [move.seat for move in told.moves] == [0, 0, 0, 1, 1, 0]
     assert [move.after for move in told.moves] == pytest.approx([0.3, -0.2, -0.1, 0.4, 0.6, 0.0])
     assert [move.lost for move in told.moves] == pytest.approx([0.1, 0.25, 0.0, 0.0, 0.0, 0.0])
     assert told.values == pytest.approx([0.5, 0.3, -0.2, -0.1, -0.4, -0.6, 0.0])
+    assert [move.lead for move in told.moves] == [(0, 1), (1, 2), (2, 3), (-3, -4), (-4, -5), (5, 6)]
 
 
 def test_a_pass_in_othello_is_a_move_of_who_cannot_move():
@@ -118,6 +121,7 @@ def test_proofs_are_carried_to_the_positions_that_they_hold_for():
     line = review.replayed(record("b2 a2 a1 a3 c3"))
     yes = np.array([False, False, True, False, False, False])
     told = review.judged("", line, found(line, [0, 0.1, 0.2, 0.3, -0.1], known=yes, played=0.0 + yes))
+    assert {move.lead for move in told.moves} == {None}, "no net"
     # c3 wins at once, so the position before it was won, and all may be lost that led there
     assert [move.proven[1] for move in told.moves] == [False, True, True, True, True]
     assert told.values == pytest.approx([0, -0.1, 1, 1, 1, 1])
@@ -185,6 +189,27 @@ def test_a_game_of_go_from_a_position_that_was_given_up():
     assert told.returns == (-1.0, 1.0)
     assert told.values[-1] < -0.9
     assert [move.after for move in told.moves] == [told.values[1], -told.values[2]]
+
+
+@pytest.mark.slow
+def test_leads_are_told_in_points_where_a_net_knows_them(tmp_path, capsys):
+    path = tmp_path / "game.json"
+    formats.save(path, record("C3 D4 pass pass", make("go5", komi=2.5), "go5"))
+    assert main(["review", str(path), "--agent", "greedy@go5-cpu", "--json"]) == 0
+    game, *moves = (told for told in map(json.loads, capsys.readouterr().out.splitlines()) if told["kind"] != "player")
+    leads = game["leads"]
+    assert len(leads) == 5
+    assert leads[1] > 5, "the stone in the middle takes all"
+    assert leads[-1] == -2.5, "by the rules, as the game is over: a stone each"
+    for ply, move in enumerate(moves):
+        sign = (1, -1)[ply % 2]
+        assert move["lead"] == [sign * lead for lead in leads[ply : ply + 2]]
+    assert main(["review", str(path), "--agent", "greedy@go5-cpu", "--skip", "2"]) == 0
+    out = capsys.readouterr().out
+    assert f"{-leads[3]:+.1f} to +2.5" in next(line for line in out.splitlines() if line.startswith("4 "))
+    assert "lead: the points that the mover is ahead" in out
+    assert main(["review", str(path), "--agent", "random", "--skip", "2"]) == 0
+    assert "lead" not in capsys.readouterr().out
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
