@@ -149,7 +149,7 @@ def review(player: Player, lines: Sequence["Line"], progress: Progress | None = 
     ends = np.cumsum([line.live for line in lines]).tolist()
     parts = [Found(*(column[end - line.live : end] for column in found)) for line, end in zip(lines, ends, strict=True)]
     leads = _leads(player, lines)
-    return [judged(player.name, line, *rest) for line, *rest in zip(lines, parts, leads, strict=True)]
+    return [judged(player.name, line, part, lead) for line, part, lead in zip(lines, parts, leads, strict=True)]
 
 
 # -- the positions ---------------------------------------------------------------------------------------------------

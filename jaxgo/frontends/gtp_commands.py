@@ -294,8 +294,15 @@ def final_status_list(engine: GtpEngine, line: Line) -> str:
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
+def _file(line: Line, least: int, most: int) -> tuple[str, ...]:
+    """The words of a command that names a file."""
+    if len(line.words) > most:
+        raise UsageError('syntax error: too many arguments; a name with blanks stands in double quotes: "my game.sgf"')
+    return _words(line, least, most)
+
+
 def loadsgf(engine: GtpEngine, line: Line) -> str:
-    file, *number = _words(line, 1, 2)
+    file, *number = _file(line, 1, 2)
     upto = read_number(number[0], "a move", 1) - 1 if number else None
     game = engine.game
     try:
@@ -326,7 +333,7 @@ def without_handicap(record: GameRecord) -> GameRecord:
 
 
 def printsgf(engine: GtpEngine, line: Line) -> str:
-    names = _words(line, 0, 1)
+    names = _file(line, 0, 1)
     record = engine.session.record()
     game, named = record.game, engine.named
     if isinstance(game, Go) and isinstance(named, Go):  # without the limit that only the engine has set

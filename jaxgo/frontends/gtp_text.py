@@ -9,6 +9,10 @@ from jaxgo.core.game import Game
 
 COLOURS = {"b": 0, "black": 0, "w": 1, "white": 1}
 LETTERS = "bw"
+# commands that name files, which stand in double quotes where they have blanks, as in GoGui; elsewhere a quote is a
+# letter, as in rules that are told as JSON
+OF_FILES = ("loadsgf", "printsgf")
+QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?!\S)|(\S+)')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +31,14 @@ def read_line(text: str) -> Line | None:
     number = ""
     if words and re.fullmatch(r"\d{1,18}", words[0]):
         number, *words = words
+    if words and words[0] in OF_FILES:
+        words[1:] = _unquoted(text.partition(words[0])[2])
     return Line(number, words[0] if words else "", tuple(words[1:])) if words or number else None
+
+
+def _unquoted(text: str) -> list[str]:
+    """The words of a text; one in double quotes may have blanks, and \\" for a quote."""
+    return [word or re.sub(r'\\(["\\])', r"\1", quoted) for quoted, word in QUOTED.findall(text)]
 
 
 def answer(number: str, good: bool, text: str) -> str:

@@ -9,7 +9,7 @@ from sgfmill import sgf as sgfmill
 from support import random_games
 
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends import gtp, gtp_commands, session
+from jaxgo.frontends import gtp, gtp_commands, gtp_text, session
 from jaxgo.frontends.gtp_engine import GtpEngine
 from jaxgo.frontends.gtp_text import Line
 from jaxgo.frontends.lines import read_lines
@@ -41,6 +41,23 @@ def test_names_of_files_and_ids_may_have_any_letters(go, tmp_path):
     assert go.ask(save) == "="
     assert [path.name for path in file.parent.iterdir()] == ["é.sgf"]
     assert old == "é"
+
+
+def test_a_name_with_blanks_stands_in_double_quotes(go, tmp_path):
+    """As GoGui has it; GTP 2 itself knows no blanks in a word."""
+    file = tmp_path / 'my  "best" game.sgf'
+    file.write_text("(;GM[1]SZ[5];B[cc];W[dd])")
+    name = str(file).replace('"', r"\"")
+    assert go.ask(f'7 loadsgf "{name}" 2') == "=7"
+    assert go.engine.session.board.moves == ["C3"]
+    assert go.ask(f'printsgf "{name}"') == "="
+    assert "W[dd]" not in file.read_text()
+    for line in ("loadsgf my own game.sgf", "printsgf my game.sgf"):
+        assert (
+            go.ask(line) == "? syntax error: too many arguments; a name with blanks stands in double quotes: "
+            '"my game.sgf"'
+        )
+    assert gtp_text.read_line('kata-set-rules {"ko": "SIMPLE"}').words == ('{"ko":', '"SIMPLE"}'), "JSON keeps its own"
 
 
 @pytest.mark.slow
