@@ -149,10 +149,13 @@ def _greet(console: Console, job: Job, resumed: bool) -> None:
     if not (budget.seconds or budget.iterations):
         minutes = ", without an end until Ctrl-C"
     where = f"{begun} {job.run} (jax {jax.__version__})"
-    game = job.config.game_name
-    name = game if job.preset == game else f"{job.preset}: {game}"
+    called = job.config.game_name
+    name = called if job.preset == called else f"{job.preset}: {called}"
     words = f"{name} on {devices.describe()}{minutes}, {where}"
     _say(console, words)
+    game = job.config.make_game()
+    if unlearnt := job.config.network.unlearnt(game, job.config.targets.make_heads(game)):
+        _say(console, unlearnt)
     reuse, real = job.config.learner.reuse, job.config.reuse
     if abs(real - reuse) > 0.1 * reuse:
         steps = f"{job.config.updates} steps" if job.config.updates > 1 else "one step"

@@ -72,6 +72,10 @@ class Net(abc.ABC):
         """Which of these heads it has; jaxgo's own have all."""
         return wanted
 
+    def unlearnt(self, game: Game[Any], wanted: tuple[Head, ...]) -> str:
+        """A sentence on heads that the net and these do not both have, and so nobody learns; nothing without any."""
+        return ""
+
     def to_json(self) -> dict[str, Any]:
         """The net as plain data, its name first."""
         return {"kind": self.kind, **dataclasses.asdict(self)}

@@ -39,13 +39,17 @@ class Outside(Net):
     def module(self, game: Game[Any], heads: tuple[Head, ...] = ()) -> Any:
         return _adapted(self.source, game, heads)
 
-    def heads(self, game: Game[Any], wanted: tuple[Head, ...]) -> tuple[Head, ...]:
+    def _shapes(self, game: Game[Any]) -> tuple[Any, Any, dict[str, Any]]:
+        """What it gives for two positions, as shapes: logits, values and further heads."""
         module = _adapted(self.source, game, ())
         planes = jax.ShapeDtypeStruct((2, *planes_shape(game)), jnp.float32)
         with _told(self.source):
             params = jax.eval_shape(module.init, jax.random.key(0), planes)
             _check_kept(params)
-            found = _read(jax.eval_shape(module.raw, params, planes))
+            return _read(jax.eval_shape(module.raw, params, planes))
+
+    def heads(self, game: Game[Any], wanted: tuple[Head, ...]) -> tuple[Head, ...]:
+        found = self._shapes(game)
         for what, array, wanted_shape in (("logits", found[0], (2, game.num_actions)), ("values", found[1], (2,))):
             if (shape := _shape(array)) != wanted_shape:
                 raise UsageError(f"the net gives {what} of shape {shape} for 2 positions; they must be {wanted_shape}")
@@ -57,6 +61,13 @@ class Outside(Net):
                     f"{(2, *head.shape(game))}"
                 )
         return tuple(head for head in wanted if head.name in found[2])
+
+    def unlearnt(self, game: Game[Any], wanted: tuple[Head, ...]) -> str:
+        given, named = list(self._shapes(game)[2]), [head.name for head in wanted]
+        lacking, spare = ([x for x in some if x not in others] for some, others in ((named, given), (given, named)))
+        parts = [f"targets.heads names {', '.join(lacking)}, which the net does not give"] if lacking else []
+        parts += [f"the net gives {', '.join(map(str, spare))}, which targets.heads does not name"] if spare else []
+        return f"{', and '.join(parts)}: what only one of them has is not learnt" if parts else ""
 
     def to_json(self) -> dict[str, Any]:
         if not isinstance(self.source, nn.Module):

@@ -348,6 +348,22 @@ def test_a_dry_run_tells_what_it_would_do_and_leaves_no_trace(tmp_path, capsys, 
     assert not list(tmp_path.iterdir())
 
 
+def test_heads_that_only_the_net_or_the_targets_have_are_told(tmp_path, capsys):
+    typed = ["train", "tictactoe-cpu", "--run", str(tmp_path / "run"), "--dry-run", "--plain"]
+    whole = "targets.heads names short, which the net does not give, and the net gives reply, which targets.heads does "
+    for net, heads, told in (
+        ("Small", "reply", ""),  # it gives that one
+        ("Small", "short", f"{whole}not name: what only one of them has is not learnt"),
+        ("build", "short", "targets.heads names short, which the net does not give: what only"),
+        (None, "short", ""),  # jaxgo's own give what is asked for
+    ):
+        own = ["--net", f"examples.own_net:{net}"] if net else []
+        assert main([*typed, *own, "--targets.heads", heads]) == 0
+        said = capsys.readouterr().out
+        assert told in said
+        assert ("not learnt" in said) == bool(told)
+
+
 @pytest.mark.parametrize("what", ["file", "stranger", "other", "held", "below"])
 def test_a_dry_run_refuses_a_folder_that_the_run_could_not_have(what, tmp_path, capsys):
     run = tmp_path / "run"
