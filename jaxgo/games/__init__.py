@@ -9,6 +9,7 @@ from jaxgo.core.names import PLACE, instance, is_place
 from jaxgo.core.words import native
 from jaxgo.games.archimedes import Archimedes
 from jaxgo.games.breakthrough import Breakthrough
+from jaxgo.games.chess.rules import Chess
 from jaxgo.games.connect3d import Connect3D
 from jaxgo.games.connect4 import ConnectFour
 from jaxgo.games.dodgem import Dodgem
@@ -51,6 +52,8 @@ GAMES: dict[str, Game[Any]] = {
     **{f"dodgem{size}": Dodgem(size) for size in range(3, 9)},
     "breakthrough": Breakthrough(),
     "breakthrough6": Breakthrough(6, 6),
+    "chess": Chess(),
+    "gardner": Chess("gardner", max_plies=256),
     "kamisado": Kamisado(),
     "kamisado-match": Kamisado(points=3),
     "musketeers": Musketeers(),

@@ -1,0 +1,345 @@
+"""How men move on a board of chess: lines of sight, pins, checks and castling, by sets of squares.
+
+No move is tried. One look along all lines from the own king and from the other side's sliders tells which squares are
+attacked, who gives check, and who is pinned along which line. Then each way, at each distance, has the set of squares
+that are reached so; where a move came from follows from its way and its distance.
+"""
+
+import dataclasses
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int8, UInt32
+
+from jaxgo.core.board import Symmetries, symmetries
+from jaxgo.games.boards import words
+from jaxgo.games.boards.words import Words, both, either, without
+from jaxgo.games.chess import tables
+from jaxgo.games.chess.tables import BISHOP, DOWN, JUMPS, KING, KNIGHT, PAWN, QUEEN, ROOK, STRAIGHT, WAYS
+
+EAST, SOUTH, SOUTH_EAST, SOUTH_WEST, NORTH_EAST, NORTH_WEST, NORTH, WEST = range(8)
+SHORT, LONG = 1, 2  # castling rights of seat 0; those of seat 1 are 4 and 8
+# of each way of castling the columns between king and rook, those where the king stands, goes and lands, and the rook's
+CASTLING = ((SHORT, EAST, (5, 6), (4, 5, 6), (7, 5)), (LONG, WEST, (1, 2, 3), (4, 3, 2), (0, 3)))
+
+
+class Men(NamedTuple):
+    """Where the men stand."""
+
+    kinds: UInt32[Array, "6 words"]  # of both seats
+    seats: UInt32[Array, "2 words"]
+
+
+class Found(NamedTuple):
+    """What the mover can do."""
+
+    targets: UInt32[Array, "groups words"]  # the squares that are reached, for each group of `tables.moves`
+    attacked: Bool[Array, ""]  # the mover's king is in check
+    passing: Bool[Array, ""]  # a pawn can be captured en passant
+
+    def any(self) -> Bool[Array, ""]:
+        return (self.targets != 0).any()
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """A board and what it allows."""
+
+    height: int
+    width: int
+    doubles: bool  # pawns may start by two squares, and be captured en passant for it
+    castles: bool
+
+    @property
+    def squares(self) -> int:
+        return self.height * self.width
+
+    @property
+    def words(self) -> int:
+        return -(-self.squares // words.WORD)
+
+    @property
+    def reach(self) -> int:
+        return max(self.height, self.width) - 1
+
+    # -- sets of squares ---------------------------------------------------------------------------------------
+    def _set(self, member: np.ndarray) -> Words:
+        """The sets of these squares, as constants."""
+        return words.split(words.mask(member))
+
+    def rows(self, *rows: int) -> Words:
+        """The squares of some rows."""
+        return self._set(np.isin(np.arange(self.squares) // self.width, rows))
+
+    def _from_seat(self, first: Bool[Array, ""], seats: Words) -> Words:
+        """Of constants [2] that of the mover."""
+        return tuple(jnp.where(first, word[0], word[1]) for word in seats)
+
+    def _landing(self, steps: tuple[tuple[int, int], ...]) -> np.ndarray:
+        """`bool[steps, squares]`: where a step from some square of the board lands."""
+        row, column = np.divmod(np.arange(self.squares), self.width)
+        down, right = np.array(steps).T[:, :, None]
+        return (0 <= row - down) & (row - down < self.height) & (0 <= column - right) & (column - right < self.width)
+
+    def _moved(self, sets: Words, steps: tuple[tuple[int, int], ...]) -> Words:
+        """Each of eight sets moved by its step."""
+        far = np.array([abs(r * self.width + c) for r, c in steps], np.uint32)
+        shape = (1,) * (sets[0].ndim - 1) + (8,)
+        by, down = jnp.asarray(far).reshape(shape), DOWN.reshape(shape)
+        lands = tuple(word.reshape(shape) for word in self._set(self._landing(steps)))
+        pairs = zip(words.higher(sets, by), words.lower(sets, by), strict=True)
+        return both(tuple(jnp.where(down, *pair) for pair in pairs), lands)
+
+    def _rays(self, start: Words, passed: Words) -> list[Words]:
+        """The squares after 1, 2, ... steps along all ways [8], up to the first that may not be passed."""
+        out = []
+        for _ in range(self.reach):
+            start = self._moved(start, WAYS)
+            out.append(start)
+            start = both(start, passed)
+        return out
+
+    def _ahead(self, sets: Words, first: Bool[Array, ""]) -> Words:
+        """[3]: where pawns of a seat come to by steps forward to column -1, 0, 1."""
+        white, black = ([self.width - side * c for c in (-1, 0, 1)] for side in (1, -1))
+        up = words.lower(sets, jnp.array(white, jnp.uint32))
+        down = words.higher(sets, jnp.array(black, jnp.uint32))
+        lands = self._set(self._landing(((0, -1), (0, 0), (0, 1))))
+        board = self._set(np.ones(self.squares, bool))
+        moved = tuple(jnp.where(first, *pair) for pair in zip(up, down, strict=True))
+        return tuple(x & y & z for x, y, z in zip(moved, lands, board, strict=True))
+
+    # -- moves -------------------------------------------------------------------------------------------------
+    def find(self, men: Men, to_play: Int8[Array, ""], rights: Int8[Array, ""], passed: Int8[Array, ""]) -> Found:
+        """All legal moves. `passed`: the square that a pawn has just jumped over; -1: none has."""
+        first = to_play == 0
+        sides = jnp.where(first, men.seats, men.seats[::-1])
+        mine, yours = words.split(men.kinds & sides[0][None]), words.split(men.kinds & sides[1][None])
+        own, other = words.split(sides[0]), words.split(sides[1])
+        board = self._set(np.ones(self.squares, bool))
+        empty = without(without(board, own), other)
+        king = _kind(mine, KING)
+        # lines from the king, and from the sliders of the other side, which see through the king
+        hunters = _sliders(yours)
+        start = tuple(jnp.stack([jnp.broadcast_to(k, (8,)), h]) for k, h in zip(king, hunters, strict=True))
+        open_to = tuple(jnp.stack([e, e | k])[:, None] for e, k in zip(empty, king, strict=True))
+        seen = functools.reduce(either, self._rays(start, open_to))
+        from_king, hunted = tuple(word[0] for word in seen), tuple(word[1] for word in seen)
+        meeting = both(from_king, tuple(word[::-1] for word in hunted))  # the squares where the two look at each other
+        knights = words.union(self._moved(_eight(_kind(yours, KNIGHT)), JUMPS))
+        pawns = words.union(_aside(self._ahead(_one(_kind(yours, PAWN)), ~first)))
+        kings = words.union(self._moved(_eight(_kind(yours, KING)), WAYS))
+        danger = functools.reduce(either, (words.union(hunted), knights, pawns, kings))
+        leaps = both(words.union(self._moved(_eight(king), JUMPS)), _kind(yours, KNIGHT))
+        stabs = both(words.union(_aside(self._ahead(_one(king), first))), _kind(yours, PAWN))
+        checkers = functools.reduce(either, (words.union(both(from_king, hunters)), leaps, stabs))
+        number = sum(jax.lax.population_count(word) for word in checkers)
+        block = either(checkers, both(words.union(meeting), empty))
+        cure = tuple(jnp.where(number == 1, word, jnp.uint32(0)) for word in block)
+        cure = tuple(jnp.where(number == 0, *pair) for pair in zip(board, cure, strict=True))
+        pins = both(meeting, _one(own))
+        pinned = words.union(pins)
+        # pinned men move along their line alone
+        free = tuple(~p[None] | line | line[::-1] for p, line in zip(pinned, pins, strict=True))
+        lands = both(cure, without(board, own))
+        rays = [both(ray, _one(lands)) for ray in self._rays(both(_sliders(mine), free), _one(empty))]
+        steps = without(self._moved(_eight(king), WAYS), _one(either(own, danger)))
+        jumps = both(self._moved(_eight(without(_kind(mine, KNIGHT), pinned)), JUMPS), _one(lands))
+
+        # pawns: [3], to column -1, 0, 1
+        walkers = tuple(
+            _kind_of(word) & jnp.where(first, jnp.stack([f[5], f[6], f[4]]), jnp.stack([f[3], f[1], f[2]]))
+            for word, f in zip(mine, free, strict=True)
+        )
+        ahead = self._ahead(walkers, first)
+        aside, straight = np.array([True, False, True]), np.array([False, True, False])
+        once = tuple(jnp.where(straight, word & e, jnp.uint32(0)) for word, e in zip(ahead, empty, strict=True))
+        takes = tuple(jnp.where(aside, word & o, jnp.uint32(0)) for word, o in zip(ahead, other, strict=True))
+        pushes = both(either(once, takes), _one(cure))
+        passing = jnp.bool_(False)
+        if self.doubles:
+            into = self._passing(ahead, passed, first, from_king, hunted, checkers, number, cure)
+            passing = words.some(into).any()
+            pushes = either(pushes, into)
+            two = self._ahead(tuple(word[1:2] for word in once), first)
+            home = self._from_seat(first, self._set(self._homes()))
+            twice = both(both(tuple(word[1] for word in two), home), both(empty, cure))
+            zero = tuple(jnp.zeros_like(word) for word in twice)
+            double = tuple(
+                _eight_of({NORTH: jnp.where(first, t, z), SOUTH: jnp.where(first, z, t)})
+                for t, z in zip(twice, zero, strict=True)
+            )
+            rays[1] = either(rays[1], double)
+        if self.castles:
+            rays[1] = either(rays[1], self._castling(rights, first, either(own, other), danger))
+        last = _one(self._from_seat(first, self._set(self._far())))
+        plain = without(pushes, last)
+        rays[0] = either(rays[0], either(steps, tuple(_by_way(word, first) for word in plain)))
+        columns = [*rays, jumps, both(pushes, last)]
+        return Found(
+            targets=jnp.stack([jnp.concatenate([column[w] for column in columns]) for w in range(self.words)], axis=-1),
+            attacked=number > 0,
+            passing=passing,
+        )
+
+    def _far(self) -> np.ndarray:
+        """`bool[2, squares]`: where the pawns of each seat promote."""
+        row = np.arange(self.squares) // self.width
+        return np.stack([row == 0, row == self.height - 1])
+
+    def _homes(self) -> np.ndarray:
+        """`bool[2, squares]`: where pawns of each seat come to by their first two steps."""
+        row = np.arange(self.squares) // self.width
+        return np.stack([row == self.height - 4, row == 3])
+
+    def _passing(
+        self,
+        ahead: Words,
+        passed: Int8[Array, ""],
+        first: Bool[Array, ""],
+        from_king: Words,
+        hunted: Words,
+        checkers: Words,
+        number: UInt32[Array, ""],
+        cure: Words,
+    ) -> Words:
+        """[3]: the square where a pawn captures en passant, for the steps aside by which it may.
+
+        Two men leave a row at once, so the king may be seen along it where neither was pinned; the one that is
+        captured may have stood in a line to the king, too. Its captor is looked at as other men are.
+        """
+        target = words.single(passed.astype(jnp.int32), self.words, passed >= 0)
+        back = self._ahead(_one(target), ~first)  # from which columns the captor comes, and the captured one
+        gone = tuple(word[1] for word in back)
+        pair = tuple(word[::-1] | g for word, g in zip(back, gone, strict=True))
+        seen = [jnp.bool_(False)]
+        for way in range(8):
+            there, here = tuple(word[way] for word in from_king), tuple(word[7 - way] for word in hunted)
+            if way in (EAST, WEST):
+                seen.append(words.some(both(_one(there), pair)) & words.some(both(_one(here), pair)))
+            elif way not in (NORTH, SOUTH):
+                seen.append(words.some(both(both(there, here), gone)))
+        exposed = functools.reduce(jnp.bitwise_or, [jnp.broadcast_to(one, (3,)) for one in seen])
+        cured = words.some(both(target, cure)) | (words.some(both(gone, checkers)) & (number == 1))
+        allowed = ~exposed & cured & jnp.array([True, False, True])
+        return tuple(jnp.where(allowed, word & t, jnp.uint32(0)) for word, t in zip(ahead, target, strict=True))
+
+    def _castling(self, rights: Int8[Array, ""], first: Bool[Array, ""], men: Words, danger: Words) -> Words:
+        """[8]: where the king lands that castles, two squares to the side."""
+        bits = jnp.where(first, rights, rights >> 2)
+        ways: list[dict[int, Array]] = [{} for _ in range(self.words)]
+        for right, way, between, path, _ in CASTLING:
+            clear, quiet, goal = (self._home(first, columns) for columns in (between, path, path[2:]))
+            barred = words.some(both(clear, men)) | words.some(both(quiet, danger))
+            may = (bits & right != 0) & ~barred
+            for word, there in zip(ways, goal, strict=True):
+                word[way] = jnp.where(may, there, jnp.uint32(0))
+        return tuple(_eight_of(word) for word in ways)
+
+    def _home(self, first: Bool[Array, ""], columns: tuple[int, ...]) -> Words:
+        """These squares of the mover's back row."""
+        row, column = np.divmod(np.arange(self.squares), self.width)
+        there = np.isin(column, columns)
+        return self._from_seat(first, self._set(np.stack([there & (row == self.height - 1), there & (row == 0)])))
+
+    # -- after a move ------------------------------------------------------------------------------------------
+    def with_rook(self, men: Men, first: Bool[Array, ""], step: Array) -> Men:
+        """The men after the rook's part of castling, where a king goes so many squares to the east."""
+        if not self.castles:
+            return men
+        for side, (_, _, _, _, rook) in zip((2, -2), CASTLING, strict=True):
+            ways = jnp.stack([jnp.where(step == side, w, jnp.uint32(0)) for w in self._home(first, rook)])
+            rows = jnp.arange(6)[:, None] == ROOK
+            seats = jnp.arange(2)[:, None] == jnp.where(first, 0, 1)
+            men = Men(
+                men.kinds ^ jnp.where(rows, ways[None], jnp.uint32(0)),
+                men.seats ^ jnp.where(seats, ways[None], jnp.uint32(0)),
+            )
+        return men
+
+    @functools.cached_property
+    def spoilt(self) -> np.ndarray:
+        """`int8[squares]`: the castling rights that end when a man leaves a square or comes to it."""
+        out = np.zeros(self.squares, np.int8)
+        if self.castles:
+            for shift, row in ((0, self.height - 1), (2, 0)):
+                for right, _, _, path, rook in CASTLING:
+                    for column in (path[0], rook[0]):
+                        out[row * self.width + column] |= right << shift
+        return out
+
+    @functools.cached_property
+    def rooks(self) -> np.ndarray:
+        """`int8[squares]`: the castling right of each rook's first square."""
+        kings = [square for square, code in self.castlers if code % 6 == 0]
+        return np.where(np.isin(np.arange(self.squares), kings), 0, self.spoilt).astype(np.int8)
+
+    @property
+    def castlers(self) -> list[tuple[int, int]]:
+        """The first squares of kings and rooks, and the codes of these men."""
+        if not self.castles:
+            return []
+        rows = ((self.height - 1, 1), (0, 7))
+        columns = {path[0]: KING for _, _, _, path, _ in CASTLING} | {rook[0]: ROOK for *_, rook in CASTLING}
+        return [(row * self.width + column, code + kind) for row, code in rows for column, kind in columns.items()]
+
+    # -- symmetries --------------------------------------------------------------------------------------------
+    def symmetries(self) -> Symmetries:
+        """Top and bottom, which swaps the sides and the mover with them; left and right where nobody castles."""
+        chosen = (0, 2) if self.castles else range(4)
+        cells = symmetries(self.height, self.width)[list(chosen)]
+        actions = [tables.mirrored(self.height, self.width, tuple(turn.tolist())) for turn in cells]
+        return Symmetries(cells, np.stack(actions))
+
+
+def _kind(men: Words, kind: int) -> Words:
+    return tuple(word[kind] for word in men)
+
+
+def _kind_of(word: UInt32[Array, "6"]) -> UInt32[Array, "1"]:
+    return word[PAWN : PAWN + 1]
+
+
+def _one(sets: Words) -> Words:
+    """A set as one beside others."""
+    return tuple(word[None] for word in sets)
+
+
+def _eight(sets: Words) -> Words:
+    """The same set for each way."""
+    return tuple(jnp.broadcast_to(word, (8,)) for word in sets)
+
+
+def _eight_of(ways: dict[int, UInt32[Array, ""]]) -> UInt32[Array, "8"]:
+    """A word for each way, 0 where none is given."""
+    return jnp.stack([ways.get(way, jnp.uint32(0)) for way in range(8)])
+
+
+def _by_way(columns: UInt32[Array, "3"], first: Bool[Array, ""]) -> UInt32[Array, "8"]:
+    """A word for each way, of those for the steps of the mover's pawns."""
+    up, down = (jnp.where(seat, columns, jnp.uint32(0)) for seat in (first, ~first))
+    return _eight_of(
+        {
+            NORTH_WEST: up[0],
+            NORTH: up[1],
+            NORTH_EAST: up[2],
+            SOUTH_WEST: down[0],
+            SOUTH: down[1],
+            SOUTH_EAST: down[2],
+        }
+    )
+
+
+def _aside(sets: Words) -> Words:
+    """Of steps to three columns those of captures."""
+    return tuple(jnp.where(np.array([True, False, True]), word, jnp.uint32(0)) for word in sets)
+
+
+def _sliders(men: Words) -> Words:
+    """[8]: the men that move along each way as far as they like."""
+    straight = either(_kind(men, ROOK), _kind(men, QUEEN))
+    oblique = either(_kind(men, BISHOP), _kind(men, QUEEN))
+    return tuple(jnp.where(STRAIGHT, *pair) for pair in zip(straight, oblique, strict=True))

@@ -1,0 +1,295 @@
+"""Chess: two armies, each with a king that must not be lost; by the rules of FIDE, and Gardner's on 5 x 5 squares.
+
+A position that comes back for the third time, a hundred plies without a capture or a pawn's move, and men that cannot
+give mate make a draw, without being claimed: a king alone or with one knight or bishop against a king, or bishops that
+all stand on squares of one colour. Positions are the same where the same moves are possible: the right to castle
+counts, and to capture en passant only where a pawn really may.
+"""
+
+import dataclasses
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
+
+from jaxgo.core import zobrist
+from jaxgo.core.board import Symmetries
+from jaxgo.core.errors import unknown_name
+from jaxgo.core.game import (
+    EMPTY,
+    Action,
+    Game,
+    Piece,
+    RepetitionResult,
+    check_ply_limit,
+    check_repetition_result,
+    returns_of_winner,
+)
+from jaxgo.games.boards import words
+from jaxgo.games.chess import fen as texts
+from jaxgo.games.chess import tables
+from jaxgo.games.chess.moves import Field, Found, Men
+from jaxgo.games.chess.tables import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK
+
+RUNNING, WON_BY_0, WON_BY_1, DRAWN = range(4)  # a win is told as `returns_of_winner` reads it
+PLIES = 100  # without a capture or a pawn's move: a draw
+NAMES = ("pawn", "knight", "bishop", "rook", "queen", "king")
+WORTH = np.array([1, 3, 3.2, 5, 9.5, 0], np.float32)
+CENTRE = np.array([0.05, 0.12, 0.1, 0.02, 0.04, -0.08], np.float32)  # for each step nearer to it than the edge
+AHEAD = 0.06  # for each step of a pawn
+FEAR = np.array([1, 3, 3, 5, 9, 4], np.float32)  # what a man is worth in an exchange
+
+
+class Board(NamedTuple):
+    """A board, the men at the start, and how long games last at most."""
+
+    field: Field
+    start: str
+
+
+BOARDS = {
+    "standard": Board(Field(8, 8, True, True), "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq"),
+    "gardner": Board(Field(5, 5, False, False), "rnbqk/ppppp/5/PPPPP/RNBQK w"),
+}
+
+
+class ChessState(NamedTuple):
+    kinds: UInt32[Array, "6 words"]  # pawns, knights, bishops, rooks, queens, kings of both seats
+    seats: UInt32[Array, "2 words"]
+    rights: Int8[Array, ""]  # to castle: seat 0 short 1, long 2; seat 1 short 4, long 8
+    passed: Int8[Array, ""]  # the square on which a pawn may be captured en passant; -1: none may be
+    clock: Int8[Array, ""]  # plies since a capture or a pawn's move
+    outcome: Int8[Array, ""]
+    to_play: Int8[Array, ""]
+    ply: Int16[Array, ""]
+
+
+@dataclasses.dataclass(frozen=True)
+class Chess(Game[ChessState]):
+    """Board "standard", or "gardner": 5 x 5 squares, without castling and the double step of pawns. White (seat 0)
+    starts at the bottom. `fen`: where games begin, blanks as they are or as `_`."""
+
+    board: str = "standard"
+    fen: str = ""  # empty: from the usual position
+    repetition: RepetitionResult = "draw"
+    max_plies: int = 512  # the game is a draw then
+
+    pieces = (
+        EMPTY,
+        *(
+            Piece(letter.upper() if seat == 0 else letter, seat, letter, "", name)
+            for seat in range(2)
+            for letter, name in zip(tables.LETTERS, NAMES, strict=True)
+        ),
+    )
+    notation = "the two squares of the move and what a pawn becomes: `e2e4`, `e7e8q`; the king's two when it castles"
+
+    def __post_init__(self) -> None:
+        if self.board not in BOARDS:
+            raise unknown_name("board of chess", self.board, BOARDS)
+        check_repetition_result(self, "chess")
+        check_ply_limit(self, "chess")
+        self._setup  # noqa: B018  # what is no position is refused here
+
+    @property
+    def _field(self) -> Field:
+        return BOARDS[self.board].field
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._field.height, self._field.width
+
+    @property
+    def _moves(self) -> tables.Moves:
+        return tables.moves(*self.shape)
+
+    @property
+    def num_actions(self) -> int:
+        return len(self._moves.source)
+
+    # -- start -------------------------------------------------------------------------------------------------
+    @property
+    def _setup(self) -> texts.Setup:
+        return texts.read(self.fen or BOARDS[self.board].start, *self.shape)
+
+    def init(self, key: Array) -> ChessState:
+        state = self._placed(self._setup)
+        return self._settled(state) if self.fen else state  # the usual start goes on
+
+    def place(self, cells: np.ndarray, to_play: int) -> ChessState:
+        """Kings and rooks on their first squares may castle, and no pawn has just moved."""
+        setup = texts.Setup(self.drawn(cells, to_play), to_play, 15, -1, 0)
+        return _settle(self, self._placed(texts.checked(setup, *self.shape)))
+
+    def from_fen(self, text: str) -> ChessState:
+        """The position of a FEN, as the start of a game."""
+        return _settle(self, self._placed(texts.read(text, *self.shape)))
+
+    def to_fen(self, state: ChessState) -> str:
+        """A position as FEN; the number of the move is that of this game."""
+        numbers = (int(x) for x in (state.to_play, state.rights, state.passed, state.clock))
+        return texts.write(texts.Setup(np.asarray(self.cells(state)), *numbers), int(state.ply), *self.shape)
+
+    def _placed(self, setup: texts.Setup) -> ChessState:
+        codes, field = setup.cells, self._field
+        kinds = np.stack([(codes > 0) & ((codes - 1) % 6 == kind) for kind in range(6)])
+        rights = setup.rights if field.castles else 0
+        for square, code in field.castlers:  # a right without its king or rook is none
+            rights &= ~int(field.spoilt[square]) if codes[square] != code else -1
+        return ChessState(
+            kinds=jnp.asarray(words.mask(kinds)),
+            seats=jnp.asarray(words.mask(np.stack([(codes > 0) & (codes < 7), codes >= 7]))),
+            rights=jnp.int8(rights),
+            passed=jnp.int8(setup.passed if field.doubles else -1),
+            clock=jnp.int8(min(setup.clock, PLIES)),
+            outcome=jnp.int8(RUNNING),
+            to_play=jnp.int8(setup.to_play),
+            ply=jnp.int16(0),
+        )
+
+    # -- rules -------------------------------------------------------------------------------------------------
+    def _find(self, state: ChessState) -> Found:
+        men = Men(state.kinds, state.seats)
+        return self._field.find(men, state.to_play, state.rights, state.passed)
+
+    def legal(self, state: ChessState) -> Bool[Array, " A"]:
+        field, moves = self._field, self._moves
+        # else each action would find the sets anew
+        targets = jax.lax.optimization_barrier(self._find(state).targets).reshape(-1)
+        word = targets[moves.group * field.words + moves.target // words.WORD]
+        return word >> (moves.target % words.WORD).astype(np.uint32) & 1 != 0
+
+    def step(self, state: ChessState, action: Action) -> ChessState:
+        field, first, width = self._field, state.to_play == 0, self.shape[1]
+        source, target, promoted = (jnp.asarray(x)[action] for x in self._moves[:3])
+        start, goal = (jnp.stack(words.single(cell, field.words)) for cell in (source, target))
+        kind = ((state.kinds & start[None]) != 0).any(axis=1)
+        pawn = kind[PAWN]
+        passing = pawn & (target.astype(jnp.int8) == state.passed)
+        behind = target + jnp.where(first, width, -width)  # the pawn that is captured en passant
+        gone = jnp.stack(words.single(jnp.where(passing, behind, target), field.words))
+        own, other = jnp.where(first, state.seats, state.seats[::-1])
+        capture = (other & gone != 0).any()
+        becomes = jnp.where(promoted > 0, jnp.arange(6) == promoted, kind)
+        sides = jnp.stack([own & ~start | goal, other & ~gone])
+        men = Men(
+            kinds=state.kinds & ~(start | gone)[None] | jnp.where(becomes[:, None], goal[None], jnp.uint32(0)),
+            seats=jnp.where(first, sides, sides[::-1]),
+        )
+        men = field.with_rook(men, first, jnp.where(kind[KING], target - source, 0))
+        double = pawn & (jnp.abs(target - source) == 2 * width)
+        spoilt = jnp.asarray(field.spoilt)
+        return self._settled(
+            ChessState(
+                kinds=men.kinds,
+                seats=men.seats,
+                rights=state.rights & ~(spoilt[source] | spoilt[target]),
+                passed=jnp.where(double, (source + target) // 2, -1).astype(jnp.int8),
+                clock=jnp.where(pawn | capture, jnp.int8(0), state.clock + jnp.int8(1)),
+                outcome=jnp.int8(RUNNING),
+                to_play=jnp.int8(1) - state.to_play,
+                ply=state.ply + jnp.int16(1),
+            )
+        )
+
+    def _settled(self, state: ChessState) -> ChessState:
+        """A position with its outcome, and without a square that no pawn may go to en passant."""
+        found = self._find(state)
+        mated = ~found.any() & found.attacked
+        drawn = ~found.any() | (state.clock >= PLIES) | self._barren(state)
+        ending = jnp.where(drawn, jnp.int8(DRAWN), jnp.int8(RUNNING))
+        return state._replace(
+            passed=jnp.where(found.passing, state.passed, jnp.int8(-1)),
+            outcome=jnp.where(mated, jnp.int8(WON_BY_1) - state.to_play, ending),
+        )
+
+    def _barren(self, state: ChessState) -> Bool[Array, ""]:
+        """Whether nobody can ever be mated."""
+        some = (state.kinds != 0).any(axis=1)
+        counts = words.count(state.kinds)
+        light = words.mask(np.add(*np.divmod(np.arange(self._field.squares), self.shape[1])) % 2 == 0)
+        bishops = state.kinds[BISHOP]
+        alike = ~((bishops & light) != 0).any() | ~((bishops & ~light) != 0).any()
+        heavy = some[PAWN] | some[ROOK] | some[QUEEN]
+        return ~heavy & ((counts[KNIGHT] + counts[BISHOP] <= 1) | ~some[KNIGHT] & alike)
+
+    def over(self, state: ChessState) -> Bool[Array, ""]:
+        return (state.outcome != RUNNING) | (state.ply >= self.max_plies)
+
+    def returns(self, state: ChessState) -> Float32[Array, " 2"]:
+        return returns_of_winner(state.outcome)
+
+    # -- views and hints ---------------------------------------------------------------------------------------
+    def _men(self, state: ChessState) -> Bool[Array, "2 6 cells"]:
+        """The men of each seat by kind."""
+        return words.unpack(state.kinds[None] & state.seats[:, None], self._field.squares)
+
+    def observe(self, state: ChessState) -> Bool[Array, "H W 18"]:
+        """Own men and the other's by kind; the row on which the mover's pawns promote; the rooks that may castle; the
+        square to capture on en passant; whether 25, 50 and 75 plies passed without a capture or a pawn's move.
+
+        A position does not know whether it has been there before.
+        """
+        squares, first = self._field.squares, state.to_play == 0
+        men = self._men(state)
+        sides = jnp.where(first, men, men[::-1]).reshape(12, squares)
+        row = np.arange(squares) // self.shape[1]
+        goal = jnp.where(first, row == 0, row == self.shape[0] - 1)
+        rooks = (self._field.rooks & state.rights) != 0
+        passed = jnp.arange(squares, dtype=jnp.int8) == state.passed
+        quiet = jnp.broadcast_to((state.clock >= np.array([25, 50, 75], np.int8))[:, None], (3, squares))
+        return jnp.concatenate([sides, jnp.stack([goal, rooks, passed]), quiet]).T.reshape(*self.shape, 18)
+
+    def cells(self, state: ChessState) -> Int8[Array, " cells"]:
+        codes = np.arange(1, 13, dtype=np.int8).reshape(2, 6, 1)
+        return jnp.where(self._men(state), codes, jnp.int8(0)).sum(axis=(0, 1), dtype=jnp.int8)
+
+    def hash(self, state: ChessState) -> UInt32[Array, "2"]:
+        return self._key(state, state.clock)
+
+    def repetition_key(self, state: ChessState) -> UInt32[Array, "2"]:
+        return self._key(state, jnp.int8(0))
+
+    def _key(self, state: ChessState, clock: Int8[Array, ""]) -> UInt32[Array, "2"]:
+        scalars = (state.to_play, state.rights, state.passed + jnp.int8(1), clock)
+        told = sum(x.astype(jnp.uint32) << jnp.uint32(8 * place) for place, x in enumerate(scalars))
+        return zobrist.of_words(jnp.concatenate([state.kinds.reshape(-1), state.seats[0], told[None]]))
+
+    def _worths(self) -> np.ndarray:
+        """`float32[2, 6, cells]`: what a man is worth to White where it stands."""
+        height, width = self.shape
+        row, column = np.divmod(np.arange(height * width), width)
+        inside = np.minimum(np.minimum(row, height - 1 - row), np.minimum(column, width - 1 - column))
+        white = WORTH[:, None] + CENTRE[:, None] * inside
+        white[PAWN] += AHEAD * (height - 2 - row)
+        black = white.reshape(6, height, width)[:, ::-1].reshape(6, -1)
+        return np.stack([white, -black]).astype(np.float32)
+
+    def heuristic(self, state: ChessState) -> Float32[Array, ""]:
+        """The lead in men, each worth more the nearer it is to the centre, pawns the further they have come."""
+        lead = jnp.where(self._men(state), jnp.asarray(self._worths()), jnp.float32(0)).sum()
+        value = jnp.tanh(lead / 4)
+        return jnp.where(state.to_play == 0, value, -value)
+
+    def move_weights(self, state: ChessState) -> Float32[Array, " A"]:
+        """1; more for a capture, the more the captured man is worth beside its captor, and for what a pawn becomes."""
+        worth = jnp.where(self._men(state), jnp.asarray(FEAR)[None, :, None], jnp.float32(0)).sum(axis=(0, 1))
+        source, target, promoted = self._moves[:3]
+        prize = worth[target]
+        better = np.where(promoted > 0, 4 * (WORTH[promoted] - 1), 0).astype(np.float32)
+        return 1 + 8 * prize / (1 + worth[source]) + better
+
+    def symmetries(self) -> Symmetries:
+        """Those of the rules: top and bottom swap the sides, and left and right are the same where nobody castles."""
+        return self._field.symmetries()
+
+    def action_name(self, action: int) -> str:
+        return tables.names(*self.shape)[action]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _settle(game: Chess, state: ChessState) -> ChessState:
+    return game._settled(state)
