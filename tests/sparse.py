@@ -13,13 +13,15 @@ from jaxgo.core.game import Game
 CHUNK = 1024
 
 
-def perft(game: Game[Any], depth: int, thorough: bool = False) -> list[int]:
-    """Like `support.perft`, for games without a repetition rule. The last ply is counted, not played.
+def perft(game: Game[Any], depth: int, thorough: bool = False, start: Any = None) -> list[int]:
+    """Like `support.perft`, without a look at repetition, from the start or from a state. The last ply is counted, not
+    played.
 
     `thorough`: by programs that take longer to compile and less to run, for many positions.
     """
     legal, step = _programs(game, thorough)
-    states = jax.tree.map(lambda leaf: np.asarray(leaf)[None], game.init(jax.random.key(0)))
+    start = game.init(jax.random.key(0)) if start is None else start
+    states = jax.tree.map(lambda leaf: np.asarray(leaf)[None], start)
     times = np.ones(1, np.int64)  # how many sequences lead to each of the different positions
     counts = []
     while True:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int8, UInt32
 
+from jaxgo.core.bitwise import union
 from jaxgo.core.board import Symmetries, symmetries
 from jaxgo.games.boards import words
 from jaxgo.games.boards.words import Words, both, either, without
@@ -21,6 +22,7 @@ from jaxgo.games.chess import tables
 from jaxgo.games.chess.tables import BISHOP, DOWN, JUMPS, KING, KNIGHT, PAWN, QUEEN, ROOK, STRAIGHT, WAYS
 
 EAST, SOUTH, SOUTH_EAST, SOUTH_WEST, NORTH_EAST, NORTH_WEST, NORTH, WEST = range(8)
+ASIDE = np.array([True, False, True])  # of the steps of pawns, to column -1, 0, 1
 SHORT, LONG = 1, 2  # castling rights of seat 0; those of seat 1 are 4 and 8
 # of each way of castling the columns between king and rook, those where the king stands, goes and lands, and the rook's
 CASTLING = ((SHORT, EAST, (5, 6), (4, 5, 6), (7, 5)), (LONG, WEST, (1, 2, 3), (4, 3, 2), (0, 3)))
@@ -42,6 +44,24 @@ class Found(NamedTuple):
 
     def any(self) -> Bool[Array, ""]:
         return (self.targets != 0).any()
+
+
+class Sight(NamedTuple):
+    """What the mover sees."""
+
+    first: Bool[Array, ""]  # seat 0 moves
+    mine: Words  # [6]: the mover's men by kind
+    own: Words
+    other: Words
+    empty: Words
+    from_king: Words  # [8]: along each way from the king, with the first man
+    hunted: Words  # [8]: what sliders of the other side attack along each way, through the king
+    danger: Words  # where the king may not go
+    checkers: Words
+    number: UInt32[Array, ""]  # of checkers
+    cure: Words  # where other men may go: anywhere, or between the king and what gives check
+    pinned: Words
+    free: Words  # [8]: squares whose men may move along each way; a pinned one only along its line
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +102,8 @@ class Field:
         """`bool[steps, squares]`: where a step from some square of the board lands."""
         row, column = np.divmod(np.arange(self.squares), self.width)
         down, right = np.array(steps).T[:, :, None]
-        return (0 <= row - down) & (row - down < self.height) & (0 <= column - right) & (column - right < self.width)
+        before, left = row - down, column - right
+        return (before >= 0) & (before < self.height) & (left >= 0) & (left < self.width)
 
     def _moved(self, sets: Words, steps: tuple[tuple[int, int], ...]) -> Words:
         """Each of eight sets moved by its step."""
@@ -93,14 +114,18 @@ class Field:
         pairs = zip(words.higher(sets, by), words.lower(sets, by), strict=True)
         return both(tuple(jnp.where(down, *pair) for pair in pairs), lands)
 
-    def _rays(self, start: Words, passed: Words) -> list[Words]:
-        """The squares after 1, 2, ... steps along all ways [8], up to the first that may not be passed."""
-        out = []
-        for _ in range(self.reach):
-            start = self._moved(start, WAYS)
-            out.append(start)
-            start = both(start, passed)
-        return out
+    def _rays(self, start: Words, passed: Words) -> Words:
+        """[reach]: the squares after 1, 2, ... steps along all ways [8], up to the first that may not be passed.
+
+        The loop is one because what it reads and writes is then in memory: a compiler would otherwise find each step
+        anew for every one behind it.
+        """
+
+        def step(here: Words, _: None) -> tuple[Words, Words]:
+            there = self._moved(here, WAYS)
+            return both(there, passed), there
+
+        return jax.lax.scan(step, start, None, self.reach)[1]
 
     def _ahead(self, sets: Words, first: Bool[Array, ""]) -> Words:
         """[3]: where pawns of a seat come to by steps forward to column -1, 0, 1."""
@@ -115,75 +140,97 @@ class Field:
     # -- moves -------------------------------------------------------------------------------------------------
     def find(self, men: Men, to_play: Int8[Array, ""], rights: Int8[Array, ""], passed: Int8[Array, ""]) -> Found:
         """All legal moves. `passed`: the square that a pawn has just jumped over; -1: none has."""
+        at = self._look(men, to_play)
+        lands = without(at.cure, at.own)
+        lines = self._rays(both(_sliders(at.mine), at.free), _one(at.empty))
+        rays = [tuple(word[far] & land for word, land in zip(lines, lands, strict=True)) for far in range(self.reach)]
+        knights = without(_kind(at.mine, KNIGHT), at.pinned)
+        jumps = both(self._moved(_eight(knights), JUMPS), _one(lands))
+        king = self._moved(_eight(_kind(at.mine, KING)), WAYS)
+        pushes, double, passing = self._pawns(at, passed)
+        last = _one(self._from_seat(at.first, self._set(self._far())))
+        plain = tuple(_by_way(word, at.first) for word in without(pushes, last))
+        rays[0] = functools.reduce(either, (rays[0], plain, without(king, _one(either(at.own, at.danger)))))
+        rays[1] = either(rays[1], double)
+        if self.castles:
+            rays[1] = either(rays[1], self._castling(at, rights))
+        columns = [*rays, jumps, both(pushes, last)]
+        return Found(
+            targets=jnp.stack([jnp.concatenate([column[w] for column in columns]) for w in range(self.words)], axis=-1),
+            attacked=at.number > 0,
+            passing=passing,
+        )
+
+    def _look(self, men: Men, to_play: Int8[Array, ""]) -> Sight:
+        """Lines from the king, and from the sliders of the other side, which see through the king."""
         first = to_play == 0
         sides = jnp.where(first, men.seats, men.seats[::-1])
         mine, yours = words.split(men.kinds & sides[0][None]), words.split(men.kinds & sides[1][None])
         own, other = words.split(sides[0]), words.split(sides[1])
         board = self._set(np.ones(self.squares, bool))
         empty = without(without(board, own), other)
-        king = _kind(mine, KING)
-        # lines from the king, and from the sliders of the other side, which see through the king
-        hunters = _sliders(yours)
+        king, hunters = _kind(mine, KING), _sliders(yours)
         start = tuple(jnp.stack([jnp.broadcast_to(k, (8,)), h]) for k, h in zip(king, hunters, strict=True))
         open_to = tuple(jnp.stack([e, e | k])[:, None] for e, k in zip(empty, king, strict=True))
-        seen = functools.reduce(either, self._rays(start, open_to))
+        seen = tuple(union(word) for word in self._rays(start, open_to))
         from_king, hunted = tuple(word[0] for word in seen), tuple(word[1] for word in seen)
         meeting = both(from_king, tuple(word[::-1] for word in hunted))  # the squares where the two look at each other
+
         knights = words.union(self._moved(_eight(_kind(yours, KNIGHT)), JUMPS))
         pawns = words.union(_aside(self._ahead(_one(_kind(yours, PAWN)), ~first)))
         kings = words.union(self._moved(_eight(_kind(yours, KING)), WAYS))
-        danger = functools.reduce(either, (words.union(hunted), knights, pawns, kings))
         leaps = both(words.union(self._moved(_eight(king), JUMPS)), _kind(yours, KNIGHT))
         stabs = both(words.union(_aside(self._ahead(_one(king), first))), _kind(yours, PAWN))
         checkers = functools.reduce(either, (words.union(both(from_king, hunters)), leaps, stabs))
         number = sum(jax.lax.population_count(word) for word in checkers)
         block = either(checkers, both(words.union(meeting), empty))
-        cure = tuple(jnp.where(number == 1, word, jnp.uint32(0)) for word in block)
-        cure = tuple(jnp.where(number == 0, *pair) for pair in zip(board, cure, strict=True))
         pins = both(meeting, _one(own))
         pinned = words.union(pins)
-        # pinned men move along their line alone
-        free = tuple(~p[None] | line | line[::-1] for p, line in zip(pinned, pins, strict=True))
-        lands = both(cure, without(board, own))
-        rays = [both(ray, _one(lands)) for ray in self._rays(both(_sliders(mine), free), _one(empty))]
-        steps = without(self._moved(_eight(king), WAYS), _one(either(own, danger)))
-        jumps = both(self._moved(_eight(without(_kind(mine, KNIGHT), pinned)), JUMPS), _one(lands))
+        return Sight(
+            first=first,
+            mine=mine,
+            own=own,
+            other=other,
+            empty=empty,
+            from_king=from_king,
+            hunted=hunted,
+            danger=functools.reduce(either, (words.union(hunted), knights, pawns, kings)),
+            checkers=checkers,
+            number=number,
+            cure=tuple(
+                jnp.where(number == 0, all_, jnp.where(number == 1, word, jnp.uint32(0)))
+                for all_, word in zip(board, block, strict=True)
+            ),
+            pinned=pinned,
+            free=tuple(~p[None] | line | line[::-1] for p, line in zip(pinned, pins, strict=True)),
+        )
 
-        # pawns: [3], to column -1, 0, 1
+    def _pawns(self, at: Sight, passed: Int8[Array, ""]) -> tuple[Words, Words, Bool[Array, ""]]:
+        """[3]: where pawns come to by a step ahead, to column -1, 0, 1; [8]: by two steps, along each way; and whether
+        one may capture en passant."""
         walkers = tuple(
-            _kind_of(word) & jnp.where(first, jnp.stack([f[5], f[6], f[4]]), jnp.stack([f[3], f[1], f[2]]))
-            for word, f in zip(mine, free, strict=True)
-        )
-        ahead = self._ahead(walkers, first)
-        aside, straight = np.array([True, False, True]), np.array([False, True, False])
-        once = tuple(jnp.where(straight, word & e, jnp.uint32(0)) for word, e in zip(ahead, empty, strict=True))
-        takes = tuple(jnp.where(aside, word & o, jnp.uint32(0)) for word, o in zip(ahead, other, strict=True))
-        pushes = both(either(once, takes), _one(cure))
-        passing = jnp.bool_(False)
-        if self.doubles:
-            into = self._passing(ahead, passed, first, from_king, hunted, checkers, number, cure)
-            passing = words.some(into).any()
-            pushes = either(pushes, into)
-            two = self._ahead(tuple(word[1:2] for word in once), first)
-            home = self._from_seat(first, self._set(self._homes()))
-            twice = both(both(tuple(word[1] for word in two), home), both(empty, cure))
-            zero = tuple(jnp.zeros_like(word) for word in twice)
-            double = tuple(
-                _eight_of({NORTH: jnp.where(first, t, z), SOUTH: jnp.where(first, z, t)})
-                for t, z in zip(twice, zero, strict=True)
+            word[PAWN : PAWN + 1]
+            & jnp.where(
+                at.first,
+                jnp.stack([free[NORTH_WEST], free[NORTH], free[NORTH_EAST]]),
+                jnp.stack([free[SOUTH_WEST], free[SOUTH], free[SOUTH_EAST]]),
             )
-            rays[1] = either(rays[1], double)
-        if self.castles:
-            rays[1] = either(rays[1], self._castling(rights, first, either(own, other), danger))
-        last = _one(self._from_seat(first, self._set(self._far())))
-        plain = without(pushes, last)
-        rays[0] = either(rays[0], either(steps, tuple(_by_way(word, first) for word in plain)))
-        columns = [*rays, jumps, both(pushes, last)]
-        return Found(
-            targets=jnp.stack([jnp.concatenate([column[w] for column in columns]) for w in range(self.words)], axis=-1),
-            attacked=number > 0,
-            passing=passing,
+            for word, free in zip(at.mine, at.free, strict=True)
         )
+        ahead = self._ahead(walkers, at.first)
+        once = tuple(jnp.where(~ASIDE, word & e, jnp.uint32(0)) for word, e in zip(ahead, at.empty, strict=True))
+        takes = tuple(jnp.where(ASIDE, word & o, jnp.uint32(0)) for word, o in zip(ahead, at.other, strict=True))
+        pushes = both(either(once, takes), _one(at.cure))
+        none = tuple(jnp.zeros(8, jnp.uint32) for _ in once)
+        if not self.doubles:
+            return pushes, none, jnp.bool_(False)
+        into = self._passing(at, ahead, passed)
+        two = tuple(word[1] for word in self._ahead(tuple(word[1:2] for word in once), at.first))
+        home = self._from_seat(at.first, self._set(self._homes()))
+        twice = functools.reduce(both, (two, home, at.empty, at.cure))
+        straight = tuple(jnp.stack([jnp.uint32(0), word, jnp.uint32(0)]) for word in twice)
+        double = tuple(_by_way(word, at.first) for word in straight)
+        return either(pushes, into), double, words.some(into).any()
 
     def _far(self) -> np.ndarray:
         """`bool[2, squares]`: where the pawns of each seat promote."""
@@ -195,46 +242,34 @@ class Field:
         row = np.arange(self.squares) // self.width
         return np.stack([row == self.height - 4, row == 3])
 
-    def _passing(
-        self,
-        ahead: Words,
-        passed: Int8[Array, ""],
-        first: Bool[Array, ""],
-        from_king: Words,
-        hunted: Words,
-        checkers: Words,
-        number: UInt32[Array, ""],
-        cure: Words,
-    ) -> Words:
-        """[3]: the square where a pawn captures en passant, for the steps aside by which it may.
+    def _passing(self, at: Sight, ahead: Words, passed: Int8[Array, ""]) -> Words:
+        """[3]: the square where a pawn captures en passant, for the steps ahead by which it may.
 
         Two men leave a row at once, so the king may be seen along it where neither was pinned; the one that is
-        captured may have stood in a line to the king, too. Its captor is looked at as other men are.
+        captured may have stood in a line to the king, too. Its captor is pinned as other men are.
         """
         target = words.single(passed.astype(jnp.int32), self.words, passed >= 0)
-        back = self._ahead(_one(target), ~first)  # from which columns the captor comes, and the captured one
+        back = self._ahead(_one(target), ~at.first)  # where the captor comes from, and the captured one between
         gone = tuple(word[1] for word in back)
         pair = tuple(word[::-1] | g for word, g in zip(back, gone, strict=True))
-        seen = [jnp.bool_(False)]
+        exposed = jnp.zeros(3, bool)
         for way in range(8):
-            there, here = tuple(word[way] for word in from_king), tuple(word[7 - way] for word in hunted)
+            there, here = tuple(word[way] for word in at.from_king), tuple(word[7 - way] for word in at.hunted)
             if way in (EAST, WEST):
-                seen.append(words.some(both(_one(there), pair)) & words.some(both(_one(here), pair)))
-            elif way not in (NORTH, SOUTH):
-                seen.append(words.some(both(both(there, here), gone)))
-        exposed = functools.reduce(jnp.bitwise_or, [jnp.broadcast_to(one, (3,)) for one in seen])
-        cured = words.some(both(target, cure)) | (words.some(both(gone, checkers)) & (number == 1))
-        allowed = ~exposed & cured & jnp.array([True, False, True])
+                exposed |= words.some(both(_one(there), pair)) & words.some(both(_one(here), pair))
+            elif way not in (NORTH, SOUTH):  # on the file its captor stands where it stood, or before it
+                exposed |= words.some(both(both(there, here), gone))
+        cured = words.some(both(target, at.cure)) | (words.some(both(gone, at.checkers)) & (at.number == 1))
+        allowed = ~exposed & cured & ASIDE
         return tuple(jnp.where(allowed, word & t, jnp.uint32(0)) for word, t in zip(ahead, target, strict=True))
 
-    def _castling(self, rights: Int8[Array, ""], first: Bool[Array, ""], men: Words, danger: Words) -> Words:
+    def _castling(self, at: Sight, rights: Int8[Array, ""]) -> Words:
         """[8]: where the king lands that castles, two squares to the side."""
-        bits = jnp.where(first, rights, rights >> 2)
+        bits, men = jnp.where(at.first, rights, rights >> 2), either(at.own, at.other)
         ways: list[dict[int, Array]] = [{} for _ in range(self.words)]
         for right, way, between, path, _ in CASTLING:
-            clear, quiet, goal = (self._home(first, columns) for columns in (between, path, path[2:]))
-            barred = words.some(both(clear, men)) | words.some(both(quiet, danger))
-            may = (bits & right != 0) & ~barred
+            clear, quiet, goal = (self._home(at.first, columns) for columns in (between, path, path[2:]))
+            may = (bits & right != 0) & ~words.some(both(clear, men)) & ~words.some(both(quiet, at.danger))
             for word, there in zip(ways, goal, strict=True):
                 word[way] = jnp.where(may, there, jnp.uint32(0))
         return tuple(_eight_of(word) for word in ways)
@@ -299,10 +334,6 @@ def _kind(men: Words, kind: int) -> Words:
     return tuple(word[kind] for word in men)
 
 
-def _kind_of(word: UInt32[Array, "6"]) -> UInt32[Array, "1"]:
-    return word[PAWN : PAWN + 1]
-
-
 def _one(sets: Words) -> Words:
     """A set as one beside others."""
     return tuple(word[None] for word in sets)
@@ -335,7 +366,7 @@ def _by_way(columns: UInt32[Array, "3"], first: Bool[Array, ""]) -> UInt32[Array
 
 def _aside(sets: Words) -> Words:
     """Of steps to three columns those of captures."""
-    return tuple(jnp.where(np.array([True, False, True]), word, jnp.uint32(0)) for word in sets)
+    return tuple(jnp.where(ASIDE, word, jnp.uint32(0)) for word in sets)
 
 
 def _sliders(men: Words) -> Words:
