@@ -93,7 +93,7 @@ def _seen(codes: np.ndarray, seat: int, height: int, width: int) -> bool:
 
 
 def _cells(text: str, rows: str, height: int, width: int) -> np.ndarray:
-    lines = [re.sub(r"\d+", lambda count: "." * min(int(count[0]), width + 1), line) for line in rows.split("/")]
+    lines = [re.sub(r"\d", lambda count: "." * int(count[0]), line) for line in rows.split("/")]
     if len(lines) != height or any(len(line) != width for line in lines):
         raise _wrong(text, f"has {height} rows of {width} squares, parted by /")
     unknown = sorted(set("".join(lines)) - set(GLYPHS))
