@@ -148,6 +148,15 @@ def test_the_ring_goes_around_a_label():
     assert rings == [board_shape.CELL * 0.42, board_shape.CELL * 0.2]  # the pawn on a4, the empty a2
 
 
+def test_the_men_of_the_first_seat_are_light_in_chess():
+    """And dark in games of stones."""
+    picture = ElementTree.fromstring(board_view.svg(GAMES["gardner"], start("gardner")))
+    figures = [(m.get("class"), int(m.get("transform").split()[1][:-1])) for m in picture.iter(f"{SVG}path")]
+    men = [(word, place) for word, place in figures if word.endswith("figure")]
+    assert [word for word, _ in sorted(men, key=lambda man: man[1])] == ["zero figure"] * 10 + ["one figure"] * 10
+    assert board_shape.shade(GAMES["tictactoe"], 0) == "zero" != board_shape.shade(GAMES["chess"], 0)
+
+
 def test_the_ring_goes_around_a_stone_of_its_own_colour():
     """One through a red stone of Hex would be as red."""
     game = GAMES["hex5"]

@@ -17,7 +17,7 @@ from jaxgo.games.connect4 import ConnectFour
 from jaxgo.games.mnk import Mnk
 from jaxgo.ui import clicks
 
-MENU = 3  # moves that may share their cells
+MENU = 4  # moves that may share their cells, such as promotions of a pawn
 # moves of each kind; the other games have them, too
 QUICK = ["connect3d", "dodgem3", "go5", "kono", "tictactoe"]
 NAMES = mostly_slow(sorted(GAMES), QUICK)
@@ -107,6 +107,16 @@ def test_the_towers_own_square_then_its_target():
     state = programs(game)[2](jax.random.key(0)).state
     choice = clicks.choices(game, state, [game.parse_action("orange-ahead-3")])[0]
     assert choice.steps == ((63,), (39,)), "h1 to h4"
+
+
+def test_a_promotion_is_chosen_from_four():
+    game = GAMES["chess"]
+    state = game.from_fen("8/P5k1/8/8/8/8/8/4K2R w K -")
+    found = {c.name: c for c in clicks.choices(game, state, np.flatnonzero(game.legal(state)).tolist())}
+    assert {name for name, choice in found.items() if choice.steps == ((8,), (0,))} == {
+        f"a7a8{kind}" for kind in "qrbn"
+    }
+    assert found["e1g1"].steps == ((60,), (62,)), "castling is the king's move"
 
 
 def test_a_car_that_leaves_is_touched_alone():

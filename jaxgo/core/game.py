@@ -82,6 +82,7 @@ class Game(abc.ABC, Generic[S]):
     grid: ClassVar[Literal["squares", "points", "blocks", "hexagons"]] = "squares"
     notation: ClassVar[str] = "the number of the action: `0`"  # how `action_name` writes moves, with an example
     ply_limit: ClassVar[str] = "max_plies"  # the option, if it has one, that ends a game as it then stands
+    light_first: ClassVar[bool] = False  # seat 0 has the light pieces, as in chess, and not the dark ones
     levels: ClassVar[int] = 1  # boards of a space that the picture has side by side, a column between two of them
 
     # -- sizes -------------------------------------------------------------------------------------------------

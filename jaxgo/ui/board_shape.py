@@ -208,6 +208,11 @@ def _labels(game: Game[Any]) -> list[Mark]:
 # -- pieces ------------------------------------------------------------------------------------------------------
 
 
+def shade(game: Game[Any], seat: int) -> str:
+    """The class of what belongs to a seat: "zero" is dark, "one" is light."""
+    return SEATS[1 - seat if game.light_first and seat >= 0 else seat]
+
+
 def label(game: Game[Any], code: int) -> str:
     """What a disc says: its label, or its glyph where the seat has several kinds."""
     piece = game.pieces[code]
@@ -218,7 +223,7 @@ def label(game: Game[Any], code: int) -> str:
 def piece(game: Game[Any], code: int, x: int | float, y: int | float) -> list[Mark]:
     """A figure, or a disc in the colour of its seat, with a smaller one in its own colour where it has one."""
     look = game.pieces[code]
-    seat, said = SEATS[look.seat], label(game, code)
+    seat, said = shade(game, look.seat), label(game, code)
     if look.figure in FIGURES:
         place = {"d": FIGURES[look.figure], "transform": f"translate({x:g} {y:g})"}
         return [Mark("path", {"class": f"{seat} figure", **place})]
@@ -237,7 +242,7 @@ def block(game: Game[Any], codes: Sequence[int], cell: int) -> list[Mark]:
     whole = right and below and codes[cell + width + 1] == codes[cell]
     spans = [(right, below)] if whole else [(right, False), (False, below)] if right and below else [(right, below)]
     look = game.pieces[codes[cell]]
-    seat = SEATS[look.seat]
+    seat = shade(game, look.seat)
     out = []
     for wide, high in spans:
         area = {"x": x - inner / 2, "y": y - inner / 2, "width": inner + CELL * wide, "height": inner + CELL * high}

@@ -103,17 +103,17 @@ def _owned(game: Game[Any], owned: Sequence[float]) -> list[Mark]:
         if side >= 1:
             x, y = centre(game, cell)
             place = {"x": x - side / 2, "y": y - side / 2, "width": side, "height": side}
-            out.append(Mark("rect", {"class": "zero" if value > 0 else "one", **place}))
+            out.append(Mark("rect", {"class": board_shape.shade(game, 0 if value > 0 else 1), **place}))
     return out
 
 
 def _numbers(game: Game[Any], codes: Sequence[int], numbers: Mapping[int, int]) -> list[Mark]:
     """Numbers on the pieces, readable on their colours."""
-    kinds = {0: "zero-text", 1: "one-text", -1: "number"}
     out = []
     for cell, number in numbers.items():
         piece = game.pieces[codes[cell]]
-        kind = "tint-text" if piece.colour else kinds[piece.seat]
+        seat = board_shape.shade(game, piece.seat)
+        kind = "tint-text" if piece.colour else "number" if piece.seat < 0 else f"{seat}-text"
         out.append(board_shape.words(kind, *centre(game, cell), str(number)))
     return out
 

@@ -12,7 +12,7 @@
       for (const part of turn) shown.delete(part) || shown.add(part);
     const drawn = [...shown].sort((a, b) => a - b).map((part) => parts[part]);
     at("diagram").innerHTML = `<rect class="back" width="100%" height="100%" rx="6"/>` + drawn.join("");
-    for (const seat of [0, 1]) at(`disc${seat}`).className = `disc ${["zero", "one"][seat ^ game.first[ply]]}`;
+    for (const seat of [0, 1]) at(`disc${seat}`).className = `disc ${["zero", "one"][seat ^ game.dark[ply]]}`;
     const last = game.moves.length, opening = ply && ply <= game.opening ? ", opening" : "";
     const move = ply && `${game.moves[ply - 1]} (${["first", "second"][game.movers[ply - 1]]}${opening})`;
     const words = ply ? `move ${ply} of ${last}: ${move}` : `start of ${last} moves`;

@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int8
 
@@ -147,7 +148,7 @@ def _saved(
 
 
 def retrace(sample: Sample) -> tuple[list[list[int]], list[int], list[int]]:
-    """The cells of the board at the start and after every move, who moved, and who had the pieces of the first player;
+    """The cells of the board at the start and after every move, who moved, and who had the dark pieces;
     a UsageError if that is not the game."""
     game, count = sample.game, len(sample.actions)
     if count > game.max_plies:
@@ -159,12 +160,13 @@ def retrace(sample: Sample) -> tuple[list[list[int]], list[int], list[int]]:
     ended = last.over and math.isclose((1 + last.returns[0]) / 2, sample.pair.result(sample.side), abs_tol=1e-6)
     if not ended and not sample.pair.problems:  # who resigns or forfeits has not lost on the board
         raise UsageError(f"a game of pair {sample.pair.id} does not end as was recorded")
-    cells, movers, first = (np.asarray(x) for x in found.seen)
-    return cells[: count + 1].tolist(), movers[:count].tolist(), first[: count + 1].tolist()
+    cells, movers, dark = (np.asarray(x) for x in found.seen)
+    return cells[: count + 1].tolist(), movers[:count].tolist(), dark[: count + 1].tolist()
 
 
 def _frame(game: Game[Any], position: Position) -> tuple[Int8[Array, " cells"], Int8[Array, ""], Int8[Array, ""]]:
-    return game.cells(position.state), position.state.to_play, game.first_pieces(position.state)
+    state = position.state
+    return game.cells(state), state.to_play, game.first_pieces(state) ^ jnp.int8(game.light_first)
 
 
 def _rank(part: str) -> int:
@@ -180,8 +182,8 @@ class Drawing:
         self._found: dict[tuple[int, int, str], int] = {}  # layer, rank in it, the element
 
     def turns(self, sample: Sample) -> tuple[list[list[int]], list[int], list[int]]:
-        """What each ply toggles, the start first, who moved, and who had the pieces of the first player."""
-        frames, movers, first = retrace(sample)
+        """What each ply toggles, the start first, who moved, and who had the dark pieces."""
+        frames, movers, dark = retrace(sample)
         shown: set[int] = set()
         turns = []
         for codes, last in zip(frames, [None, *sample.actions], strict=True):
@@ -193,7 +195,7 @@ class Drawing:
             }
             turns.append(sorted(now ^ shown))
             shown = now
-        return turns, movers, first
+        return turns, movers, dark
 
     def parts(self) -> tuple[list[str], dict[int, int]]:
         """The elements from below to above, and where each number of `turns` is among them."""
@@ -213,10 +215,10 @@ def replays(samples: Sequence[Sample]) -> dict[str, Any]:
             "opening": len(sample.pair.opening),
             "moves": [drawing.game.action_name(action) for action in sample.actions],
             "movers": movers,
-            "first": first,
+            "dark": dark,
             "turns": [sorted(place[part] for part in turn) for turn in turns],
         }
-        for sample, (turns, movers, first) in zip(samples, told, strict=True)
+        for sample, (turns, movers, dark) in zip(samples, told, strict=True)
     ]
     return {"size": board_shape.size(drawing.game), "parts": parts, "games": games}
 

@@ -133,7 +133,7 @@ def test_games_are_the_recorded_ones(played, text):
     for game in games:
         assert game["moves"] == [make(name).action_name(action) for action in actions(name)]
         assert game["movers"] == [0, 1, 0, 1, 0]
-        assert game["first"] == [0] * 6
+        assert game["dark"] == [0] * 6
         assert game["result"] == f"{game['seats'][0]} won"
 
 
@@ -180,7 +180,7 @@ def test_the_page_tells_whose_the_stones_are_once_the_colours_are_changed():
     game = Gomoku(7, "freestyle", "swap2")
     forfeit = pair("tictactoe", 0, problems=("game 1: a forfeits",))
     told = ladder_page.replays([ladder_page.Sample(forfeit, game, 0, (0, 1, 2, taken, 10)) for taken in (49, 50)])
-    assert [one["first"] for one in told["games"]] == [[0] * 6, [0, 0, 0, 0, 1, 1]]
+    assert [one["dark"] for one in told["games"]] == [[0] * 6, [0, 0, 0, 0, 1, 1]]
 
 
 def test_a_game_that_is_not_the_recorded_one_is_refused(played):

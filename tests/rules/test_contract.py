@@ -35,7 +35,7 @@ def played() -> list:
         smallest.setdefault(kind(GAMES[name]), name)
     return [
         name
-        if smallest[kind(GAMES[name])] == name and name not in ("maharajah", "archimedes", "renju15")
+        if smallest[kind(GAMES[name])] == name and name not in ("maharajah", "archimedes", "renju15", "chess")
         else pytest.param(name, marks=pytest.mark.slow)
         for name in sorted(GAMES)
     ]

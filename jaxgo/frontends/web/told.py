@@ -25,7 +25,7 @@ def board(shown: Board, name: str, options: dict[str, str], players: list[str]) 
 
 def position(shown: Board, number: int) -> dict[str, Any]:
     """What stands on the board, what may be played, and what has been."""
-    result = shown.result()
+    result, first = shown.result(), int(shown.game.first_pieces(shown.now.position.state))
     return {
         "tell": "position",
         "number": number,
@@ -39,7 +39,8 @@ def position(shown: Board, number: int) -> dict[str, Any]:
         "resigned": shown.resigns if shown.resigned is None else shown.resigned,  # at the end of all moves
         "captured": drawing.captured(shown),
         "points": play.scores(shown.game, shown.now.position.state),
-        "first": int(shown.game.first_pieces(shown.now.position.state)),  # who has the pieces of the first player
+        "first": first,  # who has the pieces of the first player
+        "dark": first ^ shown.game.light_first,  # and who has the dark ones
         "result": {"text": result.text, "returns": result.returns} if result else None,
         "start": boards.start_text(shown.game, shown.views[0]),
         "actions": [action for action in shown.actions if action != NOTHING],

@@ -80,11 +80,12 @@ class Chess(Game[ChessState]):
     pieces = (
         EMPTY,
         *(
-            Piece(letter.upper() if seat == 0 else letter, seat, letter, "", name)
+            Piece(letter.upper() if seat == 0 else letter, seat, figure=name)
             for seat in range(2)
             for letter, name in zip(tables.LETTERS, NAMES, strict=True)
         ),
     )
+    light_first = True
     notation = "the two squares of the move and what a pawn becomes: `e2e4`, `e7e8q`; the king's two when it castles"
 
     def __post_init__(self) -> None:

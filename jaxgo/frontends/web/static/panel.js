@@ -127,7 +127,7 @@ export class Panel {
     if (names.length !== before) list.scrollTop = list.scrollHeight;
   }
 
-  strips({ players, seat, captured, points, result, first }) {
+  strips({ players, seat, captured, points, result, dark }) {
     for (const one of [0, 1]) {
       const strip = find(`seat${one}`);
       strip.hidden = one >= players.length;
@@ -135,7 +135,7 @@ export class Panel {
       const facts = [];
       if (points) facts.push(`${+points[one].toFixed(1)} points`);
       if (captured[one]) facts.push(`lost ${captured[one]}`);
-      put(strip, make("span", { class: `disc ${["zero", "one"][one ^ first]}` }), make("b", {}, players[one] || "you"), " ",
+      put(strip, make("span", { class: `disc ${["zero", "one"][one ^ dark]}` }), make("b", {}, players[one] || "you"), " ",
         make("span", { class: "facts" }, facts.join(", ")));
     }
   }
