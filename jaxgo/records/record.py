@@ -59,7 +59,7 @@ def winner(verdict: str) -> tuple[float, float] | None:
 def bounded(text: str | bytes, charset: str = "latin-1") -> str:
     """The text of a file that is not too large; bytes that are no UTF-8 are read by `charset`, or as Latin-1."""
     if len(text) > LARGEST:
-        raise UsageError(f"a game's file has at most {LARGEST} characters; this one has {len(text)}")
+        raise UsageError(f"a file of games has at most {LARGEST} characters; this one has more")
     if isinstance(text, str):
         return text
     for name in ("utf-8-sig", charset):
