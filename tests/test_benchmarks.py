@@ -14,12 +14,14 @@ import pgx
 import protocols
 import published
 import pytest
+import regret
 import rules
 import tuning
 
-from jaxgo.core import choice
+from jaxgo.core import choice, replay
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES
+from jaxgo.players import load_player
 
 
 @pytest.mark.slow
@@ -143,3 +145,14 @@ def test_published_positions_are_played_out_and_wrong_lines_are_named(tmp_path):
             published.read(game, path)
     with pytest.raises(UsageError, match="leave --published out"):
         published.read(GAMES["kono"], path)
+
+
+@pytest.mark.slow
+def test_moves_are_worth_what_the_judge_finds_behind_them():
+    """c3 wins, or is all that does not lose; where both players choose the same nobody is asked."""
+    game = GAMES["tictactoe"]
+    lines = [("a3", "a2", "b3", "b2"), ("a3", "b2", "b3"), ("a3",)]
+    root = replay.follow_all(game, [[game.parse_action(move) for move in line] for line in lines]).position
+    moves = np.array([[game.parse_action(move) for move in row] for row in (("c3", "c3", "a1"), ("a1", "a1", "a1"))])
+    worth = regret.worths(load_player("uct:400", game), root, moves, regret.Regret(batch=8))
+    assert worth.tolist() == [[1.0, 0.0, 0.0], [-1.0, -1.0, 0.0]]
