@@ -29,7 +29,7 @@ DUELS = (
     ("connect4", "connect_four", 1024),
     ("othello", "othello", 1024),
     ("hex11", "hex", 1024),
-    ("chess", "chess", 256),
+    ("chess", "chess", 1024),
     ("gardner", "gardner_chess", 1024),
 )
 # games at once when a game runs alone; big masks want fewer lanes, to stay in the processor's cache

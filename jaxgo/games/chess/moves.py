@@ -90,10 +90,6 @@ class Field:
         """The sets of these squares, as constants."""
         return words.split(words.mask(member))
 
-    def rows(self, *rows: int) -> Words:
-        """The squares of some rows."""
-        return self._set(np.isin(np.arange(self.squares) // self.width, rows))
-
     def _from_seat(self, first: Bool[Array, ""], seats: Words) -> Words:
         """Of constants [2] that of the mover."""
         return tuple(jnp.where(first, word[0], word[1]) for word in seats)

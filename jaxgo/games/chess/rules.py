@@ -44,7 +44,7 @@ FEAR = np.array([1, 3, 3, 5, 9, 4], np.float32)  # what a man is worth in an exc
 
 
 class Board(NamedTuple):
-    """A board, the men at the start, and how long games last at most."""
+    """A board, and the men at the start."""
 
     field: Field
     start: str
@@ -158,8 +158,7 @@ class Chess(Game[ChessState]):
 
     def legal(self, state: ChessState) -> Bool[Array, " A"]:
         field, moves = self._field, self._moves
-        # else each action would find the sets anew
-        targets = jax.lax.optimization_barrier(self._find(state).targets).reshape(-1)
+        targets = self._find(state).targets.reshape(-1)
         word = targets[moves.group * field.words + moves.target // words.WORD]
         return word >> (moves.target % words.WORD).astype(np.uint32) & 1 != 0
 
