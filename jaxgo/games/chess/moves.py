@@ -178,7 +178,7 @@ class Field:
         leaps = both(words.union(self._moved(_eight(king), JUMPS)), _kind(yours, KNIGHT))
         stabs = both(words.union(_aside(self._ahead(_one(king), first))), _kind(yours, PAWN))
         checkers = functools.reduce(either, (words.union(both(from_king, hunters)), leaps, stabs))
-        number = sum(jax.lax.population_count(word) for word in checkers)
+        number = functools.reduce(jnp.add, map(jax.lax.population_count, checkers))
         block = either(checkers, both(words.union(meeting), empty))
         pins = both(meeting, _one(own))
         pinned = words.union(pins)
