@@ -22,9 +22,9 @@ A spec means a player as it plays to win: it explores only where the spec names 
 from jaxgo.players.best import (
     BEST,
     EASIER,
+    JUDGED,
     PUZZLE,
     ROLLOUTS,
-    THREATS,
     best_spec,
     fitting,
     spelled,
@@ -39,10 +39,10 @@ from jaxgo.players.starred import every_spec
 __all__ = [
     "BEST",
     "EASIER",
+    "JUDGED",
     "PUZZLE",
     "ROLLOUTS",
     "SHORT",
-    "THREATS",
     "Player",
     "Spec",
     "best_spec",

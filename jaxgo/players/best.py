@@ -15,6 +15,7 @@ import jax
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.games import GAMES
+from jaxgo.games.chess.rules import Chess
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.nets import ResNet
 from jaxgo.nets.base import cell_actions, planes_shape
@@ -25,7 +26,7 @@ BEST = "best"  # the spec of whoever that is
 # the same for people who want to win sometimes: a share of the simulations, and a temperature
 EASIER = {"medium": (1 / 16, 1.0), "easy": (1 / 400, 3.0)}
 PUZZLE = "bfs:1000"
-THREATS = "puct:5000"  # by the heuristic, which knows threats: worth more than playouts
+JUDGED = "puct:5000"  # by the heuristic, where it is worth more than playouts: it knows threats, or counts men
 ROLLOUTS = "uct:1600"
 
 # Of weights for one board the best first, as docs/strength.md measured them; those that are alone need not be here.
@@ -51,7 +52,7 @@ def without_weights(game: Game[Any]) -> str:
     """The spec of who plays this game best of those that need no weights."""
     if game.players == 1:
         return PUZZLE
-    return THREATS if isinstance(game, Gomoku) else ROLLOUTS
+    return JUDGED if isinstance(game, Gomoku | Chess) else ROLLOUTS
 
 
 def spelled(words: Spec, game: Game[Any]) -> Spec:
