@@ -107,7 +107,7 @@ def test_show_takes_options_and_tells_the_result(capsys):
     ("arguments", "words"),
     [
         (["nonsense"], "unknown command 'nonsense'; choose one of: train, eval,"),
-        (["show", "chess"], "unknown game 'chess'; choose one of: go"),
+        (["show", "shogi"], "unknown game 'shogi'; choose one of: go"),
         (
             ["show", "tictactoe", "--option", "kk=4"],
             "unknown option of tictactoe 'kk'; choose one of: height, width, k",
@@ -127,7 +127,7 @@ def test_show_takes_options_and_tells_the_result(capsys):
             "the game is over in this position; begin where",
         ),
         (["doctor", "--batch", "0"], "--batch must be at least 1"),
-        (["doctor", "--game", "chess"], "unknown game 'chess'"),
+        (["doctor", "--game", "shogi"], "unknown game 'shogi'"),
         (["doctor", "--game", "tictactoe", "--batch", "99999999999"], "do not fit into the device's memory; name at"),
         (["solve", "tictactoe", "--out", "/proc/x"], "cannot write /proc/x"),
         (["solve", "slide8", "--seed", "99999999999999999999"], "the seed is a whole number from 0 to"),

@@ -147,7 +147,7 @@ def test_results_have_a_home():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("chess",), "unknown game 'chess'; choose one of: go5"),
+        (("shogi",), "unknown game 'shogi'; choose one of: go5"),
         (("tictactoe", "--agents", "random"), "at least two agents"),
         (("tictactoe", "--pairs", "0"), "at least 1 pair"),
         (("tictactoe", "--until", "±-5"), "--until ±-5 is no precision"),

@@ -49,7 +49,7 @@ REFUSED = [
     '{"do": "play", "action": 1e400, "number": 0}',
     '{"do": "play", "action": 99999999999999999999, "number": 0}',
     '{"do": "play", "action": 4, "number": 0, "file": "/etc/passwd"}',
-    '{"do": "new", "game": "chess"}',
+    '{"do": "new", "game": "shogi"}',
     '{"do": "new", "game": "../../etc/passwd"}',
     '{"do": "new", "game": "tictactoe", "options": {"__class__": "x"}}',
     '{"do": "new", "game": "tictactoe", "options": {"width": "99999999"}}',

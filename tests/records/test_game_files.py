@@ -281,7 +281,7 @@ BAD = {
     "9|4,4;-1,0": "line 1: move 2, '-1,0', is not written as column,row",
     "{": "line 1: this is no JSON",
     "{}": "line 1: this JSON is no game of jaxgo",
-    '{"jaxgo": 1, "game": "chess"}': "chess",
+    '{"jaxgo": 1, "game": "shogi"}': "shogi",
     '{"jaxgo": 1, "game": "nowhere.games:Chess"}': "a place in code that no file of data may start",
     '{"jaxgo": 1, "game": "go9", "options": {"komi": []}}': "komi",
     '{"jaxgo": 1, "game": "go9", "moves": ["A1", "Z9"]}': "move 2: ",

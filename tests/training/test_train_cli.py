@@ -251,7 +251,7 @@ def test_net_and_search_change_by_name():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("chess", "unknown preset 'chess'; choose one of: tictactoe-cpu, connect4-cpu,"),
+        ("shogi", "unknown preset 'shogi'; choose one of: tictactoe-cpu, connect4-cpu,"),
         ("examples.own_game", "name a game of your own by module and object, as in examples.own_game:Nim\n"),
         ("examples/own_game.py", "by module and object, as in examples.own_game:Nim\n"),
         ("./examples/own_game.py:Nim", "by module and object, as in examples.own_game:Nim\n"),
@@ -288,7 +288,7 @@ def test_a_mistake_is_one_sentence(words, sentence, capsys):
         ("--replay.capacity 48", "replay.capacity=48 is too small for iterations of 32 positions: make it at least 64"),
         ("--option k=9", "k=9 in a row do not fit"),
         ("--option kk=3", "unknown option of tictactoe 'kk'; choose one of: height, width, k"),
-        ("--game chess", "unknown game 'chess'"),
+        ("--game shogi", "unknown game 'shogi'"),
         ("--targets.heads ownership", "which this game does not teach"),
         (
             "--search.simulations 16000000 --selfplay.games 64 --replay.capacity 512",
