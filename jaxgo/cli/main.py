@@ -39,6 +39,7 @@ COMMANDS = {  # the file, and what it is for
     "weights": ("weights", "list the weights that come with jaxgo: what they cost, and how they play"),
     "export": ("export", "write weights as safetensors or ONNX for other programs, and take safetensors back"),
     "gtp": ("gtp", "be an engine for GUIs and referees that speak GTP"),
+    "uci": ("uci", "be an engine for GUIs and referees of chess, which speak UCI"),
     "gomocup": ("gomocup", "be a brain for managers that speak Gomocup's protocol"),
     "analysis": ("analysis", "be an analysis engine for programs that speak KataGo's JSON protocol, such as KaTrain"),
     "games": ("games", "list the games"),

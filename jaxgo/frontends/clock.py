@@ -83,3 +83,12 @@ class Clock:
             return max(0.0, SAFE * self.period_left / max(1, self.stones_left) - LAG)
         extra = self.period / self.stones if self.stones else 0.0
         return max(0.0, self.main / max(moves, LEAST_MOVES) + SAFE * extra - LAG)
+
+
+def fischer(left: float, increment: float, togo: int, moves: int) -> float:
+    """Seconds for the next move with so much `left`, of which each move brings `increment` back: for so many moves
+    `togo`, or with 0 for all of a game that may have so many more. Never more than what is left."""
+    clock = Clock(main=left, period=increment, stones=1)
+    if togo:
+        clock = Clock(main=0.0, stones=togo, period_left=left, stones_left=togo)
+    return max(0.0, min(clock.budget(moves) or 0.0, SAFE * left - LAG))

@@ -1,0 +1,373 @@
+"""UCI, the protocol of chess programs: an engine that GUIs and referees start.
+
+https://www.wbec-ridderkerk.nl/html/UCIProtocol.html. Lines are read in the caller's thread and searches run in that of
+the session, so that `stop`, `isready` and `quit` are heard while one of them goes on. One tree is for both sides: it is
+kept while the position only goes on by moves, in games as in analyses.
+"""
+
+import dataclasses
+import functools
+import itertools
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+import jaxgo
+from jaxgo.core import play
+from jaxgo.core.errors import UsageError
+from jaxgo.evaluators.base import MOST
+from jaxgo.frontends import board as boards
+from jaxgo.frontends.board import Board
+from jaxgo.frontends.clock import fischer, freeze_garbage
+from jaxgo.frontends.compiled import make_room
+from jaxgo.frontends.gomocup_clock import MatchClock
+from jaxgo.frontends.lines import LONGEST, Teller
+from jaxgo.frontends.session import Session
+from jaxgo.frontends.thinking import Thinking, Thought
+from jaxgo.games.chess.rules import Chess
+from jaxgo.players import Player, load_player
+from jaxgo.search.think import Limit
+
+Write = Callable[[str], None]
+NUMBERS = ("wtime", "btime", "winc", "binc", "movestogo", "movetime", "nodes")  # the words of `go` that are heeded
+NOBODY = "bestmove 0000"  # no move, as UCI writes it
+LEAST = 0.02  # seconds in which more than one simulation can be made
+FEW, MANY = 20, 40  # moves that a game of chess may still have
+STARTPOS = "startpos"
+
+
+@dataclasses.dataclass
+class Going:
+    """What `go` asked for, until it is answered."""
+
+    told: dict[str, int]
+    held: bool  # it is answered when `stop` or `ponderhit` has come, not before
+    ponders: bool
+    began: float
+    planned: float | None = None  # seconds, by a limit for the move
+    thinking: Thinking | None = None
+    answer: str | None = None  # that is held
+    dropped: bool = False  # another search goes on with its tree, and answers
+
+
+class Uci:
+    """The engine: its session, who plays, and what it was asked for."""
+
+    def __init__(self, game: Chess, name: str, player: str, write: Write) -> None:
+        self.game, self.name, self.asked = game, name, player
+        self.player: Player = load_player(player, game)
+        self.over = False
+        self._write, self._writing = write, threading.Lock()
+        self._lock = threading.Lock()  # of `_going`
+        self._going: Going | None = None
+        self._session: Session | None = None
+        self._seated: Player | None = None  # who is compiled, or about to be
+        self._line: tuple[str, list[str]] | None = (STARTPOS, [])  # what is on the board; None: what was refused
+        self._turn = MatchClock()
+        self._tell = Teller()
+
+    # -- lines -------------------------------------------------------------------------------------------------
+    def run(self, lines: Iterable[str]) -> None:
+        """Answers until `quit`, or until the lines end and what has an end of its own is answered."""
+        for text in lines:
+            self.take(text)
+            if self.over:
+                break
+        if self._session is not None:
+            if not self.over:
+                self.stop(held_only=True)
+                self._session.warm_up().result()  # it comes behind all others
+            self._session.close(timeout=0.5)
+
+    def take(self, text: str) -> None:
+        """Does what a line says; whatever it holds, the engine goes on. Words that nobody knows are passed over."""
+        words = text[:LONGEST].split()
+        while words and words[0] not in COMMANDS:
+            del words[0]
+        if not words:
+            return
+        try:
+            COMMANDS[words[0]](self, words[1:])
+        except UsageError as error:
+            self.note(str(error))
+        except BrokenPipeError:  # nobody reads any more
+            raise
+        except Exception as error:  # a fault of ours must not end the game
+            self.note(f"internal error: {type(error).__name__}: {error}")
+
+    def say(self, *lines: str) -> None:
+        with self._writing:
+            self._write("".join(f"{line}\n" for line in lines))
+
+    def note(self, text: str) -> None:
+        self.say(_note(text))
+
+    # -- the board ---------------------------------------------------------------------------------------------
+    @property
+    def session(self) -> Session:
+        """The rules are compiled when a board is needed first: GUIs wait for `uciok` a short time only."""
+        if self._session is None:
+            self._session = Session(self.game, self.name)
+            self._begun(self.game.to_fen(self._session.board.now.position.state))  # compiles how a FEN is read
+        return self._session
+
+    def new_game(self) -> None:
+        self.session.new_game()
+        self._line = STARTPOS, []
+
+    def put(self, start: str, moves: Sequence[str]) -> None:
+        """A position by where it began and its moves. Where it goes on from the one on the board, that one is kept."""
+        known, self._line = self._line, None
+        session = self.session
+        if known is not None and known[0] == start and known[1] == moves[: len(known[1])]:
+            board, more = session.board, moves[len(known[1]) :]
+        else:
+            board, more = self._begun(start), moves
+        for move in more:
+            board = self._alive(board)
+            board = board.play(board.read(move))
+        board = self._alive(board)
+        if board is not session.board:
+            session.restore(board)
+        self._line = start, [*moves]
+
+    def _begun(self, start: str) -> Board:
+        if start == STARTPOS:
+            return boards.begin(self.game)
+        return boards.begin(self.game, play.put(self.game, self.game.from_fen(start)))
+
+    def _alive(self, board: Board) -> Board:
+        """The board, or where it is drawn by what has been and a GUI may go on, the same men without their past."""
+        if not board.over:
+            return board
+        men = self.game.to_fen(board.now.position.state).split()[:4]
+        fresh = self._begun(" ".join(men))
+        return board if fresh.over else fresh
+
+    # -- searches ----------------------------------------------------------------------------------------------
+    def seat(self) -> None:
+        """The player that was asked for last is the one that thinks; it is compiled in the session's thread."""
+        if self._seated is not self.player:
+            make_room()
+            self._seated = self.player
+            warming = self.session.set_adviser(self.player)
+            warming.future.add_done_callback(lambda _: freeze_garbage())
+            self._tell(self.player)
+
+    def ready(self) -> None:
+        """`readyok` when all is compiled; at once where a search goes on."""
+        with self._lock:
+            busy = self._going is not None and self._going.thinking is not None
+        if busy:
+            self.say("readyok")
+            return
+        self.seat()
+
+        def told(thinking: Thinking) -> None:
+            fault = thinking.future.exception()
+            self.say(*([] if fault is None else [_fault(fault)]), "readyok")
+
+        warming = self.session.warm_up()
+        warming.future.add_done_callback(lambda _: told(warming))
+
+    def go(self, told: dict[str, int], held: bool, ponders: bool) -> None:
+        """Thinks of the position on the board; `bestmove` comes whatever happens."""
+        self.stop()
+        self.seat()
+        going = Going(told, held, ponders, time.monotonic())
+        with self._lock:
+            self._going = going
+        if self._line is None:
+            self.note("the last position was refused; send one to think about")
+            self._answer(going, NOBODY)
+        elif self.session.board.over:
+            self.note("the game is over")
+            self._answer(going, NOBODY)
+        else:
+            going.thinking = self._begin(going)
+
+    def _begin(self, going: Going) -> Thinking:
+        session = self.session
+        tell = functools.partial(self._told, session.board)
+        answered = functools.partial(self._answered, going, session.board)
+        if going.held:
+            return session.analyse(None, tell, answered)
+        return session.think(self._limit(going), None, tell, answered)
+
+    def _limit(self, going: Going) -> Limit:
+        """The clock's time, or that of the move, and never more than the player itself would take, or `nodes`."""
+        told, board = going.told, self.session.board
+        count = min(told.get("nodes", 0), MOST) or max(1, self.player.search.budget)
+        side, seconds = "wb"[board.now.seat], math.inf
+        if f"{side}time" in told:
+            left, more = (told.get(f"{side}{word}", 0) / 1000 for word in ("time", "inc"))
+            moves = max(FEW, MANY - len(board.actions) // 2)
+            seconds = fischer(left, more, told.get("movestogo", 0), moves)
+        if "movetime" in told:
+            self._turn.told("timeout_turn", told["movetime"] / 1000)
+            going.planned = self._turn.budget(0, self.game.shape[0] * self.game.shape[1])
+            seconds = min(seconds, going.planned)
+        if seconds == math.inf:
+            return Limit(simulations=count)
+        return Limit(simulations=count, seconds=seconds) if seconds >= LEAST else Limit(simulations=1)
+
+    def stop(self, held_only: bool = False) -> None:
+        """Ends the search; its answer comes, or has come and may be told now."""
+        with self._lock:
+            going = self._going
+            if going is None or (held_only and not going.held):
+                return
+            going.held = False
+            answer, going.answer = going.answer, None
+        if answer is not None:
+            self._answer(going, answer)
+        elif going.thinking is not None:
+            going.thinking.stop()
+
+    def ponderhit(self) -> None:
+        """The move that was expected has come: from now on the clock counts, and the tree goes on."""
+        with self._lock:
+            going = self._going
+            if going is None or not going.ponders:
+                return
+            going.dropped = going.answer is None
+        if not going.dropped:
+            self.stop()
+            return
+        self.go(going.told, held=False, ponders=False)
+
+    def _told(self, board: Board, thought: Thought) -> None:
+        if thought.simulations:  # else nobody knows what it is worth
+            self.say(info(board, thought))
+
+    def _answered(self, going: Going, board: Board, thinking: Thinking) -> None:
+        """A search is over; in the session's thread."""
+        fault = thinking.future.exception()
+        if going.planned is not None:
+            self._turn.spend(time.monotonic() - going.began, going.planned)
+        if fault is not None:
+            self._answer(going, f"{_fault(fault)}\n{NOBODY}")
+            return
+        thought: Thought = thinking.result()
+        expected = f" ponder {thought.variation[1]}" if len(thought.variation) > 1 else ""
+        self._told(board, thought)
+        self._answer(going, f"bestmove {thought.name}{expected}")
+
+    def _answer(self, going: Going, answer: str) -> None:
+        with self._lock:
+            if going.dropped:
+                return
+            if going.held:
+                going.answer = answer
+                return
+            if self._going is going:
+                self._going = None
+        self.say(answer)
+
+
+# -- what it says ------------------------------------------------------------------------------------------------------
+def info(board: Board, thought: Thought) -> str:
+    """What a thought comes to. Its depth is the length of its line."""
+    seconds, count = max(thought.seconds, 1e-3), thought.simulations
+    return (
+        f"info depth {len(thought.variation)} score {score(board, thought)} nodes {count} nps {round(count / seconds)} "
+        f"time {round(1000 * thought.seconds)} pv {' '.join(thought.variation)}"
+    )
+
+
+def score(board: Board, thought: Thought) -> str:
+    """`mate` in so many moves where that is proven and the line goes to the end; else hundredths of a pawn.
+
+    By rules on repetition a search proves only what ends at once, see `SearchResult`.
+    """
+    if abs(thought.value) == 1 and (thought.solved or len(thought.variation) == 1):
+        for name in thought.variation:
+            board = board.play(board.read(name))
+        if board.over and any(board.now.returns):
+            moves = (len(thought.variation) + 1) // 2
+            return f"mate {moves if thought.value > 0 else -moves}"
+    return f"cp {centipawns(thought.value)}"
+
+
+def centipawns(value: float) -> int:
+    """The usual word for a chance, as lc0 has had it."""
+    return round(111.7 * math.tan(1.562 * max(-1.0, min(1.0, value))))
+
+
+def _note(text: str) -> str:
+    return f"info string {' '.join(text.split())[:400]}"
+
+
+def _fault(fault: BaseException) -> str:
+    return _note(str(fault) if isinstance(fault, UsageError) else f"internal error: {type(fault).__name__}: {fault}")
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+def _uci(engine: Uci, words: Sequence[str]) -> None:
+    engine.say(
+        f"id name jaxgo {jaxgo.__version__}",
+        "id author the authors of jaxgo",
+        f"option name Agent type string default {engine.asked}",
+        "option name Ponder type check default false",
+        "uciok",
+    )
+
+
+def _isready(engine: Uci, words: Sequence[str]) -> None:
+    engine.ready()
+
+
+def _ucinewgame(engine: Uci, words: Sequence[str]) -> None:
+    engine.new_game()
+
+
+def _position(engine: Uci, words: Sequence[str]) -> None:
+    """`startpos` or `fen FEN`, and `moves`."""
+    cut = words.index("moves") if "moves" in words else len(words)
+    kind, *fen = words[:cut] or [""]
+    if kind not in (STARTPOS, "fen"):
+        raise UsageError("a position is startpos or fen, and moves")
+    engine.put(STARTPOS if kind == STARTPOS else " ".join(fen), words[cut + 1 :])
+
+
+def _go(engine: Uci, words: Sequence[str]) -> None:
+    """Words that are not heeded (`depth`, `mate`, `searchmoves`) are passed over."""
+    pairs = itertools.pairwise(words)
+    told = {key: max(0, int(value)) for key, value in pairs if key in NUMBERS and re.fullmatch(r"-?\d{1,10}", value)}
+    engine.go(told, held="infinite" in words or "ponder" in words, ponders="ponder" in words)
+
+
+def _stop(engine: Uci, words: Sequence[str]) -> None:
+    engine.stop()
+
+
+def _ponderhit(engine: Uci, words: Sequence[str]) -> None:
+    engine.ponderhit()
+
+
+def _setoption(engine: Uci, words: Sequence[str]) -> None:
+    """`name Agent value SPEC`. That somebody may ponder changes nothing."""
+    found = re.fullmatch(r"name (.+?)(?: value (.*))?", " ".join(words))
+    if found is not None and found[1].lower() == "agent" and found[2]:
+        player = load_player(found[2], engine.game)
+        if player.name != engine.player.name:
+            engine.player = player
+
+
+def _quit(engine: Uci, words: Sequence[str]) -> None:
+    engine.over = True
+
+
+COMMANDS: dict[str, Callable[[Uci, Sequence[str]], None]] = {
+    "uci": _uci,
+    "isready": _isready,
+    "ucinewgame": _ucinewgame,
+    "position": _position,
+    "go": _go,
+    "stop": _stop,
+    "ponderhit": _ponderhit,
+    "setoption": _setoption,
+    "quit": _quit,
+}

@@ -1,0 +1,309 @@
+"""UCI: what it says of itself, positions that go on, searches that are held and ended, the clock, and nonsense."""
+
+import queue
+import random
+import re
+import subprocess
+import sys
+
+import pytest
+
+from jaxgo.cli.main import main
+from jaxgo.core.errors import UsageError
+from jaxgo.frontends import uci
+from jaxgo.frontends.clock import fischer
+from jaxgo.frontends.thinking import Thought
+from jaxgo.frontends.uci import Uci
+from jaxgo.games import make
+
+WAIT = 300.0  # seconds, of a busy machine that compiles
+START = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
+MATED = "2R1k/R4/5/5/K4 b - - 0 1"
+MATE = "4k/R4/2R2/5/K4 w - - 0 1"
+
+TOKENS = "startpos fen moves a2a3 b4a3 e2e3 infinite ponder -1 7 99999999999 x é value name"
+
+
+class Talk:
+    def __init__(self, player="random", **options):
+        self.said = queue.Queue()
+        self.engine = Uci(make("gardner", **options), "gardner", player, self._hear)
+
+    def _hear(self, text):
+        for line in text.splitlines():
+            self.said.put(line)
+
+    def tell(self, *lines):
+        for line in lines:
+            self.engine.take(line)
+
+    def until(self, word):
+        """What is said up to a line that begins so."""
+        lines = [self.said.get(timeout=WAIT)]
+        while not lines[-1].startswith(word):
+            lines.append(self.said.get(timeout=WAIT))
+        return lines
+
+    def ask(self, *lines, end="bestmove"):
+        self.tell(*lines)
+        return self.until(end)
+
+    def rest(self):
+        """What has been said and not been heard."""
+        lines = []
+        while not self.said.empty():
+            lines.append(self.said.get())
+        return lines
+
+
+@pytest.fixture(scope="module")
+def started():
+    talk = Talk()
+    assert talk.ask("isready", end="readyok") == ["readyok"]
+    yield talk
+    talk.engine.session.close()
+
+
+@pytest.fixture
+def talk(started):
+    started.tell("stop", "setoption name Agent value random", "ucinewgame")
+    started.ask("isready", end="readyok")
+    started.rest()
+    return started
+
+
+def moves(talk):
+    return talk.engine.session.board.moves
+
+
+def test_it_says_who_it_is_before_anything_is_compiled():
+    talk = Talk()
+    said = talk.ask("uci", end="uciok")
+    assert said[0].startswith("id name jaxgo ")
+    assert said[1] == "id author the authors of jaxgo"
+    assert said[2:] == [
+        "option name Agent type string default random",
+        "option name Ponder type check default false",
+        "uciok",
+    ]
+    assert talk.engine._session is None
+
+
+def test_a_game_goes_on_by_positions(talk):
+    played, draw = [], random.Random(1)
+    for _ in range(6):
+        last = talk.ask(f"position startpos moves {' '.join(played)}", "go movetime 50")[-1]
+        name = last.split()[1]
+        assert talk.engine.session.board.read(name) in talk.engine.session.board.legal()
+        assert moves(talk) == played, "who answers plays nothing: the next position tells what was played"
+        before = talk.engine.session.board
+        played.append(name)
+        talk.tell(f"position startpos moves {' '.join(played)}")
+        played.append(before.game.action_name(draw.choice(talk.engine.session.board.legal())))
+    talk.tell(f"position startpos moves {' '.join(played)}")
+    board = talk.engine.session.board
+    assert board.views[len(before.actions)] is before.now, "it goes on, so that a tree is kept"
+    talk.tell(f"position startpos moves {' '.join(played[:2])}")
+    assert moves(talk) == played[:2]
+    talk.tell("position startpos")
+    assert moves(talk) == []
+
+
+def test_a_fen_goes_on_as_well(talk):
+    fen = "4k/4p/5/P4/K4 b - - 3 9"
+    talk.tell(f"position fen {fen}")
+    before = talk.engine.session.board
+    assert talk.engine.game.to_fen(before.now.position.state).split()[:5] == fen.split()[:5]
+    talk.tell(f"position fen {fen} moves e4e3")
+    board = talk.engine.session.board
+    assert (board.moves, board.views[0]) == (["e4e3"], before.now)
+    assert talk.ask("go nodes 1")[-1].startswith("bestmove a")
+
+
+def test_what_is_refused_is_told_and_not_thought_about(talk):
+    for line in (
+        "position startpos moves a2a3 a2a3",
+        "position fen 4k/5/5/5/5 w - - 0 1",
+        "position fen",
+        "position",
+        "position somewhere",
+        "position startpos moves 0000",
+    ):
+        talk.tell(line)
+        (said,) = talk.rest()
+        assert said.startswith("info string "), line
+        assert talk.ask("go nodes 1")[-1] == "bestmove 0000", line
+    talk.tell("position startpos")
+    assert talk.ask("go nodes 1")[-1] != "bestmove 0000"
+
+
+def test_where_the_game_is_over_no_move_is_played(talk):
+    assert talk.ask(f"position fen {MATED}", "go nodes 1") == ["info string the game is over", "bestmove 0000"]
+    talk.tell("go infinite")
+    assert talk.rest() == ["info string the game is over"]
+    assert talk.ask("stop") == ["bestmove 0000"]
+
+
+def test_a_draw_that_nobody_claims_is_played_on(talk):
+    """GUIs may ask on behind a position that came back, or fifty quiet moves."""
+    around = "a1a2 e5e4 a2a1 e4e5 " * 2
+    line = f"position fen 4k/5/5/5/R3K w - - 0 1 moves {around}"
+    talk.tell(line)
+    assert talk.rest() == []
+    assert not talk.engine.session.board.over
+    assert talk.ask("go nodes 1")[-1] != "bestmove 0000"
+    talk.tell(f"{line} a1b1")
+    assert talk.rest() == []
+    assert moves(talk)[-1] == "a1b1"
+    assert talk.ask("position fen 4k/5/5/5/R3K w - - 100 80", "go nodes 1")[-1] != "bestmove 0000"
+
+
+def test_nothing_is_answered_before_stop_where_that_was_asked(talk):
+    for line in ("go infinite", "go ponder movetime 1000"):
+        talk.tell(line)
+        talk.engine.session.warm_up().result(WAIT)  # behind the search, which has ended by itself
+        assert not any(said.startswith("bestmove") for said in talk.rest())
+        assert len(talk.ask("stop")) == 1
+    talk.tell("go ponder movetime 1000")
+    talk.engine.session.warm_up().result(WAIT)
+    assert len([said for said in talk.ask("ponderhit") if said.startswith("bestmove")]) == 1
+    talk.tell("stop", "ponderhit")
+    assert talk.rest() == []
+
+
+def test_words_that_nobody_knows_are_passed_over(talk):
+    talk.tell(
+        "", "joho", "debug on", "register later", "setoption", "setoption name Hash value 16", "stop", "ponderhit"
+    )
+    talk.tell("setoption name Ponder value true", "setoption name Agent")
+    assert talk.rest() == []
+    assert talk.ask("joho isready", end="readyok") == ["readyok"]
+    assert talk.ask("go depth 8 searchmoves a2a3 b2b3 mate 2 nodes x wtime")[-1].startswith("bestmove ")
+
+
+def test_another_player_is_an_option(talk):
+    talk.tell("setoption name Agent value nobody:5")
+    (said,) = talk.rest()
+    assert "unknown search 'nobody'" in said
+    assert talk.engine.player.name == "random"
+    talk.tell("setoption name agent value random,temperature=1")
+    assert talk.engine.player.name == "random,temperature=1"
+    assert talk.ask("isready", end="readyok") == ["readyok"]
+    assert talk.engine.session.player_of(0).name == "random,temperature=1"
+
+
+def test_a_player_that_fails_says_so(talk, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("no\nroom")
+
+    monkeypatch.setattr("jaxgo.frontends.thinking.Mind.think", fail)
+    assert talk.ask("go nodes 1") == ["info string internal error: RuntimeError: no room", "bestmove 0000"]
+
+
+def test_lines_of_nonsense_do_no_harm(talk):
+    known = [word for word in uci.COMMANDS if word not in ("quit", "isready", "uci")]
+    words = [*known, *uci.NUMBERS, *TOKENS.split()]
+    draw, asked = random.Random(3), 0
+    for _ in range(500):
+        line = " ".join(draw.choice(words) for _ in range(draw.choice((1, 2, 3, 5))))
+        asked += "go" in line.split() and next(word for word in line.split() if word in uci.COMMANDS) == "go"
+        talk.tell(line)
+    talk.tell("stop")
+    talk.engine.session.warm_up().result(WAIT)
+    said = talk.rest()
+    assert not any("internal" in line for line in said)
+    assert sum(line.startswith("bestmove") for line in said) == asked > 0
+
+
+def test_only_chess_speaks_it(capsys):
+    assert main(["uci", "go9"]) == 2
+    assert (
+        capsys.readouterr().err == "jaxgo: UCI is the protocol of chess, and go9 is none; `jaxgo gtp go9` speaks GTP\n"
+    )
+    with pytest.raises(UsageError, match="unknown search"):
+        Talk("nobody")
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------------
+def test_values_are_told_as_hundredths_of_a_pawn():
+    assert [uci.centipawns(value) for value in (0.0, 0.5, -0.5, 1.0, -2.0)] == [0, 111, -111, 12698, -12698]
+
+
+def test_a_mate_is_told_where_it_is_certain(talk):
+    talk.tell(f"position fen {MATE}")
+    board = talk.engine.session.board
+
+    def told(value, *line, solved=False):
+        return uci.score(board, Thought(0, 0, 0, "", value, solved, [], line, 1, 1.0, "", True))
+
+    assert told(1.0, "c3c5") == "mate 1"
+    assert told(1.0, "a4b4", "e5d5", "c3d3") == "cp 12698", "nobody has proven that it wins"
+    assert told(1.0, "a4b4", "e5d5", "b4a4", "d5e5", "c3c5", solved=True) == "mate 3"
+    assert told(1.0, "a4b4", solved=True) == "cp 12698", "the line does not go to the end"
+    assert told(-0.5, "c3c5") == "cp -111"
+
+
+def test_a_clock_with_increments_is_never_overspent():
+    for left in (0.0, 0.1, 0.5, 1.0, 10.0, 300.0, 1e9):
+        for increment in (0.0, 0.1, 2.0, 10.0):
+            for togo in (0, 1, 2, 40):
+                assert 0.0 <= fischer(left, increment, togo, 30) <= max(0.0, 0.9 * left - 0.1)
+    assert fischer(60.0, 0.0, 0, 30) == pytest.approx(60 / 30 - 0.15)
+    assert fischer(60.0, 1.0, 0, 30) == pytest.approx(60 / 30 + 0.9 - 0.15)
+    assert fischer(60.0, 0.0, 4, 30) == pytest.approx(0.9 * 60 / 4 - 0.15)
+
+
+def test_go_is_limited_by_its_words(talk):
+    def limit(**told):
+        limit = talk.engine._limit(uci.Going(told, False, False, 0.0))
+        return limit.simulations, limit.seconds
+
+    assert limit(nodes=70) == (70, None)
+    assert limit() == (1, None), "what the player itself takes"
+    count, seconds = limit(wtime=60_000, btime=1, winc=0, binc=0)
+    assert (count, seconds) == (1, pytest.approx(60 / 40 - 0.15))
+    assert limit(btime=60_000) == (1, None), "the other side's clock"
+    assert limit(wtime=100) == (1, None), "at once"
+    assert limit(movetime=1000, nodes=9)[0] == 9
+    assert limit(movetime=1000)[1] < 1.0
+    talk.tell("position startpos moves a2a3")
+    assert limit(wtime=1, btime=60_000)[1] == pytest.approx(60 / 40 - 0.15)
+
+
+# -- a player that searches -----------------------------------------------------------------------------------------
+@pytest.mark.slow  # compiles for a minute
+def test_a_search_is_heard_while_it_thinks():
+    talk = Talk("puct:200,solver=no")
+    talk.ask("isready", end="readyok")
+    said = talk.ask("position startpos", "go nodes 50")
+    pattern = r"info depth \d+ score cp -?\d+ nodes 50 nps \d+ time \d+ pv( [a-e][1-5][a-e][1-5][nbrq]?)+"
+    assert re.fullmatch(pattern, said[-2])
+    line = said[-2].split(" pv ")[1].split()
+    assert said[-1] == f"bestmove {line[0]} ponder {line[1]}"
+    talk.tell(f"position startpos moves {line[0]} {line[1]}", "go infinite")
+    assert talk.until("info")[-1].split()[-1]
+    assert not any(said.startswith("bestmove") for said in talk.ask("isready", end="readyok"))
+    assert talk.ask("stop")[-1].startswith("bestmove ")
+    assert talk.ask("go infinite", "stop")[-1].startswith("bestmove "), "at once"
+    talk.tell("go ponder wtime 3000 btime 3000")
+    talk.until("info")
+    said = talk.ask("ponderhit")
+    assert [line.startswith("bestmove") for line in said].count(True) == 1
+    talk.engine.session.warm_up().result(WAIT)
+    assert talk.rest() == [], "the search that went on has answered, and the one before not"
+    said = talk.ask(f"position fen {MATE}", "go nodes 200")
+    assert said[-2].split(" score ")[1].startswith("mate 1 ")
+    assert said[-1] == "bestmove c3c5"
+    talk.engine.session.close()
+
+
+@pytest.mark.slow
+def test_the_program_answers_what_has_an_end_when_its_input_ends():
+    words = [sys.executable, "-m", "jaxgo", "uci", "gardner", "--agent", "random"]
+    said = "uci\nisready\nposition startpos\ngo nodes 5\ngo infinite\n"
+    done = subprocess.run(words, input=said, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "uciok\nreadyok\n" in done.stdout
+    assert len(re.findall(r"^bestmove [a-e][1-5]", done.stdout, re.MULTILINE)) == 2
+    done = subprocess.run(words, input="isready\nquit\n", capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
