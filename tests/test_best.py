@@ -12,6 +12,7 @@ from jaxgo.cli.gtp import Gtp
 from jaxgo.cli.main import main
 from jaxgo.cli.play_text import PlayText
 from jaxgo.cli.show import Show
+from jaxgo.cli.uci import Uci
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends.lines import Teller, tell_player
 from jaxgo.frontends.session import Session
@@ -111,7 +112,7 @@ def test_easier_players_think_less_and_draw_their_moves():
 
 
 def test_all_front_ends_begin_with_that_player():
-    assert {command.agent for command in (Gtp, Analysis, Show, Analyse, PlayText)} == {BEST}
+    assert {command.agent for command in (Gtp, Uci, Analysis, Show, Analyse, PlayText)} == {BEST}
 
 
 @pytest.mark.parametrize(("name", "options", "player"), [play for play in PLAYS if not play[1]])

@@ -75,6 +75,7 @@ def test_positions_go_on_from_a_text():
         (["gtp", "tictactoe", "--agent", "random"], "1 name\n", "=1 jaxgo\n\n"),
         (["analysis", "tictactoe", "--agent", "random"], '{"id":"a","action":"clear_cache"}\n', '{"id":"a",'),
         (["gomocup", "--agent", "random"], "ABOUT\nNONSENSE\nEND\n", "UNKNOWN command 'NONSENSE'\n"),
+        (["uci", "gardner", "--agent", "random"], "uci\nNONSENSE\nquit\n", "\nuciok\n"),
         (["play", "--text", "tictactoe", "--agent", "none"], "b2\nquit\n", "2 . X .\n"),
     ],
 )

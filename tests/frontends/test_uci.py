@@ -271,7 +271,7 @@ def test_go_is_limited_by_its_words(talk):
 
 
 # -- a player that searches -----------------------------------------------------------------------------------------
-@pytest.mark.slow  # compiles for a minute
+@pytest.mark.slow  # compiles for half a minute
 def test_a_search_is_heard_while_it_thinks():
     talk = Talk("puct:200,solver=no")
     talk.ask("isready", end="readyok")
@@ -291,9 +291,6 @@ def test_a_search_is_heard_while_it_thinks():
     assert [line.startswith("bestmove") for line in said].count(True) == 1
     talk.engine.session.warm_up().result(WAIT)
     assert talk.rest() == [], "the search that went on has answered, and the one before not"
-    said = talk.ask(f"position fen {MATE}", "go nodes 200")
-    assert said[-2].split(" score ")[1].startswith("mate 1 ")
-    assert said[-1] == "bestmove c3c5"
     talk.engine.session.close()
 
 
