@@ -105,6 +105,9 @@ def test_a_game_goes_on_by_positions(talk):
     assert board.views[len(before.actions)] is before.now, "it goes on, so that a tree is kept"
     talk.tell(f"position startpos moves {' '.join(played[:2])}")
     assert moves(talk) == played[:2]
+    for line in ("a2a3 b4a3 b2a3", "b2b3 a4b3 a2b3"):
+        talk.tell(f"position startpos moves {line}")
+        assert moves(talk) == line.split()
     talk.tell("position startpos")
     assert moves(talk) == []
 
@@ -237,8 +240,9 @@ def test_a_mate_is_told_where_it_is_certain(talk):
         return uci.score(board, Thought(0, 0, 0, "", value, solved, [], line, 1, 1.0, "", True))
 
     assert told(1.0, "c3c5") == "mate 1"
-    assert told(1.0, "a4b4", "e5d5", "c3d3") == "cp 12698", "nobody has proven that it wins"
-    assert told(1.0, "a4b4", "e5d5", "b4a4", "d5e5", "c3c5", solved=True) == "mate 3"
+    line = "a4b4", "e5d5", "b4a4", "d5e5", "c3c5"
+    assert told(1.0, *line) == "cp 12698", "nobody has proven that no other answer holds"
+    assert told(1.0, *line, solved=True) == "mate 3"
     assert told(1.0, "a4b4", solved=True) == "cp 12698", "the line does not go to the end"
     assert told(-0.5, "c3c5") == "cp -111"
 
