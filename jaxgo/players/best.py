@@ -26,7 +26,10 @@ BEST = "best"  # the spec of whoever that is
 # the same for people who want to win sometimes: a share of the simulations, and a temperature
 EASIER = {"medium": (1 / 16, 1.0), "easy": (1 / 400, 3.0)}
 PUZZLE = "bfs:1000"
-JUDGED = "puct:5000"  # by the heuristic, where it is worth more than playouts: it knows threats, or counts men
+JUDGED = "puct:5000"  # by the heuristic, which knows threats: worth more than playouts
+MINIMAX = (
+    "alphabeta:4000,depth=20"  # by the heuristic that counts men: a second of one core, as docs/search.md measured
+)
 ROLLOUTS = "uct:1600"
 
 # Of weights for one board the best first, as docs/strength.md measured them; those that are alone need not be here.
@@ -52,7 +55,9 @@ def without_weights(game: Game[Any]) -> str:
     """The spec of who plays this game best of those that need no weights."""
     if game.players == 1:
         return PUZZLE
-    return JUDGED if isinstance(game, Gomoku | Chess) else ROLLOUTS
+    if isinstance(game, Chess):
+        return MINIMAX
+    return JUDGED if isinstance(game, Gomoku) else ROLLOUTS
 
 
 def spelled(words: Spec, game: Game[Any]) -> Spec:

@@ -60,8 +60,7 @@ class Offers:
         runs = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name and net not in known]
         others = [*(PUZZLES if game.players == 1 else ()), *self.usual]
         first = without_weights(game)
-        others.sort(key=lambda spec: spec != first)
-        return [*ours, *runs, *others, *easier]
+        return [*ours, *runs, first, *(spec for spec in others if spec != first), *easier]
 
     def check(self, spec: str) -> str:
         """The spec, if all that it names is on offer; a UsageError otherwise."""
