@@ -267,7 +267,7 @@ class Session:
         with self._lock:
             player = self._advising()
             mind = self._mind(ASIDE, player)
-            return self._search(mind, board, ELSEWHERE, limit or _own(player), on_answer=on_answer)
+        return self._search(mind, board, ELSEWHERE, limit or _own(player), on_answer=on_answer)
 
     def stop(self) -> None:
         """Ends all searches that were asked for."""
@@ -347,7 +347,7 @@ class Session:
             mind = self._mind(seat if self._seats[seat] else ASIDE, player)
             if limit is None and (own_budget or player.search.budget == 0):
                 limit = _own(player)
-            return self._search(mind, board, number, limit, on_snapshot, detail, after, on_answer)
+        return self._search(mind, board, number, limit, on_snapshot, detail, after, on_answer)
 
     def _search(
         self,

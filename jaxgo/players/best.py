@@ -26,10 +26,8 @@ BEST = "best"  # the spec of whoever that is
 # the same for people who want to win sometimes: a share of the simulations, and a temperature
 EASIER = {"medium": (1 / 16, 1.0), "easy": (1 / 400, 3.0)}
 PUZZLE = "bfs:1000"
-JUDGED = "puct:5000"  # by the heuristic, which knows threats: worth more than playouts
-MINIMAX = (
-    "alphabeta:4000,depth=20"  # by the heuristic that counts men: a second of one core, as docs/search.md measured
-)
+THREATS = "puct:5000"  # by the heuristic, which knows threats: worth more than playouts
+MINIMAX = "alphabeta:4000,depth=20"  # by the heuristic that counts men; a second of one core
 ROLLOUTS = "uct:1600"
 
 # Of weights for one board the best first, as docs/strength.md measured them; those that are alone need not be here.
@@ -57,7 +55,7 @@ def without_weights(game: Game[Any]) -> str:
         return PUZZLE
     if isinstance(game, Chess):
         return MINIMAX
-    return JUDGED if isinstance(game, Gomoku) else ROLLOUTS
+    return THREATS if isinstance(game, Gomoku) else ROLLOUTS
 
 
 def spelled(words: Spec, game: Game[Any]) -> Spec:

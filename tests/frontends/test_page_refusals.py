@@ -19,7 +19,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS
 from jaxgo.frontends import compiled
 from jaxgo.frontends.session import Session
-from jaxgo.frontends.web import protocol, server, table
+from jaxgo.frontends.web import protocol, server, table, told
 from jaxgo.frontends.web import searches as turns
 from jaxgo.frontends.web import shared as shared_by_all
 from jaxgo.frontends.web.offers import FILES, USUAL, Offers, check_player
@@ -105,7 +105,7 @@ def test_what_is_refused_is_answered_and_changes_nothing(client):
         (table.drawing, "choices", {"do": "play", "action": 0}),  # breaks when the move is made already
         (table.drawing, "choices", {"do": "setup", "text": "X.O/.X./... 1"}),
         (Offers, "check", {"do": "seats", "players": ["random", ""]}),
-        (table.formats, "write", {"do": "save", "kind": "json"}),
+        (told.formats, "write", {"do": "save", "kind": "json"}),
     ],
 )
 def test_an_error_of_our_own_is_answered_logged_and_changes_nothing(client, monkeypatch, caplog, place, name, request_):

@@ -13,7 +13,7 @@ from starlette.websockets import WebSocket
 from visitor import QUICK, guest, state, visit
 
 from jaxgo.core.errors import UsageError
-from jaxgo.frontends.web import offers, server, table
+from jaxgo.frontends.web import offers, server, table, told
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.games import GAMES
@@ -340,8 +340,8 @@ def test_a_solver_runs_ahead_of_its_puzzle(client):
 def test_every_format_of_files_is_on_offer():
     page = (Path(table.__file__).parent / "static" / "index.html").read_text()
     accepted = page.split('accept="')[1].split('"')[0].split(",")
-    for form in table.formats.WRITERS:
-        assert form in table.TYPES
+    for form in told.formats.WRITERS:
+        assert form in told.TYPES
         assert f'data-save="{form}"' in page
         assert f".{form}" in accepted
 

@@ -20,10 +20,11 @@ from jaxgo.games import GAMES, make
 from jaxgo.players import (
     BEST,
     EASIER,
-    JUDGED,
+    MINIMAX,
     PUZZLE,
     ROLLOUTS,
     SHORT,
+    THREATS,
     Player,
     fitting,
     parse,
@@ -37,7 +38,7 @@ from jaxgo.system.files import read_json
 from jaxgo.system.weights import load_weights, name_of_run, shipped, shipped_notes, weight_steps
 
 PUZZLES = (PUZZLE, "bfs:100")  # who runs ahead of a puzzle
-USUAL = (ROLLOUTS, "uct:400", "uct:100", "uct:6400", JUDGED, "puct:400", "gumbel:64", "random")
+USUAL = (ROLLOUTS, "uct:400", "uct:100", "uct:6400", THREATS, MINIMAX, "puct:400", "gumbel:64", "random")
 MOST_NUMBER = 10_000  # of an option, such as the playouts of a leaf
 MOST_AT_ONCE = 10_000  # playouts that a search runs side by side: each has a position of its own in memory
 MOST_TABLE = 16  # of alpha-beta: 2 ** 16 entries are a megabyte
@@ -60,7 +61,8 @@ class Offers:
         runs = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name and net not in known]
         others = [*(PUZZLES if game.players == 1 else ()), *self.usual]
         first = without_weights(game)
-        return [*ours, *runs, first, *(spec for spec in others if spec != first), *easier]
+        others.sort(key=lambda spec: spec != first)
+        return [*ours, *runs, *others, *easier]
 
     def check(self, spec: str) -> str:
         """The spec, if all that it names is on offer; a UsageError otherwise."""
