@@ -6,7 +6,7 @@ is worth, its own search says; what a move was worth, that of the position behin
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from jaxgo.core.game import Game, tree_bytes, without_ply_limit
 from jaxgo.core.lanes import alone
 from jaxgo.core.play import Position
 from jaxgo.core.replay import follow, some_legal
-from jaxgo.evaluators.base import Params, States
 from jaxgo.evaluators.endings import SCORE, knows
 from jaxgo.games import points
 from jaxgo.games.names import describe
@@ -225,16 +224,20 @@ def _searched(player: Player, lines: Sequence[Line], progress: Progress | None) 
     thinker = Thinker(player.search, player.model, player.params, jax.random.key(0), chunk_seconds=AT_ONCE)
     limit = Limit(simulations=max(1, player.search.budget))
     parts = []
-    for first in range(0, total, width):
-        rows = np.minimum(np.arange(first, first + width), total - 1)  # the last batch is filled up: one program
+    for done, rows in _batches(total, width):
         thinker.begin(jax.tree.map(lambda x, rows=rows: jnp.asarray(x[rows]), roots))
         result, each = thinker.think(limit).result, np.arange(width)
         known, played = result.proven[each, actions[rows]], result.q[each, actions[rows]]
-        done = min(width, total - first)
-        parts.append([x[:done] for x in (result.action, result.worth, result.solved, known, played)])
+        parts.append((result.action, result.worth, result.solved, known, played))
         if progress:
-            progress(first + done, total)
-    return Found(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+            progress(done, total)
+    return Found(*(np.concatenate(columns)[:total] for columns in zip(*parts, strict=True)))
+
+
+def _batches(total: int, width: int) -> Iterator[tuple[int, np.ndarray]]:
+    """The rows of each batch, and how many are done behind it; the last one is filled up: one program."""
+    for first in range(0, total, width):
+        yield min(first + width, total), np.minimum(np.arange(first, first + width), total - 1)
 
 
 def lanes(player: Player, root: Position) -> int:
@@ -252,24 +255,23 @@ def _leads(player: Player, lines: Sequence[Line]) -> list[tuple[float, ...]]:
     """The points that seat 0 is ahead in all positions of each game, as the net of the player has learnt to tell them;
     nothing where it has not."""
     model, params = player.model, player.params
+    none: list[tuple[float, ...]] = [()] * len(lines)
+    if not knows(model.game, SCORE):
+        return none
     states = jax.tree.map(lambda *parts: np.concatenate(parts), *(line.positions.state for line in lines))
+    if SCORE not in jax.eval_shape(model.foresee, params, states):
+        return none
     total, width = len(states.ply), LANES.get(model.platform, WIDE)
-    if not knows(model.game, SCORE) or SCORE not in jax.eval_shape(model.foresee, params, states):
-        return [() for _ in lines]
-    parts = []
-    for first in range(0, total, width):
-        rows = np.minimum(np.arange(first, first + width), total - 1)
-        parts.append(_scores(model, params, jax.tree.map(lambda x, rows=rows: jnp.asarray(x[rows]), states)))
+    parts = [
+        _ends(model, params, jax.tree.map(lambda x, rows=rows: jnp.asarray(x[rows]), states))[SCORE]
+        for _, rows in _batches(total, width)
+    ]
     one, other = points.most(model.game)
     told = np.clip(np.concatenate(parts)[:total].astype(float) * points.unit(model.game), -other, one)
     return [tuple(part.tolist()) for part in np.split(told, np.cumsum([len(line.over) for line in lines])[:-1])]
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _scores(model: Model, params: Params, states: States) -> Float32[Array, " B"]:
-    """The scores that a net foresees; of games that are over, those they have."""
-    over, ends = jax.vmap(model.game.over)(states), jax.vmap(model.game.aux_values)(states)
-    return jnp.where(over, ends[SCORE], model.foresee(params, states)[SCORE])
+_ends = jax.jit(Model.ends, static_argnums=0)
 
 
 # -- the judgement ---------------------------------------------------------------------------------------------------

@@ -51,11 +51,9 @@ class Outlook(NamedTuple):
 @functools.partial(jax.jit, static_argnums=0)
 def _foreseen(model: Model, params: Params, state: Any, action: Int32[Array, ""]) -> dict[str, Float32[Array, "..."]]:
     """What a player has learnt of a position, or of the one after an action. A game that is over is known."""
-    game = model.game
-    moved = game.step(state, jnp.maximum(action, 0))
+    moved = model.game.step(state, jnp.maximum(action, 0))
     state = jax.tree.map(functools.partial(jnp.where, action == HERE), state, moved)
-    over, ends = game.over(state), game.aux_values(state)
-    return {name: jnp.where(over, ends[name], said[0]) for name, said in model.foresee(params, alone(state)).items()}
+    return {name: said[0] for name, said in model.ends(params, alone(state)).items()}
 
 
 def foresee(board: Board, player: Player) -> Outlook:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 from jaxgo.core import keys, play, trial
 from jaxgo.core.errors import UsageError, brief, check_frozen, is_whole, unknown_name
 from jaxgo.core.game import Game, check
+from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position, Transition
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask
 from jaxgo.search.forcing import knows_threats
@@ -186,6 +187,12 @@ class Model:
     def foresee(self, params: Params, states: States) -> dict[str, Float32[Array, "B ..."]]:
         """What the evaluator expects of those auxiliary targets of the game that it learnt, as seat 0 sees them."""
         return self.evaluator.on(self.platform).foresee(self.game, params, states)
+
+    def ends(self, params: Params, states: States) -> dict[str, Float32[Array, "B ..."]]:
+        """The same; of games that are over, what is so."""
+        said = self.foresee(params, states)
+        over, known = jax.vmap(self.game.over)(states), jax.vmap(self.game.aux_values)(states)
+        return where_lanes(over, {name: known[name] for name in said}, said)
 
     def root(self, params: Params, key: Array, position: Position) -> Leaves:
         """What is known of the positions that games stand at, with their exact legal actions."""
