@@ -123,7 +123,7 @@ class Mind:
         self._take_up(board, keep=not short)
         few = ((limit and limit.seconds) or math.inf) / CHUNKS
         self._thinker.chunk_seconds = min(CHUNK_SECONDS, few)
-        due, began, owned = 0.0, time.monotonic(), self._owned(board)
+        due, began, owned = 0.0, time.monotonic(), self._owned(board) if detail else ()
         snapshot: Snapshot | None = None
         search: Any = self._thinker.watch(limit)
         with contextlib.closing(search) as watching:
