@@ -1,5 +1,6 @@
 """What a visitor's games of one kind came to: who won how often, and the games that can still be saved."""
 
+from collections.abc import Callable
 from typing import Any
 
 from jaxgo.core.errors import UsageError
@@ -34,8 +35,8 @@ class Score:
             raise UsageError(f"game {number} is not among the {len(self.kept)} that are kept")
         return (current, len(self.kept)) if number < 0 else (self.kept[number]["record"], number + 1)
 
-    def end(self, board: Board, players: list[str], record: GameRecord) -> None:
-        """A game is over: it counts, unless it is known."""
+    def end(self, board: Board, players: list[str], record: Callable[[], GameRecord]) -> None:
+        """A game is over: it counts, unless it is known. `record` tells how files tell it."""
         result = board.result()
         if result is None or board.ending in self._counted:
             return
@@ -45,5 +46,5 @@ class Score:
             gain = result.returns[seat]
             rows.setdefault(name, [0, 0, 0])[0 if gain > 0 else 2 if gain < 0 else 1] += 1
         self.rows = rows
-        game = {"players": players, "result": result.text, "moves": len(board.actions), "record": record}
+        game = {"players": players, "result": result.text, "moves": len(board.actions), "record": record()}
         self.kept = (*self.kept, game)[-KEPT:]

@@ -330,7 +330,7 @@ class Table:
         self.shared.searches.forget(self)
         shown = self.session.board
         if shown.over:
-            self._score.end(shown, [name or HUMAN for name in self._players()], self.session.record())
+            self._score.end(shown, [name or HUMAN for name in self._players()], self.session.record)
             self._wait()
         self._tell_position()
         if self._review and not self._review.still(shown):
@@ -433,9 +433,10 @@ class Table:
 
     def _wait(self) -> None:
         """The next game of a loop begins after the pause, if this one has ended and nobody only looks at it."""
-        self._rounds.wait_no_more()
         if self._rounds.on and self.session.board.over and not self._paused:
             self._rounds.wait(self._go_on)
+        else:
+            self._rounds.wait_no_more()
 
     def _go_on(self) -> None:
         """The pause is over, unless a request that this had to wait for has ended it."""
