@@ -164,13 +164,13 @@ def json_records(review: Review) -> list[dict[str, Any]]:
             "file": review.place,
             "agent": review.judge,
             **whole,
-            "chances": [_share(v) for v in review.values],
+            "chances": [share(v) for v in review.values],
             **({"leads": [round(lead, 2) for lead in review.leads]} if review.leads else {}),
         }
     ]
     for move in review.moves:
         told = {"number": move.number, "seat": move.seat, "move": move.name, "choice": move.choice}
-        told |= {"before": _share(move.before), "after": _share(move.after), "proven": list(move.proven)}
+        told |= {"before": share(move.before), "after": share(move.after), "proven": list(move.proven)}
         told |= {"lead": [round(lead, 2) for lead in move.lead]} if move.lead else {}
         out.append({"kind": "move", **told, "lost": round(move.lost, 4), "judgement": move.kind, "thrown": move.thrown})
     for seat in range(2):
@@ -179,7 +179,8 @@ def json_records(review: Review) -> list[dict[str, Any]]:
     return out
 
 
-def _share(value: float) -> float:
+def share(value: float) -> float:
+    """A chance from 0 to 1."""
     return round((value + 1) / 2, 4)
 
 

@@ -74,7 +74,7 @@ def review(found: Reviewing) -> dict[str, Any]:
         of = tally(judged.of(seat))
         own = of.own / of.moves if of.moves else None
         players.append({"name": name, "moves": of.moves, "own": own, "lost": of.lost, **of.kinds})
-    chances = [round((value + 1) / 2, 4) for value in judged.values]
+    chances = [review_view.share(value) for value in judged.values]
     return {
         **progress(found),
         "by": judged.judge,

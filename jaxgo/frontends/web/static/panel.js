@@ -184,7 +184,7 @@ export class Panel {
     });
   }
 
-  // What each move of the game gave away: marks on the moves and in the graph, and a row for each player.
+  // What each move of the game gave away: marks on the moves and in the graph, and a column for each player.
   review({ done, total, by, first, chances, moves, players }) {
     if (!players) {
       put(find("reviewed"), `reviewing: ${done} of ${total} positions`);
