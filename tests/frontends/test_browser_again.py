@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def touch(page, *cells):
         expect(moves(page)).to_have_count(before + 1)
 
 
-def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser):
+def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser, monkeypatch):
     app = server.create(Shared(Offers({}, ("random",))), "tictactoe")
     with served(app) as address:
         page, faults = opened(browser, address, 1200, 900)
@@ -53,6 +54,9 @@ def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser):
     expect(page.locator("#error")).to_contain_text("not connected")
     page.select_option("#game", "go5")
     expect(page.locator("#game")).to_have_value("tictactoe")
+    put_up = table.HANDLERS[protocol.Setup]
+    # as on a busy machine: no button takes a click until the game is there again
+    monkeypatch.setitem(table.HANDLERS, protocol.Setup, lambda *asked: (time.sleep(1), put_up(*asked)))
     with served(app, port):
         expect(page.locator("#link")).to_be_empty()
         expect(page.locator("#error")).to_be_empty()

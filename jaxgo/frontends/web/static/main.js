@@ -52,7 +52,10 @@ const told = {
     games = message.games;
     put(find("game"), ...games.map((game) => make("option", { value: game.name, title: game.about }, game.name)));
     if (!shape) status(`setting up ${message.game}`);
-    [boards, usual, instead] = [0, null, null];
+    [boards, usual, instead, position] = [0, null, null, null]; // this server knows nothing of what another one told
+    put(find("link"));
+    complain("");
+    offer();
     coming = goOn();
     if (!coming) follow();
   },
@@ -61,6 +64,7 @@ const told = {
     [position, aim, asked] = [null, null, null];
     [source, sought] = [sought ?? source, null];
     boards += 1;
+    offer();
     status(`setting up ${message.game}`);
     put(find("moves-now"));
     find("game").value = message.game;
@@ -100,11 +104,7 @@ const told = {
     banner.hidden = !message.result;
     put(banner, message.result ? message.result.text : "");
     find("go").hidden = !message.paused || Boolean(message.result) || !message.players[message.seat];
-    for (const id of ["first", "back"]) find(id).disabled = !message.moves.length;
-    find("undo").disabled = !message.moves.length && !message.result; // who gave up can go on
-    for (const id of ["last", "on", "redo"]) find(id).disabled = !message.undone;
-    find("review").disabled = !message.moves.length && !message.undone;
-    for (const id of ["hint", "resign"]) find(id).disabled = Boolean(message.result);
+    offer();
     remember();
     step();
   },
@@ -155,6 +155,15 @@ function status(text) {
   if (find("status").textContent !== text) put(find("status"), text);
 }
 
+// The buttons that do something now: none until the game is set up.
+function offer() {
+  const { moves, undone, result } = position ?? { moves: [], undone: 0, result: null };
+  const [begun, over] = [moves.length > 0, Boolean(result)];
+  const idle = { first: !begun, back: !begun, undo: !begun && !over, // who gave up can go on
+    last: !undone, on: !undone, redo: !undone, review: !begun && !undone, hint: over, resign: over };
+  for (const id of Object.keys(does)) find(id).disabled = !position || Boolean(idle[id]);
+}
+
 // Moves that the board alone cannot tell apart, and those without cells. After a choice keys are for the board.
 function menu(choices) {
   const focused = find("menu").contains(document.activeElement);
@@ -168,8 +177,6 @@ function connect() {
   socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
   socket.onopen = () => {
     wait = 500;
-    put(find("link"), "");
-    complain("");
   };
   socket.onmessage = (event) => {
     const message = JSON.parse(event.data);
@@ -322,7 +329,7 @@ const does = {
 };
 const keys = { n: "new", u: "undo", r: "redo", h: "hint", v: "review", s: "stop", ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
 
-for (const [id, act] of Object.entries(does)) find(id).addEventListener("click", () => position && act()); // else it is being set up
+for (const [id, act] of Object.entries(does)) find(id).addEventListener("click", act);
 chosen(find("game"), (game) => {
   if (send({ do: "new", game, options: {} })) history.replaceState(null, "", location.pathname);
   else if (shape) find("game").value = shape.game;
@@ -407,5 +414,6 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
+offer();
 window.addEventListener("hashchange", () => follow() || (position && remember())); // the game stays, at another address
 connect();
