@@ -107,8 +107,16 @@ def test_easier_players_think_less_and_draw_their_moves():
     assert load_player("easy", game).name == "gumbel:1,temperature=3@tictactoe-cpu"
     assert load_player("easy:20,temperature=0.3", game).name == "gumbel:20,temperature=0.3@tictactoe-cpu"
     assert load_player("medium", make("kono")).asked == "medium"
+    for name in ("medium", "easy"):
+        assert load_player(name, make("chess")).lucky, "alpha-beta would play the same game each time"
     with pytest.raises(UsageError, match="nobody is easy to beat in a puzzle; write best, or bfs:1000"):
         load_player("easy", make("klotski"))
+
+
+@pytest.mark.parametrize("spec", ["alphabeta:9,temperature=1", "chain:win+alphabeta,temperature=1"])
+def test_who_finds_one_move_takes_no_temperature(spec):
+    with pytest.raises(UsageError, match="finds one move and cannot weigh the others"):
+        load_player(spec, make("tictactoe"))
 
 
 def test_all_front_ends_begin_with_that_player():

@@ -39,12 +39,18 @@ class Contest:
         check_temperature(self.temperature, self.hot_plies)
         if (self.temperature > 0) != (self.hot_plies > 0):
             raise UsageError("a temperature holds for so many hot plies: give both, or neither of them")
-        if self.temperature > 0 and not any(isinstance(player, Player) for player in self.players):
+        if self.temperature > 0 and not any(map(self.draws, self.players)):
             raise UsageError(
                 "none of these players can have a temperature; leave it out, or let one of jaxgo's play by simulations"
+                " and weigh its moves"
             )
         check_seed(self.seed)
         must_differ([player.name for player in self.players])
+
+    @staticmethod
+    def draws(player: Player | External) -> bool:
+        """Whether a temperature of the first moves is one of this player's."""
+        return isinstance(player, Player) and player.search.draws
 
     @property
     def terms(self) -> tuple[str, ...]:

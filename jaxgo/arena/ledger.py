@@ -46,7 +46,7 @@ class Ledger:
             for player in contest.players
         ]
         self._lucky = [
-            player.lucky or (contest.temperature > 0 and isinstance(player, Player)) for player in contest.players
+            player.lucky or (contest.temperature > 0 and contest.draws(player)) for player in contest.players
         ]
         written = records.read_begun(path) if path else []
         rules = (contest.name, *records.read_options(contest.terms))

@@ -9,7 +9,6 @@ from jaxgo.arena.ratings import RatingTable
 from jaxgo.arena.schedule import errors, groups
 from jaxgo.core import play
 from jaxgo.core.game import Game
-from jaxgo.players import Player
 
 NAMED = 3  # matches that a note names
 
@@ -30,10 +29,10 @@ def _begins(game: Game[Any]) -> list[str]:
 
 def _cold(contest: Contest) -> list[str]:
     """Who has no temperature where there is one."""
-    cold = [player.name for player in contest.players if not isinstance(player, Player)]
+    cold = [player.name for player in contest.players if not contest.draws(player)]
     if contest.temperature <= 0 or not cold:
         return []
-    return [f"the temperature is none of {', '.join(cold)}: engines and players by the clock play as ever"]
+    return [f"the temperature is none of {', '.join(cold)}: engines, players by the clock and alpha-beta play as ever"]
 
 
 def _apart(table: RatingTable, ledger: Ledger) -> list[str]:

@@ -28,6 +28,7 @@ EASIER = {"medium": (1 / 16, 1.0), "easy": (1 / 400, 3.0)}
 PUZZLE = "bfs:1000"
 THREATS = "puct:5000"  # by the heuristic, which knows threats: worth more than playouts
 MINIMAX = "alphabeta:4000,depth=20"  # by the heuristic that counts men; a second of one core
+WEIGHING = "puct:1600"  # who is easier to beat there: alpha-beta finds one move, so no temperature could draw another
 ROLLOUTS = "uct:1600"
 
 # Of weights for one board the best first, as docs/strength.md measured them; those that are alone need not be here.
@@ -66,6 +67,8 @@ def spelled(words: Spec, game: Game[Any]) -> Spec:
     if words.head != BEST and game.players == 1:
         raise UsageError(f"nobody is {words.head} to beat in a puzzle; write {BEST}, or {PUZZLE}")
     found = parse(best_spec(game))
+    if words.head != BEST and found == parse(MINIMAX):
+        found = parse(WEIGHING)
     share, heat = EASIER.get(words.head, (1.0, 0.0))
     easier = {"temperature": f"{heat:g}"} if heat else {}
     options = dict(found.options) | easier | dict(words.options)

@@ -139,6 +139,10 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
 
         return turns.go_on(step, active, state, turns.width_on(model.platform, state.done.shape[0]))
 
+    @property
+    def draws(self) -> bool:
+        return False
+
     def result(self, key: Array, state: AlphaBetaState, temperature: Temperature = 0.0) -> SearchResult:
         actions = state.prior.shape[1]
         begun = (state.depth == 0) & (state.frames.best[:, 0] > -BEYOND)

@@ -172,6 +172,11 @@ class Search(abc.ABC, Generic[S]):
         return False
 
     @property
+    def draws(self) -> bool:
+        """Whether a temperature draws its moves: its policy gives more than one of them a chance."""
+        return True
+
+    @property
     def keeps_judgements(self) -> bool:
         """Whether its tree has what the evaluator said of the positions below the root, so that another search may
         recall it."""

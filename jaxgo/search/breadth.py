@@ -117,6 +117,10 @@ class BreadthFirst(Search[BreadthState]):
 
         return jax.lax.while_loop(lambda state: active(state).any(), step, state)
 
+    @property
+    def draws(self) -> bool:
+        return False
+
     def result(self, key: Array, state: BreadthState, temperature: Temperature = 0.0) -> SearchResult:
         rows, actions = jnp.arange(state.done.shape[0])[:, None], state.prior.shape[1]
         numbers = jnp.arange(state.first.shape[1])[None]

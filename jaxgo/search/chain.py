@@ -108,6 +108,10 @@ class Chain(Search[ChainState]):
         return self.search.lucky or any(rule != "win" for rule in self.rules)
 
     @property
+    def draws(self) -> bool:
+        return self.search.draws
+
+    @property
     def keeps_judgements(self) -> bool:
         return self.search.keeps_judgements
 

@@ -85,6 +85,10 @@ class Traced(Search[TracedState]):
         return self.base.lucky
 
     @property
+    def draws(self) -> bool:
+        return self.base.draws
+
+    @property
     def resumable(self) -> bool:
         return self.base.resumable
 
