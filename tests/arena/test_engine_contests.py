@@ -54,7 +54,14 @@ def test_a_temperature_is_only_for_players_that_can_have_one(tmp_path):
         Contest("tictactoe", game, (clocked, seat("uct:0.3s", game)), temperature=0.5, hot_plies=4)
     warm = Contest("tictactoe", game, (clocked, agent), temperature=0.5, hot_plies=4)
     play = Tournament(warm, Schedule(pairs=3), random_openings(game, plies=1), tmp_path / "matches.jsonl")
-    assert play.notes() == ["the temperature is none of uct:0.2s: engines and players by the clock play as ever"]
+    assert play.notes() == [
+        "the temperature is none of uct:0.2s: engines, players by the clock and alpha-beta play as ever"
+    ]
+    sure = seat("alphabeta:30", game)
+    with pytest.raises(UsageError, match="none of these players can have a temperature"):
+        Contest("tictactoe", game, (sure, seat("alphabeta:2", game)), temperature=0.5, hot_plies=4)
+    halves = Contest("tictactoe", game, (sure, agent), temperature=0.5, hot_plies=4)
+    assert Tournament(halves, Schedule(pairs=3), random_openings(game, plies=1)).notes()
     cold = Contest("tictactoe", game, (clocked, agent))
     assert Tournament(cold, Schedule(pairs=3), random_openings(game, plies=1)).notes() == []
 
@@ -157,6 +164,18 @@ def test_a_player_by_the_clock_is_told_by_its_weights(tmp_path, monkeypatch):
     assert [one.ledger.contest.players[0].player.weights for one in (first, second)] == [
         one.ledger.names[0].partition("@")[2] for one in (first, second)
     ]
+
+
+@pytest.mark.slow
+def test_a_player_by_the_clock_draws_by_its_temperature():
+    game = make("tictactoe")
+    agent = seat("uct:0.05s,temperature=10", game)
+    table, chosen = agent.open(game, Limits()), set()
+    for seed in range(12):
+        table.draw_by(jax.random.key(seed))
+        table.begin([])
+        chosen.add(table.choose(0))
+    assert len(chosen) > 1
 
 
 class Resigns(Clocked):

@@ -74,7 +74,7 @@ class Clocked(Engine):
     def __init__(self, player: Player, seconds: float) -> None:
         self.seconds = seconds
         self._luck = jax.random.key(0)
-        self._thinker = Thinker(player.search, player.model, player.params, self._luck)
+        self._thinker = Thinker(player.search, player.model, player.params, self._luck, player.temperature)
         self._model, self._step = player.model, jax.jit(player.model.play)
         self._position: Position | None = None
         self._gone = False  # no game goes on
