@@ -272,6 +272,8 @@ def _said(said: Any, heads: tuple[Head, ...], method: str) -> Any:
     logits, value, more = _read(said)
     if method != "learn":
         return logits, value
-    value = jnp.clip(value.astype(jnp.float32), -NEARLY, NEARLY)
+    value = value.astype(jnp.float32)
+    # clipped by a number that no gradient passes: where the net is most wrongly sure it must learn most
+    value += jax.lax.stop_gradient(jnp.clip(value, -NEARLY, NEARLY) - value)
     told = {head.name: more[head.name].astype(jnp.float32) for head in heads}
     return Outputs(logits.astype(jnp.float32), 2.0 * jnp.arctanh(value), told)

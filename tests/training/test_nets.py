@@ -11,7 +11,7 @@ import pytest
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Network
 from jaxgo.games import make
-from jaxgo.nets import NETS, ResNet, from_json, to_json
+from jaxgo.nets import NETS, ResNet, from_json, outside, to_json
 from jaxgo.nets.base import Head, cast_once, cell_actions, planes_shape, squash
 from jaxgo.nets.conv import Conv, fastest
 from jaxgo.nets.resnet import highest
@@ -158,6 +158,18 @@ def test_sizes_reach_from_ten_thousand_to_fifty_million():
 
 def test_a_logit_of_a_value_is_twice_its_artanh():
     np.testing.assert_allclose(squash(2 * jnp.arctanh(jnp.array([-0.5, 0.0, 0.9]))), [-0.5, 0.0, 0.9], rtol=1e-5)
+
+
+def test_a_net_of_ones_own_learns_most_where_it_is_most_wrongly_sure():
+    def loss(z):
+        value = jnp.tanh(z)[None]
+        logit = outside._said((jnp.zeros((1, 2)), value), (), "learn").value
+        return jax.nn.softplus(logit).sum()  # the game was lost
+
+    slopes = [float(jax.grad(loss)(jnp.float32(z))) for z in (3.0, 6.0, 8.0, 12.0)]
+    assert min(slopes[:2]) > 1.9
+    assert all(np.isfinite(slopes))
+    assert slopes[2] > 0.1
 
 
 def test_impossible_nets_are_refused():
