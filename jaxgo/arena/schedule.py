@@ -6,6 +6,7 @@ A round is a set of disjoint matches, since in the program of a match every agen
 import dataclasses
 import itertools
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
@@ -16,7 +17,7 @@ from jaxgo.arena.elo import ELO
 from jaxgo.arena.ratings import NINETY_FIVE, RatingTable
 from jaxgo.arena.sprt import expected_score
 from jaxgo.arena.tally import joined
-from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.errors import UsageError, check_kind, unknown_name
 
 Match = tuple[int, int]  # two agents by their numbers, the smaller first
 Kind = Literal["round-robin", "gauntlet", "informative"]
@@ -37,6 +38,7 @@ class Schedule:
             raise unknown_name("schedule", self.kind, get_args(Kind))
         if not isinstance(self.pairs, int | np.integer):
             raise UsageError(f"a schedule counts whole pairs, not {self.pairs!r}")
+        check_kind(self.until, numbers.Real, "precision in Elo")
         if self.pairs < 1 or not (math.isfinite(self.until) and self.until >= 0):
             raise UsageError("a schedule needs at least 1 pair, and a precision of at least 0 Elo")
 

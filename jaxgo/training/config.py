@@ -2,11 +2,12 @@
 
 import dataclasses
 import math
+import numbers
 import typing
 from pathlib import Path
 from typing import Any, cast
 
-from jaxgo.core.errors import MOST_SEED, UsageError, check_frozen, check_settings, check_whole, unknown_name
+from jaxgo.core.errors import MOST_SEED, UsageError, check_frozen, check_kind, check_settings, check_whole, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.words import native
 from jaxgo.games import make
@@ -47,6 +48,7 @@ class TargetsConfig:
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise UsageError(f"targets.{name} is a share from 0 to 1, not {getattr(self, name)}")
         for plies in self.horizons:
+            check_kind(plies, numbers.Real, "number of plies, as targets.horizons are")
             if not math.isfinite(plies):  # no JSON has it, so the run could not be resumed
                 raise UsageError(f"targets.horizons={plies} is not a finite number")
         if any(not plies >= 1.0 for plies in self.horizons):
@@ -233,6 +235,10 @@ class TrainConfig:
             object.__setattr__(self, "game", name)
             object.__setattr__(self, "options", tuple(options.items()))
         object.__setattr__(self, "net", as_net(self.net))
+        for field in dataclasses.fields(self):
+            if dataclasses.is_dataclass(field.default) and field.name not in ("net", "search"):
+                kind = type(field.default)
+                check_kind(getattr(self, field.name), kind, f"{kind.__name__}, which {field.name}= takes")
         check_frozen(self.search, f"{type(self.search).__name__} is no search", "jaxgo.search.Search")
         check_settings("", self)
         if not 0 <= self.seed <= MOST_SEED - 2:  # the gate takes the one after, and a book that is drawn the next

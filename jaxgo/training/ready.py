@@ -9,6 +9,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.players import Player
 from jaxgo.search import Model, Search
 from jaxgo.training import judge, machine
+from jaxgo.training.config import TrainConfig
 from jaxgo.training.trainer import Trainer
 
 
@@ -18,6 +19,7 @@ def check(trainer: Trainer) -> None:
     if not config.search.budget:
         name = type(config.search).__name__.lower()
         raise UsageError(f"search {name} makes no simulations, so it teaches nothing; say --search gumbel")
+    _check_variety(config)
     game, _, _ = trainer.game, trainer.heads, trainer.book
     _begins(trainer.selfplay.search, trainer.model)
     try:
@@ -30,6 +32,17 @@ def check(trainer: Trainer) -> None:
             _check_opponent(player)
     judge.check_gate(config.gate, game, config.seed)
     machine.check(trainer)
+
+
+def _check_variety(config: TrainConfig) -> None:
+    """A UsageError where games from one start would be copies of each other."""
+    if config.search.draws:
+        return
+    play, name = config.selfplay, type(config.search).__name__.lower()
+    if play.temperature > 0 or play.final_temperature > 0:
+        raise UsageError(f"{name} finds one move, so say selfplay.temperature=0 and selfplay.final_temperature=0")
+    if not play.book and play.opening < 1:
+        raise UsageError(f"{name} plays the same game from the same start, so say selfplay.opening=1, or name a book")
 
 
 def _check_opponent(player: Player) -> None:

@@ -6,15 +6,19 @@ import os
 import signal
 
 import pytest
+from support import untyped
 
+from jaxgo.arena.schedule import Schedule
 from jaxgo.core.errors import UsageError
 from jaxgo.nets import Mlp
-from jaxgo.search import Greedy, Gumbel
+from jaxgo.search import AlphaBeta, Greedy, Gumbel
 from jaxgo.selfplay import SelfplayConfig
+from jaxgo.system import devices
 from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import load_weights
-from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TrainConfig, to_json
+from jaxgo.training import ready
+from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TargetsConfig, TrainConfig, to_json
 from jaxgo.training.loop import train
 from jaxgo.training.trainer import Trainer
 
@@ -101,6 +105,32 @@ def test_what_is_no_watcher_is_refused_before_anything_is_written(tmp_path):
         assert sorted(run.path.rglob("*")) == before
     with pytest.raises(UsageError, match="a dict is no path of a folder, which comes before the config"):
         inspect.unwrap(RunDir.__init__)(object.__new__(RunDir), to_json(CONFIG), tmp_path / "run")
+
+
+def test_a_setting_of_the_wrong_kind_is_named():
+    for wrong, said in (
+        ({"learner": {"batch": 64}}, "no LearnerConfig, which learner= takes"),
+        ({"selfplay": {"games": 64}}, "no SelfplayConfig, which selfplay= takes"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            untyped(TrainConfig, **wrong)
+    with pytest.raises(UsageError, match="'4' is no number of plies"):
+        untyped(TargetsConfig, horizons=("4",))
+    with pytest.raises(UsageError, match="'x' is no precision in Elo"):
+        untyped(Schedule, until="x")
+
+
+def test_a_search_that_finds_one_move_is_given_other_starts():
+    play = dataclasses.replace(CONFIG.selfplay, temperature=0.0, final_temperature=0.0, opening=0.5)
+    for selfplay, said in (
+        (CONFIG.selfplay, "alphabeta finds one move, so say selfplay.temperature=0"),
+        (play, "the same game from the same start, so say selfplay.opening=1"),
+    ):
+        config = dataclasses.replace(CONFIG, search=AlphaBeta(simulations=8, depth=3), selfplay=selfplay)
+        with pytest.raises(UsageError, match=said):
+            ready.check(Trainer(config, devices.make_mesh()))
+    config = dataclasses.replace(config, selfplay=dataclasses.replace(play, opening=1.0))
+    ready.check(Trainer(config, devices.make_mesh()))
 
 
 def test_what_could_not_begin_is_refused_by_name(tmp_path):
