@@ -1,6 +1,7 @@
 """What a network plays without any search: openings, some games, and its view of two positions, for the report."""
 
 import collections
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core.game import Game
 from jaxgo.core.lanes import alone, where_lanes
-from jaxgo.core.play import Position
+from jaxgo.core.play import Position, returns
 from jaxgo.evaluators.base import Params
 from jaxgo.evaluators.network import Network
 from jaxgo.search.model import Model
@@ -74,12 +75,12 @@ def reader(config: TrainConfig) -> Callable[[Params], PolicyPreview]:
     plies = min(game.max_plies, LONGEST)
     play = jax.jit(lambda params: _play(model, params, plies))
     look = jax.jit(lambda params, state: _look(model, params, state))
-    returns = jax.jit(jax.vmap(game.returns))
+    results = jax.jit(jax.vmap(functools.partial(returns, game)))
 
     def preview(params: Params) -> PolicyPreview:
         params = jax.tree.map(jnp.asarray, params)
         played = play(params)
-        ends = returns(played.position.state)
+        ends = results(played.position)
         return _told(game, played, ends, lambda state: look(params, state))
 
     return preview
