@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import threading
 import types
 from pathlib import Path
 
@@ -362,6 +363,54 @@ def test_the_address_that_is_said_answers_before_the_server_runs(monkeypatch, ca
     monkeypatch.setattr(listen, "config", lambda app: None)  # the real one sets up logging for the whole process
     assert listen.serve(lambda scope, receive, send: None, "127.0.0.1", 0, browser=False) == 0
     assert came == [True]
+
+
+def test_a_page_that_reads_nothing_is_left(monkeypatch):
+    monkeypatch.setattr(server, "GOODBYE", 0.05)
+
+    async def trial():
+        said = asyncio.Event()
+
+        async def receive():
+            if said.is_set():
+                await asyncio.Event().wait()
+            said.set()
+            return {"type": "websocket.connect"}
+
+        async def send(message):
+            if message["type"] != "websocket.accept":
+                await asyncio.Event().wait()  # as where the buffers of the network are full
+
+        socket = WebSocket({"type": "websocket"}, receive, send)
+        await socket.accept()
+        visit = server.Visit(socket, Shared(Offers({}, ("random",))), "tictactoe", {})
+        running = asyncio.create_task(visit.run())
+        for number in range(3 * server.BACKLOG):
+            visit.tell({"tell": "file", "name": str(number)})
+        await asyncio.wait_for(running, 60)
+        assert len(visit.out) <= server.BACKLOG
+
+    asyncio.run(trial())
+
+
+def test_a_move_is_answered_while_many_boards_compile():
+    async def trial():
+        compiled = threading.Event()
+        visits = []
+        for handle in [*(compiled.wait for _ in range(server.SOCKETS)), lambda: None]:
+            visit = server.Visit(
+                WebSocket({"type": "websocket"}, None, None), Shared(Offers({}, ("random",))), "tictactoe", {}
+            )
+            visit.table = types.SimpleNamespace(handle=lambda request, handle=handle: handle())
+            visits.append(visit)
+        *busy, honest = (asyncio.create_task(visit._answer('{"do": "go"}')) for visit in visits)
+        try:
+            assert await asyncio.wait_for(honest, 60)
+            assert not any(task.done() for task in busy)
+        finally:
+            compiled.set()
+
+    asyncio.run(trial())
 
 
 def test_a_page_that_is_behind_is_told_the_newest_only():

@@ -12,13 +12,12 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
@@ -54,6 +53,7 @@ SOCKETS = 64  # open at once
 RATE, BURST = 25.0, 60  # messages a second, and at once
 STRIKES = 200  # messages in a row that were refused, before the socket is closed
 BACKLOG = 64  # messages that a slow page may be behind
+GOODBYE = 1.0  # seconds that it has to hear why it is left
 LOOK = 0.2  # seconds between looks at what searches are doing
 LOG = logging.getLogger(__name__)  # where nobody sets it up, it writes to stderr
 
@@ -113,6 +113,8 @@ class Visit:
         self.loop = asyncio.get_running_loop()
         self.out: deque[dict[str, Any]] = deque()
         self.news = asyncio.Event()
+        self.behind = asyncio.Event()  # it is too far behind
+        self.threads = anyio.CapacityLimiter(1)  # of its own: boards that compile let nobody else wait
         self.table: Table | None = None
         self.allowance, self.seen, self.strikes = float(BURST), time.monotonic(), 0
         self.run_seen = 0  # what of a run that is watched the page knows
@@ -133,15 +135,22 @@ class Visit:
             self.out.remove(oldest)
         self.out.append(message)
         self.news.set()
+        if len(self.out) > BACKLOG:
+            self.out.clear()
+            self.behind.set()
+
+    async def _apart(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Runs what may take long, in a thread."""
+        return await anyio.to_thread.run_sync(function, *args, limiter=self.threads)
 
     async def run(self) -> None:
         """Serves the page until it leaves."""
         writing = asyncio.create_task(self._write())  # the page hears what there is while its board is set up
         try:
             self.tell({"tell": "hello", "games": game_list(self.game), "game": self.game})
-            self.table = await run_in_threadpool(Table, self.shared, self.tell, self.game, self.options)
-            await run_in_threadpool(self.table.open)
-            jobs = [writing, *(asyncio.create_task(job) for job in (self._read(), self._look()))]
+            self.table = await self._apart(Table, self.shared, self.tell, self.game, self.options)
+            await self._apart(self.table.open)
+            jobs = [writing, *(asyncio.create_task(job) for job in (self._read(), self._look(), self._falls_behind()))]
             await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
             for job in jobs:
                 job.cancel()
@@ -153,7 +162,7 @@ class Visit:
             writing.cancel()
             if self.table is not None:
                 with anyio.CancelScope(shield=True):  # a visit that is cancelled must not leave its search behind
-                    await run_in_threadpool(self.table.close)
+                    await self._apart(self.table.close)
 
     async def _read(self) -> None:
         while True:
@@ -177,7 +186,7 @@ class Visit:
         assert self.table is not None
         try:
             request = protocol.read(text)
-            await run_in_threadpool(self.table.handle, request)
+            await self._apart(self.table.handle, request)
         except UsageError as error:
             self.tell({"tell": "error", "text": str(error)})
             return False
@@ -191,13 +200,16 @@ class Visit:
             await self.news.wait()
             self.news.clear()
             while self.out:
-                if len(self.out) > BACKLOG:
-                    await self.socket.close(1013)
-                    return
                 try:
                     await self.socket.send_text(json.dumps(self.out.popleft(), separators=(",", ":")))
                 except (WebSocketDisconnect, RuntimeError):
                     return
+
+    async def _falls_behind(self) -> None:
+        """Waits for what a page that reads too slowly must not hold: its place, and ever more messages."""
+        await self.behind.wait()
+        with contextlib.suppress(TimeoutError, RuntimeError):
+            await asyncio.wait_for(self.socket.close(1013), GOODBYE)  # it may not read this either
 
     async def _look(self) -> None:
         while True:
