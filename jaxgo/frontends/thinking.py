@@ -64,6 +64,7 @@ class Thinking:
 
     def __init__(self, number: int) -> None:
         self.number = number  # of the position
+        self.began = math.inf  # when it began to think: before, its player may have to be compiled
         self.stopped = threading.Event()
         self.dropped = False  # nobody wants its answer any more
         self.future: Future[Any] = Future()
@@ -123,7 +124,8 @@ class Mind:
         self._take_up(board, keep=not short)
         few = ((limit and limit.seconds) or math.inf) / CHUNKS
         self._thinker.chunk_seconds = min(CHUNK_SECONDS, few)
-        due, began, owned = 0.0, time.monotonic(), self._owned(board) if detail else ()
+        job.began = began = time.monotonic()
+        due, owned = 0.0, self._owned(board) if detail else ()
         snapshot: Snapshot | None = None
         search: Any = self._thinker.watch(limit)
         with contextlib.closing(search) as watching:

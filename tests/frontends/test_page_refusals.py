@@ -19,6 +19,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS
 from jaxgo.frontends import compiled
 from jaxgo.frontends.session import Session
+from jaxgo.frontends.thinking import Thinking
 from jaxgo.frontends.web import protocol, server, table, told
 from jaxgo.frontends.web import searches as turns
 from jaxgo.frontends.web import shared as shared_by_all
@@ -151,6 +152,18 @@ def test_a_search_that_cannot_begin_leaves_its_place_to_others():
     assert begun == ["two", "one"]
 
 
+def test_a_search_has_its_time_from_when_it_thinks(monkeypatch):
+    monkeypatch.setattr(turns, "SLICE", 0.0)
+    searches, compiling = Searches(1), Thinking(0)
+    searches.ask("one", lambda: compiling)
+    searches.ask("two", lambda: None)
+    searches.tick()
+    assert not compiling.stopped.is_set(), "it has not thought yet"
+    compiling.began = time.monotonic() - 1
+    searches.tick()
+    assert compiling.stopped.is_set()
+
+
 @pytest.mark.parametrize("do", ["seats", "setup"])
 def test_a_refusal_takes_no_move_back_that_came_meanwhile(monkeypatch, do):
     shared = Shared(Offers({}, ("random",)))
@@ -195,7 +208,7 @@ def test_nothing_but_stop_makes_a_machine_move_before_it_has_thought():
         """The search that goes on, once it does."""
         last = time.monotonic() + WAIT
         while True:
-            begun = [thinking for thinking, _ in list(shared.searches._running.values()) if thinking is not None]
+            begun = [thinking for thinking in list(shared.searches._running.values()) if thinking is not None]
             if begun and not begun[0].stopped.is_set():
                 return begun[0]
             assert time.monotonic() < last

@@ -20,7 +20,7 @@ class Searches:
         self.most = most or max(1, devices.cores() // 2)
         self._lock = threading.Lock()
         self._waiting: OrderedDict[Hashable, Begin] = OrderedDict()
-        self._running: dict[Hashable, tuple[Thinking | None, float]] = {}  # None: it is about to begin
+        self._running: dict[Hashable, Thinking | None] = {}  # None: it is about to begin
         self._endings: dict[Hashable, Ending] = {}  # of those that were ended while they were about to begin
 
     def ask(self, who: Hashable, begin: Begin) -> None:
@@ -42,7 +42,7 @@ class Searches:
 
     def _end(self, who: Hashable, ending: Ending) -> None:
         if who in self._running:
-            thinking, _ = self._running[who]
+            thinking = self._running[who]
             if thinking is None:
                 self._endings[who] = ending
             else:
@@ -53,12 +53,12 @@ class Searches:
         return who in self._waiting
 
     def tick(self) -> None:
-        """Ends searches that have had their time while others wait; called now and then."""
+        """Ends searches that have thought for their time while others wait; called now and then."""
         late = time.monotonic() - SLICE
         with self._lock:
             if any(who not in self._running for who in self._waiting):
-                for thinking, began in self._running.values():
-                    if thinking is not None and began < late:
+                for thinking in self._running.values():
+                    if thinking is not None and thinking.began < late:
                         thinking.stop()
 
     def _advance(self) -> None:
@@ -69,7 +69,7 @@ class Searches:
                     return
                 who = free[0]
                 begin = self._waiting.pop(who)
-                self._running[who] = None, time.monotonic()
+                self._running[who] = None
                 self._endings.pop(who, None)
             try:
                 thinking = begin()  # without the lock: it may have to wait for the visitor's session
@@ -81,7 +81,7 @@ class Searches:
                 if thinking is None:
                     del self._running[who]
                     continue
-                self._running[who] = thinking, time.monotonic()
+                self._running[who] = thinking
                 if (ending := self._endings.pop(who, None)) is not None:
                     ending(thinking)
             thinking.future.add_done_callback(lambda _, who=who: self._ended(who))  # type: ignore[misc]
