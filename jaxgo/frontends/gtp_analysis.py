@@ -55,7 +55,8 @@ def generate(
     before = session.board
     engine.take_turn(seat)
     try:
-        thought = session.think(engine.limit(seat), seat, show, detail=show is not None).result()
+        thinking = session.think(engine.limit(seat), seat, show, detail=show is not None)
+        thought = engine.searching(thinking).result()
     except BaseException:
         session.restore(before)  # the turn that was taken, too
         raise
@@ -157,7 +158,7 @@ def _analyze(style: Callable[..., str]) -> Callable[[GtpEngine, Line], str | Non
         engine.take_turn(wish.seat)
         tell = _teller(engine, wish, style, engine.write)
         engine.write(f"={line.number}\n")
-        thinking = session.analyse(None, tell)
+        thinking = engine.searching(session.analyse(None, tell))
         try:
             engine.wait_for_line(thinking)
         finally:
@@ -200,7 +201,7 @@ def _generate(style: Callable[..., str], plays: bool) -> Callable[[GtpEngine, Li
 
 # -- for GoGui's menu ------------------------------------------------------------------------------------------------
 def _searched(engine: GtpEngine) -> Thought:
-    thought: Thought = engine.session.think().result()
+    thought: Thought = engine.searching(engine.session.think()).result()
     return thought
 
 

@@ -48,6 +48,8 @@ class GtpEngine:
         self._write, self._writing = write, threading.Lock()
         self._input: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._ahead: list[str | None] = []  # lines that were looked at already
+        # commands that came, that were begun, and that had come when the last interrupt did: it ends what these search
+        self._came, self._begun, self._interrupted = 0, 0, 0
         self._warmed: Game[Any] | None = None
         self._tell = Teller()
         self.warm_up()
@@ -60,13 +62,23 @@ class GtpEngine:
     def put_line(self, text: str | None) -> None:
         """A line has come, or, with None, the last one has; for the thread that reads."""
         if text is not None and text.strip().lower() == INTERRUPT:
+            self._interrupted = self._came
             self.session.stop()
         else:
+            self._came += 1
             self._input.put(text)
 
     def next_line(self) -> str | None:
         """Waits for a line."""
-        return self._ahead.pop() if self._ahead else self._input.get()
+        line = self._ahead.pop() if self._ahead else self._input.get()
+        self._begun += 1
+        return line
+
+    def searching(self, thinking: Thinking) -> Thinking:
+        """The search that the command of this line has begun: ended where an interrupt came before it."""
+        if self._begun <= self._interrupted:
+            thinking.stop()
+        return thinking
 
     def write(self, text: str) -> None:
         with self._writing:

@@ -18,6 +18,7 @@ from jaxgo.frontends import gtp, gtp_analysis, gtp_text
 from jaxgo.frontends.gtp_commands import COMMANDS
 from jaxgo.frontends.lines import LONGEST, read_lines
 from jaxgo.frontends.outlook import Outlook
+from jaxgo.frontends.thinking import Thinking
 from jaxgo.search.think import Limit
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "gtp").glob("*.tst"))
@@ -37,6 +38,14 @@ def searching():
     talk = Talk("go5", "uct:24,evaluator=uniform")
     yield talk
     talk.engine.session.close()
+
+
+def thought(answer):
+    """A search that has ended with this."""
+    thinking = Thinking(0)
+    end = thinking.future.set_exception if isinstance(answer, Exception) else thinking.future.set_result
+    end(answer)
+    return thinking
 
 
 @pytest.fixture(autouse=True)
@@ -162,8 +171,7 @@ def test_who_gave_up_can_be_played_on_with(go):
 def test_who_gives_up_out_of_turn_takes_no_turn(go, monkeypatch):
     assert go.ask("play b c3") == "="
     monkeypatch.setattr(go.engine, "resign", 0.5)
-    lost = SimpleNamespace(result=lambda: SimpleNamespace(value=-1.0, action=12))
-    monkeypatch.setattr(go.engine.session, "think", lambda *_, **__: lost)
+    monkeypatch.setattr(go.engine.session, "think", lambda *_, **__: thought(SimpleNamespace(value=-1.0, action=12)))
     assert go.ask("genmove b") == "= resign"
     assert go.engine.session.board.moves == ["C3"]
     assert go.ask("undo") == "="
@@ -172,8 +180,7 @@ def test_who_gives_up_out_of_turn_takes_no_turn(go, monkeypatch):
 
 def test_who_gives_up_again_says_so_again(go, monkeypatch):
     monkeypatch.setattr(go.engine, "resign", 0.5)
-    lost = SimpleNamespace(result=lambda: SimpleNamespace(value=-1.0, action=12))
-    monkeypatch.setattr(go.engine.session, "think", lambda *_, **__: lost)
+    monkeypatch.setattr(go.engine.session, "think", lambda *_, **__: thought(SimpleNamespace(value=-1.0, action=12)))
     assert [go.ask("genmove b"), go.ask("genmove b")] == ["= resign", "= resign"]
 
 
@@ -214,12 +221,9 @@ def test_faults_of_ours_do_not_end_the_engine(go, monkeypatch):
 
 
 def test_a_search_that_fails_takes_no_turn(go, monkeypatch):
-    def fail(*_, **__):
-        raise ZeroDivisionError("no")
-
     assert go.ask("play b c3") == "="
     with monkeypatch.context() as patch:
-        patch.setattr(go.engine.session, "think", lambda *_, **__: SimpleNamespace(result=fail))
+        patch.setattr(go.engine.session, "think", lambda *_, **__: thought(ZeroDivisionError("no")))
         assert go.ask("genmove b") == "? internal error: ZeroDivisionError: no"
     assert go.engine.session.board.moves == ["C3"], "no pass of White before it"
 
@@ -266,6 +270,21 @@ def test_analyses_end_with_the_next_line():
     assert (third, fifth, nothing) == ("=3 black", "=5", "")
     assert re.search(r"\nplay \S+$", fourth)
     assert list(talk.engine.session.board.actions) == []
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_the_search_of_a_command_that_has_not_begun():
+    talk, began = Talk("go5", "uct:24,evaluator=uniform,solver=no", seconds=WAIT), time.monotonic()
+    for line in ("# interrupt", "komi 6.5", "genmove b", "# interrupt", "genmove w"):
+        talk.engine.put_line(line)
+    for command in ("komi", "genmove b"):
+        line = talk.engine.next_line()
+        assert line.startswith(command)
+        assert talk.ask(line).startswith("=")
+    assert time.monotonic() - began < WAIT, "its search was not ended"
+    assert talk.engine.next_line() == "genmove w"
+    assert not talk.engine.searching(Thinking(0)).stopped.is_set(), "it came behind the interrupt"
+    talk.engine.session.close()
 
 
 @pytest.mark.slow
