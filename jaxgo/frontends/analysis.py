@@ -260,4 +260,6 @@ def positions(query: Query) -> list[Board]:
         except UsageError as error:
             raise FieldError(f"Illegal move {number}: {move_name(game, action)}: {error}", "moves") from None
         out.append(board)
+    if query.first != out[0].now.seat:
+        raise FieldError("the other player begins this game", "initialPlayer")
     return out

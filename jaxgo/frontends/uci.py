@@ -119,8 +119,8 @@ class Uci:
 
     def put(self, start: str, moves: Sequence[str]) -> None:
         """A position by where it began and its moves. Where it goes on from the one on the board, that one is kept."""
-        known, self._line = self._line, None
-        session = self.session
+        known, session = self._line, self.session
+        self.lose()  # should it be refused
         if known is not None and known[0] == start and known[1] == moves[: len(known[1])]:
             board, more = session.board, moves[len(known[1]) :]
         else:
@@ -132,6 +132,10 @@ class Uci:
         if board is not session.board:
             session.restore(board)
         self._line = start, [*moves]
+
+    def lose(self) -> None:
+        """There is no position, until one comes."""
+        self._line = None
 
     def _begun(self, start: str) -> Board:
         if start == STARTPOS:
@@ -328,6 +332,7 @@ def _position(engine: Uci, words: Sequence[str]) -> None:
     cut = words.index("moves") if "moves" in words else len(words)
     kind, *fen = words[:cut] or [""]
     if kind not in (STARTPOS, "fen"):
+        engine.lose()
         raise UsageError("a position is startpos or fen, and moves")
     engine.put(STARTPOS if kind == STARTPOS else " ".join(fen), words[cut + 1 :])
 

@@ -400,6 +400,7 @@ def test_other_games_have_their_own_moves(plain):
     assert (
         "turn of b" in plain.ask(told | {"moves": [["W", "b2"]], "analyzeTurns": [0], "initialPlayer": "W"})[0]["error"]
     )
+    assert plain.ask(told | {"moves": [], "analyzeTurns": [0], "initialPlayer": "W"})[0]["field"] == "initialPlayer"
     over = told | {
         "moves": [["BW"[i % 2], name] for i, name in enumerate(["a1", "a2", "b1", "b2", "c1"])],
         "analyzeTurns": [5],

@@ -132,7 +132,7 @@ def test_what_is_refused_is_told_and_not_thought_about(talk):
         "position somewhere",
         "position startpos moves 0000",
     ):
-        talk.tell(line)
+        talk.tell("position startpos", line)
         (said,) = talk.rest()
         assert said.startswith("info string "), line
         assert talk.ask("go nodes 1")[-1] == "bestmove 0000", line
