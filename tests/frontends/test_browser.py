@@ -400,6 +400,33 @@ def test_a_review_marks_moves_and_a_click_in_the_graph_goes_to_one(page):
     expect(page.locator("#reviewed table")).to_have_count(0)
 
 
+def test_a_review_that_was_stopped_is_not_shown_as_going_on(page):
+    begin(page, "tictactoe")
+    touch(page, 4)
+    expect(moves(page)).to_have_count(1)
+    sit(page, "", "uct:150000,solver=no,evaluator=uniform")
+    page.locator("#stop").click()
+    expect(moves(page)).to_have_count(2)
+    page.fill("#amount", "60")
+    page.press("#amount", "Enter")
+    page.locator("#review").click()
+    expect(page.locator("#reviewed")).to_contain_text("reviewing: 0 of")
+    page.locator("#stop").click()
+    expect(page.locator("#reviewed")).to_be_empty()
+
+
+def test_a_hand_that_is_not_steady_plays_as_well(page):
+    for name, cell, aside in (("tictactoe", 4, 4), ("connect4", 3, 24)):
+        begin(page, name)
+        sit(page, "", "")
+        start, end = (page.locator(f".hit[data-cell='{one}']").bounding_box() for one in (cell, aside))
+        page.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(end["x"] + 0.8 * end["width"], end["y"] + 0.7 * end["height"], steps=4)
+        page.mouse.up()
+        expect(moves(page)).to_have_count(1)
+
+
 def test_a_limit_is_a_number_or_a_unit(page):
     begin(page, "tictactoe")
     amount, unit = page.locator("#amount"), page.locator("#unit")

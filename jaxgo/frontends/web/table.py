@@ -476,6 +476,7 @@ class Table:
             "limit": limit,
             "paused": self._paused,
             "analysing": self._analysing,
+            "reviewing": self._review is not None,
             "loop": {"on": self._rounds.on, "delay": self._rounds.delay},
             "score": [[name, *row] for name, row in self._score.rows.items()],
             "kept": [{k: v for k, v in game.items() if k != "record"} for game in self._score.kept],

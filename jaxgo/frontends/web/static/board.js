@@ -258,7 +258,9 @@ export class Board {
       return this.redraw();
     }
     const cell = this.cellOf(event);
-    if (cell !== null && cell !== held.cell && meant(this.position.choices, [held.cell, cell]).length) {
+    if (cell === held.cell || this.position?.choices.some(({ steps: [some] }) => some?.includes(held.cell) && some.includes(cell))) {
+      this.touch(held.cell); // a hand that was not steady
+    } else if (cell !== null && meant(this.position?.choices ?? [], [held.cell, cell]).length) {
       this.chosen = [held.cell];
       this.touch(cell);
     }

@@ -79,6 +79,7 @@ export class Panel {
     if (document.activeElement !== find("delay") && position.loop.on) find("delay").value = position.loop.delay;
     find("unit").value = position.limit.seconds ? "seconds" : position.limit.simulations ? "simulations" : "";
     this.boxes({ loop: position.loop.on, analyse: position.analysing });
+    if (!position.reviewing && !find("reviewed").querySelector("table")) put(find("reviewed")); // one that was ended
   }
 
   // A position that was on its way when a box was ticked does not know of it: the box stays as it is.
