@@ -19,6 +19,7 @@ from jaxgo.players import load_player
 HERE = Path(__file__).parent / "arena" / "engines"
 GO = make("go5", move_limit=10)
 GOMOKU = make("gomoku", size=7)
+GARDNER = make("gardner")
 PATIENT = Limits(move=20.0, start=60.0, at_once=1)
 STRICT = Limits(move=0.3, start=20.0, grace=0.2, at_once=1)
 
@@ -33,6 +34,10 @@ def gtp(*words: object) -> str:
 
 def gomocup(*words: object) -> str:
     return spec("gomocup", *words)
+
+
+def uci(*words: object, settings: str = "") -> str:
+    return spec("uci", *words) + (f",{settings}" if settings else "")
 
 
 def play(openings, *specs: str, limits: Limits = PATIENT, pairs: int = 1, heat: float = 0.0):

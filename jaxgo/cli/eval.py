@@ -57,9 +57,10 @@ class Setting:
     slots: int | None = None
     """Games that an agent thinks about at once, on each device; else as many as memory allows, up to 512 on a CPU."""
     engines: int = 2
-    """Games with gtp: and gomocup: engines that are played side by side."""
+    """Games with engines (gtp:, gomocup:, uci:) and players by the clock that are played side by side."""
     engine_seconds: float | None = None
-    """What engines are told to take for a move, and lose for exceeding; else gtp: engines go by their own settings."""
+    """What engines are told to take for a move, and lose for exceeding; else gtp: engines go by their own settings,
+    gomocup: and uci: ones take 5 unless their spec says otherwise."""
     engine_start: float = 60.0
     """Seconds that an engine may take to start, and for a command that asks for no move."""
 
@@ -287,6 +288,7 @@ ABOUT = """Let players play each other and rate them, with error bars.
   jaxgo eval go9 --agents '@runs/a/*' uct:400 --steps 8    eight steps of a run, evenly spread
   jaxgo eval gomoku15 --agents uct:800 uct:400 uct:200 --schedule gauntlet --games games/
   jaxgo eval go9 --agents 'gtp:gnugo --mode gtp --level 1' uct:400    engines of GTP and Gomocup play, too
+  jaxgo eval chess --agents best 'uci:stockfish,nodes=1000,Skill Level=3'    and those of chess, over UCI
   jaxgo eval connect4 --agents uct:0.5s uct:400    half a second a move, and not so many simulations
   jaxgo eval connect4 --option height=5 --book openings.txt --plot ladder.svg
 

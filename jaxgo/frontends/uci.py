@@ -26,7 +26,7 @@ from jaxgo.frontends.gomocup_clock import MatchClock
 from jaxgo.frontends.lines import LONGEST, Teller
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
-from jaxgo.games.chess.rules import Chess
+from jaxgo.games.chess.rules import BOARDS, Chess
 from jaxgo.players import Player, load_player
 from jaxgo.search.think import Limit
 
@@ -36,6 +36,7 @@ NOBODY = "bestmove 0000"  # no move, as UCI writes it
 LEAST = 0.02  # seconds in which more than one simulation can be made
 FEW, MANY = 20, 40  # moves that a game of chess may still have
 STARTPOS = "startpos"
+USUAL = "chess"  # the game of an engine that says nothing of variants
 
 
 @dataclasses.dataclass
@@ -310,11 +311,13 @@ def _fault(fault: BaseException) -> str:
 
 # -- commands ----------------------------------------------------------------------------------------------------------
 def _uci(engine: Uci, words: Sequence[str]) -> None:
+    variant = BOARDS[engine.game.board].variant
     engine.say(
         f"id name jaxgo {jaxgo.__version__}",
         "id author the authors of jaxgo",
         f"option name Agent type string default {engine.asked}",
         "option name Ponder type check default false",
+        *([] if variant == USUAL else [f"option name UCI_Variant type combo default {variant} var {variant}"]),
         "uciok",
     )
 

@@ -35,7 +35,7 @@ from jaxgo.players.best import (
 )
 from jaxgo.players.of_weights import network, trained
 from jaxgo.players.player import SHORT, Player, load_player, must_differ, named, spec
-from jaxgo.players.spec_text import Spec, is_external, parse, seconds_of
+from jaxgo.players.spec_text import Spec, is_external, of_program, parse, parse_program, seconds_of
 from jaxgo.players.starred import every_spec
 
 __all__ = [
@@ -56,7 +56,9 @@ __all__ = [
     "must_differ",
     "named",
     "network",
+    "of_program",
     "parse",
+    "parse_program",
     "seconds_of",
     "spec",
     "spelled",

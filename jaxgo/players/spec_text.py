@@ -3,12 +3,14 @@
 import dataclasses
 import json
 import re
+from collections.abc import Sequence
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.words import split_setting
 from jaxgo.search import split_name
 
-EXTERNAL = ("gtp", "gomocup")  # programs of their own; only the arena plays against them
+EXTERNAL = ("gtp", "gomocup", "uci")  # programs of their own; only the arena plays against them
+WITH_SETTINGS = ("uci",)  # of these: whose settings stand behind the command, as options of a search do
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,14 +35,7 @@ def parse(text: str) -> Spec:
     plain, *places = _split(text, "@", 1)
     head, *texts = _split(plain, ",")
     name, colon, budget = split_name(head)
-    options: dict[str, str] = {}
-    for word in texts:
-        option, value = split_setting(word) or ("", "")
-        if not (option and value):
-            raise UsageError(f"{word.strip()!r} in {text.strip()!r} is not of the form name=value, such as c=1.4")
-        if option in options:
-            raise UsageError(f"{text.strip()!r} gives {option} twice; leave one out")
-        options[option] = _unquoted(value)
+    options = _options(texts, text, "c=1.4")
     if colon and not budget:
         raise UsageError(f"{text.strip()!r} has a colon and no number of simulations after it, such as uct:400")
     if places and not places[0].strip():
@@ -50,7 +45,36 @@ def parse(text: str) -> Spec:
         place = _unquoted(place)
     elif (folder := place.rpartition(":"))[0] and folder[2].isdecimal():
         place = f"{folder[0]}/{folder[2]}"
-    return Spec(name, budget, tuple(options.items()), place)
+    return Spec(name, budget, options, place)
+
+
+def parse_program(text: str) -> Spec:
+    """The words of a program of its own: its protocol, the command as it is typed, and its settings if it has some."""
+    protocol, _, command = (part.strip() for part in text.partition(":"))
+    if protocol not in WITH_SETTINGS:
+        return Spec(protocol, command)
+    command, *texts = _split(command, ",")
+    return Spec(protocol, command.strip(), _options(texts, text, "nodes=1000"))
+
+
+def of_program(protocol: str, command: str, options: tuple[tuple[str, str], ...]) -> str:
+    """The spec that `parse_program` reads so."""
+    if protocol in WITH_SETTINGS and re.search(r'[,"]', command):
+        command = '"' + re.sub(r'(["\\])', r"\\\1", command) + '"'
+    return str(Spec(protocol, command, options))
+
+
+def _options(words: Sequence[str], text: str, such_as: str) -> tuple[tuple[str, str], ...]:
+    """The options of a spec, each NAME=VALUE."""
+    options: dict[str, str] = {}
+    for word in words:
+        option, value = split_setting(word) or ("", "")
+        if not (option and value):
+            raise UsageError(f"{word.strip()!r} in {text.strip()!r} is not of the form name=value, such as {such_as}")
+        if option in options:
+            raise UsageError(f"{text.strip()!r} gives {option} twice; leave one out")
+        options[option] = _unquoted(value)
+    return tuple(options.items())
 
 
 def seconds_of(spec: Spec) -> float | None:

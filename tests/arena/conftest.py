@@ -4,7 +4,7 @@ import collections
 import functools
 
 import pytest
-from engine_tables import GO, GOMOKU, PATIENT, STRICT
+from engine_tables import GARDNER, GO, GOMOKU, PATIENT, STRICT
 
 from jaxgo.arena.engines.specs import PROTOCOLS
 from jaxgo.arena.openings import book
@@ -16,7 +16,7 @@ def hurry(monkeypatch):
     slow machine loses no game at its first."""
 
     def hurry():
-        for kind in (PROTOCOLS["gtp"], PROTOCOLS["gomocup"]):
+        for kind in PROTOCOLS.values():
             monkeypatch.setattr(kind, "choose", functools.partialmethod(choose, kind.choose))
 
     def choose(engine, whole, seat):
@@ -40,3 +40,10 @@ def gomoku_openings(tmp_path_factory):
     lines = tmp_path_factory.mktemp("book") / "gomoku.txt"
     lines.write_text("d4 e5 d5\n-\n")
     return book(GOMOKU, lines)
+
+
+@pytest.fixture(scope="module")
+def gardner_openings(tmp_path_factory):
+    lines = tmp_path_factory.mktemp("book") / "gardner.txt"
+    lines.write_text("b1c3 b5a3\n-\n")
+    return book(GARDNER, lines)

@@ -84,6 +84,7 @@ def test_it_says_who_it_is_before_anything_is_compiled():
     assert said[2:] == [
         "option name Agent type string default random",
         "option name Ponder type check default false",
+        "option name UCI_Variant type combo default gardner var gardner",
         "uciok",
     ]
     assert talk.engine._session is None

@@ -1,7 +1,8 @@
-"""The two languages that engines speak: GTP for Go, Gomoku, Othello and Hex, and Gomocup's (Piskvork's) for Gomoku.
+"""Engines, and two languages that they speak: GTP for Go, Gomoku, Othello and Hex, and Gomocup's (Piskvork's) for
+Gomoku. The third, UCI, is that of chess: see `uci`.
 
 An engine has one game at a time: `begin`, then `choose` when it is to move, `told` when the other seat moved, and
-`verdict` at the end. Whatever it does wrong is a Fault. Moves are actions of the game; seat 0 is Black.
+`verdict` at the end. Whatever it does wrong is a Fault. Moves are actions of the game; here seat 0 is Black.
 
 GTP, version 2: https://www.lysator.liu.se/~gunnar/gtp/. Gomocup: https://plastovicka.github.io/protocl2en.htm.
 """
@@ -35,17 +36,19 @@ HEXGUI = "hexgui-analyze_commands"  # engines of Hex for this window know it
 STRAY = 100  # lines that are no answer and are passed over, before it is a fault
 LONGEST = 1000  # lines of an answer
 COLOURS = "bw"
-OWN_PACE = 60.0  # seconds after which a GTP engine that was told no time is taken for hanging
+OWN_PACE = 60.0  # seconds after which an engine that was told no time is taken for hanging
 POINT = r"(-?\d{1,9})\s*,\s*(-?\d{1,9})"  # of Gomocup
-TURN = 5.0  # seconds of a move that Gomocup's engines are told where nobody says
+TURN = 5.0  # seconds of a move that engines are told where nobody says and their language has them told
 NO_LIMIT = 2**31 - 1  # milliseconds that a match may take
+
+Settings = tuple[tuple[str, str], ...]  # of an engine, as they stand behind its command
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
     """What engines are given."""
 
-    move: float | None = None  # seconds for a move, which they are told; None: see `OWN_PACE` and `TURN`
+    move: float | None = None  # seconds for a move, which they are told; None: see `ProcessEngine.pace`
     start: float = 60.0  # seconds to start, and to set up a board
     grace: float = 0.5  # seconds that an answer may be late
     at_once: int = 2  # games with engines that are played side by side
@@ -108,15 +111,22 @@ class ProcessEngine(Engine):
     """A program of its own."""
 
     parting: ClassVar[str]  # the command to end
+    chatter: ClassVar[tuple[str, ...]] = ()  # first words of lines that answer nothing, and are no garbage either
+    refusal: ClassVar[str | None] = None  # the first word of a line that refuses a command
 
-    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
-        self.game, self.limits = game, limits
+    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits, settings: Settings = ()) -> None:
+        self.game, self.limits, self.settings = game, limits, settings
         self.process = Process(words)
 
     @staticmethod
     @abc.abstractmethod
     def check(game: Game[Any]) -> None:
         """A UsageError if this protocol cannot tell of such a game."""
+
+    @staticmethod
+    def pace(limits: Limits, settings: Settings) -> float | None:
+        """The seconds that it is told to take for a move; None: it is told none."""
+        return limits.move
 
     def close(self) -> None:
         self.process.close(self.parting)
@@ -127,6 +137,19 @@ class ProcessEngine(Engine):
     def _deadline(self, seconds: float) -> float:
         return time.monotonic() + seconds + self.limits.grace
 
+    def _await(self, doing: str, deadline: float, wanted: re.Pattern[str]) -> re.Match[str]:
+        """The first line of a form. What the engine wants to tell, and lines that are no answer, are passed over."""
+        strays, line = 0, ""
+        while strays < STRAY:
+            line = self.process.read(deadline, doing)
+            if found := wanted.fullmatch(line):
+                return found
+            word = line.split()[0].upper() if line else ""
+            if word == self.refusal:
+                raise Fault(f"it refuses {doing}: {shown(line)}")
+            strays += word not in self.chatter
+        raise Fault(f"garbage instead of an answer to {doing}: {shown(line)}")
+
 
 class Gtp(ProcessEngine):
     """An engine of Go; of Gomoku, Othello or Hex, if it says so: in its answer to `gogui-rules_game_id`, or to
@@ -134,8 +157,8 @@ class Gtp(ProcessEngine):
 
     parting = "quit"
 
-    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
-        super().__init__(game, words, limits)
+    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits, settings: Settings = ()) -> None:
+        super().__init__(game, words, limits, settings)
         self._number = 0
         self._commands: frozenset[str] | None = None  # those it knows
         self._last = RESIGN  # the move before
@@ -281,9 +304,11 @@ class Gomocup(ProcessEngine):
     """An engine (a `brain`) of Gomoku tournaments."""
 
     parting = "END"
+    chatter = "MESSAGE", "DEBUG"
+    refusal = "ERROR"
 
-    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits) -> None:
-        super().__init__(game, words, limits)
+    def __init__(self, game: Game[Any], words: Sequence[str], limits: Limits, settings: Settings = ()) -> None:
+        super().__init__(game, words, limits, settings)
         self._moves: list[tuple[int, int]] = []
         self._known = 0  # how many of them the engine has on its board
 
@@ -292,14 +317,18 @@ class Gomocup(ProcessEngine):
         if not plain_gomoku(game):
             raise UsageError(f"engines of Gomocup play Gomoku without opening rules, not {game}")
 
+    @staticmethod
+    def pace(limits: Limits, settings: Settings) -> float:
+        return limits.move or TURN
+
     def begin(self, moves: Sequence[tuple[int, int]]) -> None:
         if not isinstance(self.game, Gomoku):
             raise AssertionError("not checked")
         self._moves, self._known = list(moves), 0
         start = f"START {self.game.size}"
         self.process.send(start)
-        self._await(start, self.limits.start, re.compile(r"OK\b.*", re.IGNORECASE))
-        turn = int(1000 * (self.limits.move or TURN))
+        self._await(start, self._deadline(self.limits.start), re.compile(r"OK\b.*", re.IGNORECASE))
+        turn = int(1000 * self.pace(self.limits, self.settings))
         about = {"timeout_turn": turn, "timeout_match": 0, "time_left": NO_LIMIT, "max_memory": 0, "game_type": 1}
         for name, value in {**about, "rule": GOMOCUP[self.game.rules]}.items():
             self.process.send(f"INFO {name} {value}")
@@ -317,11 +346,11 @@ class Gomocup(ProcessEngine):
             stones = [f"{self._point(action)},{1 if mover == seat else 2}" for mover, action in self._moves]
             command = "\n".join(["BOARD", *stones, "DONE"])
         self.process.send(command)
-        word, seconds = command.split("\n")[0], self.limits.move or TURN
-        found = self._await(word, seconds, re.compile(rf"(?:SUGGEST\s+)?{POINT}", re.IGNORECASE))
+        word, seconds = command.split("\n")[0], self.pace(self.limits, self.settings)
+        found = self._await(word, self._deadline(seconds), re.compile(rf"(?:SUGGEST\s+)?{POINT}", re.IGNORECASE))
         if found[0][0] in "sS":  # it plays where its manager says
             self.process.send(f"PLAY {found[1]},{found[2]}")
-            found = self._await("PLAY", seconds, re.compile(POINT))
+            found = self._await("PLAY", self._deadline(seconds), re.compile(POINT))
         column, row = int(found[1]), int(found[2])
         size = self.game.shape[0]
         if not (0 <= column < size and 0 <= row < size):
@@ -334,16 +363,3 @@ class Gomocup(ProcessEngine):
     def _point(self, action: int) -> str:
         row, column = divmod(action, self.game.shape[0])
         return f"{column},{row}"
-
-    def _await(self, doing: str, seconds: float, wanted: re.Pattern[str]) -> re.Match[str]:
-        """The first line of a form. What the engine wants to tell, and lines that are no answer, are passed over."""
-        deadline, strays, line = self._deadline(seconds), 0, ""
-        while strays < STRAY:
-            line = self.process.read(deadline, doing)
-            if found := wanted.fullmatch(line):
-                return found
-            word = line.split()[0].upper() if line else ""
-            if word == "ERROR":
-                raise Fault(f"it refuses {doing}: {shown(line)}")
-            strays += word not in ("MESSAGE", "DEBUG")
-        raise Fault(f"garbage instead of an answer to {doing}: {shown(line)}")

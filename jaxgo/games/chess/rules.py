@@ -44,15 +44,16 @@ FEAR = np.array([1, 3, 3, 5, 9, 4], np.float32)  # what a man is worth in an exc
 
 
 class Board(NamedTuple):
-    """A board, and the men at the start."""
+    """A board, the men at the start, and what UCI calls the game on it."""
 
     field: Field
     start: str
+    variant: str
 
 
 BOARDS = {
-    "standard": Board(Field(8, 8, True, True), "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq"),
-    "gardner": Board(Field(5, 5, False, False), "rnbqk/ppppp/5/PPPPP/RNBQK w"),
+    "standard": Board(Field(8, 8, True, True), "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq", "chess"),
+    "gardner": Board(Field(5, 5, False, False), "rnbqk/ppppp/5/PPPPP/RNBQK w", "gardner"),
 }
 
 
