@@ -11,7 +11,8 @@ Weights know the search that they were rated with. `@connect4-cpu` is that very 
 another search they count from the settings of that one.
 
 `best` is whoever plays a game best of what comes with jaxgo, such as `gumbel:64@go9-late-gpu`; `medium` and `easy` are
-the same with fewer simulations and a temperature, or PUCT where alpha-beta plays best. Simulations and options may follow as after any other name.
+the same with fewer simulations and a temperature, or PUCT where alpha-beta plays best. Simulations and options may
+follow as after any other name.
 
 With `temperature=0.5` a player draws its moves by what its search thinks of them, and plays below its strength; not
 one of `alphabeta` or `bfs`, which find one move.
