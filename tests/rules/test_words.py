@@ -38,6 +38,8 @@ def test_cells_come_back_from_their_words(members):
     np.testing.assert_array_equal(beyond, np.pad(members, ((0, 0), (0, 40))))
     together = words.unpack_by_cell(words.split(packed), cells)
     np.testing.assert_array_equal(together, members.T.reshape(-1))
+    long = np.stack([words.unpack_long(jnp.asarray(row), cells - 40) for row in packed])
+    np.testing.assert_array_equal(long, members[:, :-40])
     np.testing.assert_array_equal(words.count(jnp.asarray(packed)), members.sum(axis=1))
     for cell in (0, 31, 32, cells - 1):
         one = words.single(jnp.int32(cell), packed.shape[1])

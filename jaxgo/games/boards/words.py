@@ -46,6 +46,12 @@ def unpack(sets: UInt32[Array, "*sets words"], cells: int) -> Bool[Array, "*sets
     return found != 0
 
 
+def unpack_long(long: UInt32[Array, " words"], cells: int) -> Bool[Array, " cells"]:
+    """Membership of every cell in one set of many words."""
+    bits = long[:, None] >> jnp.arange(WORD, dtype=jnp.uint32)[None] & 1
+    return bits.reshape(-1)[:cells] != 0
+
+
 def unpack_by_cell(words: Words, cells: int) -> Bool[Array, " cells_and_sets"]:
     """Membership of every cell in each of the sets [k], those of a cell together; faster than to turn `unpack`."""
     (sets,) = words[0].shape

@@ -44,16 +44,28 @@ FEAR = np.array([1, 3, 3, 5, 9, 4], np.float32)  # what a man is worth in an exc
 
 
 class Board(NamedTuple):
-    """A board, the men at the start, and what UCI calls the game on it."""
+    """A board, the men at the start, the moves there, which need not be found in every program, and what UCI calls the
+    game on it."""
 
     field: Field
     start: str
+    first: str
     variant: str
 
 
 BOARDS = {
-    "standard": Board(Field(8, 8, True, True), "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq", "chess"),
-    "gardner": Board(Field(5, 5, False, False), "rnbqk/ppppp/5/PPPPP/RNBQK w", "gardner"),
+    "standard": Board(
+        Field(8, 8, True, True),
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq",
+        "a2a3 b2b3 c2c3 d2d3 e2e3 f2f3 g2g3 h2h3 a2a4 b2b4 c2c4 d2d4 e2e4 f2f4 g2g4 h2h4 b1a3 b1c3 g1f3 g1h3",
+        "chess",
+    ),
+    "gardner": Board(
+        Field(5, 5, False, False),
+        "rnbqk/ppppp/5/PPPPP/RNBQK w",
+        "a2a3 b2b3 c2c3 d2d3 e2e3 b1a3 b1c3",
+        "gardner",
+    ),
 }
 
 
@@ -64,6 +76,7 @@ class ChessState(NamedTuple):
     passed: Int8[Array, ""]  # the square on which a pawn may be captured en passant; -1: none may be
     clock: Int8[Array, ""]  # plies since a capture or a pawn's move
     outcome: Int8[Array, ""]
+    moves: UInt32[Array, " mask"]  # legal ones, a bit for each action: to find them takes longer than to read them
     to_play: Int8[Array, ""]
     ply: Int16[Array, ""]
 
@@ -119,7 +132,10 @@ class Chess(Game[ChessState]):
 
     def init(self, key: Array) -> ChessState:
         state = self._placed(self._setup)
-        return self._settled(state) if self.fen else state  # the usual start goes on
+        if self.fen:
+            return self._settled(state)
+        first = np.isin(tables.names(*self.shape), BOARDS[self.board].first.split())
+        return state._replace(moves=jnp.asarray(words.mask(first)))
 
     def place(self, cells: np.ndarray, to_play: int) -> ChessState:
         """Kings and rooks on their first squares may castle, and no pawn has just moved."""
@@ -148,20 +164,14 @@ class Chess(Game[ChessState]):
             passed=jnp.int8(setup.passed if field.doubles else -1),
             clock=jnp.int8(min(setup.clock, PLIES)),
             outcome=jnp.int8(RUNNING),
+            moves=jnp.zeros(-(-self.num_actions // words.WORD), jnp.uint32),
             to_play=jnp.int8(setup.to_play),
             ply=jnp.int16(0),
         )
 
     # -- rules -------------------------------------------------------------------------------------------------
-    def _find(self, state: ChessState) -> Found:
-        men = Men(state.kinds, state.seats)
-        return self._field.find(men, state.to_play, state.rights, state.passed)
-
     def legal(self, state: ChessState) -> Bool[Array, " A"]:
-        field, moves = self._field, self._moves
-        targets = self._find(state).targets.reshape(-1)
-        word = targets[moves.group * field.words + moves.target // words.WORD]
-        return word >> (moves.target % words.WORD).astype(np.uint32) & 1 != 0
+        return words.unpack_long(state.moves, self.num_actions)
 
     def step(self, state: ChessState, action: Action) -> ChessState:
         field, first, width = self._field, state.to_play == 0, self.shape[1]
@@ -191,21 +201,31 @@ class Chess(Game[ChessState]):
                 passed=jnp.where(double, (source + target) // 2, -1).astype(jnp.int8),
                 clock=jnp.where(pawn | capture, jnp.int8(0), state.clock + jnp.int8(1)),
                 outcome=jnp.int8(RUNNING),
+                moves=state.moves,
                 to_play=jnp.int8(1) - state.to_play,
                 ply=state.ply + jnp.int16(1),
             )
         )
 
     def _settled(self, state: ChessState) -> ChessState:
-        """A position with its outcome, and without a square that no pawn may go to en passant."""
-        found = self._find(state)
+        """A position with its outcome and its moves, and without a square that no pawn may go to en passant."""
+        found = self._field.find(Men(state.kinds, state.seats), state.to_play, state.rights, state.passed)
         mated = ~found.any() & found.attacked
         drawn = ~found.any() | (state.clock >= PLIES) | self._barren(state)
         ending = jnp.where(drawn, jnp.int8(DRAWN), jnp.int8(RUNNING))
         return state._replace(
             passed=jnp.where(found.passing, state.passed, jnp.int8(-1)),
             outcome=jnp.where(mated, jnp.int8(WON_BY_1) - state.to_play, ending),
+            moves=self._packed(found),
         )
+
+    def _packed(self, found: Found) -> UInt32[Array, " mask"]:
+        """A bit for each action that is legal."""
+        table, size = self._moves, self._field.words
+        beyond = (0, -self.num_actions % words.WORD)
+        word = np.pad(table.group * size + table.target // words.WORD, beyond)
+        bit = np.pad(np.uint32(1) << (table.target % words.WORD).astype(np.uint32), beyond)  # 0 beyond the last action
+        return words.pack(found.targets.reshape(-1)[word] & bit != 0)
 
     def _barren(self, state: ChessState) -> Bool[Array, ""]:
         """Whether nobody can ever be mated."""
