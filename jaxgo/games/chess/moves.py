@@ -23,6 +23,9 @@ from jaxgo.games.chess.tables import BISHOP, DOWN, JUMPS, KING, KNIGHT, PAWN, QU
 
 EAST, SOUTH, SOUTH_EAST, SOUTH_WEST, NORTH_EAST, NORTH_WEST, NORTH, WEST = range(8)
 ASIDE = np.array([True, False, True])  # of the steps of pawns, to column -1, 0, 1
+# of each seat, whether a way is that of its pawns' step to column -1, 0, 1
+PAWN_WAYS = np.arange(8)[:, None] == np.array([[[NORTH_WEST, NORTH, NORTH_EAST]], [[SOUTH_WEST, SOUTH, SOUTH_EAST]]])
+LEVEL, OBLIQUE = np.isin(np.arange(8), (EAST, WEST)), ~STRAIGHT
 SHORT, LONG = 1, 2  # castling rights of seat 0; those of seat 1 are 4 and 8
 # of each way of castling the columns between king and rook, those where the king stands, goes and lands, and the rook's
 CASTLING = ((SHORT, EAST, (5, 6), (4, 5, 6), (7, 5)), (LONG, WEST, (1, 2, 3), (4, 3, 2), (0, 3)))
@@ -139,20 +142,22 @@ class Field:
         at = self._look(men, to_play)
         lands = without(at.cure, at.own)
         lines = self._rays(both(_sliders(at.mine), at.free), _one(at.empty))
-        rays = [tuple(word[far] & land for word, land in zip(lines, lands, strict=True)) for far in range(self.reach)]
         knights = without(_kind(at.mine, KNIGHT), at.pinned)
         jumps = both(self._moved(_eight(knights), JUMPS), _one(lands))
-        king = self._moved(_eight(_kind(at.mine, KING)), WAYS)
+        king = without(self._moved(_eight(_kind(at.mine, KING)), WAYS), _one(either(at.own, at.danger)))
         pushes, double, passing = self._pawns(at, passed)
         last = _one(self._from_seat(at.first, self._set(self._far())))
-        plain = tuple(_by_way(word, at.first) for word in without(pushes, last))
-        rays[0] = functools.reduce(either, (rays[0], plain, without(king, _one(either(at.own, at.danger)))))
-        rays[1] = either(rays[1], double)
+        near = either(king, tuple(_by_way(word, at.first) for word in without(pushes, last)))
         if self.castles:
-            rays[1] = either(rays[1], self._castling(at, rights))
-        columns = [*rays, jumps, both(pushes, last)]
+            double = either(double, self._castling(at, rights))
+        # of the distances 1 and 2 what moves so and is no slider
+        short = tuple(
+            jnp.pad(jnp.stack(pair), ((0, self.reach - 2), (0, 0))) for pair in zip(near, double, strict=True)
+        )
+        rays = either(both(lines, tuple(word[None, None] for word in lands)), short)
+        columns = zip(rays, jumps, both(pushes, last), strict=True)
         return Found(
-            targets=jnp.stack([jnp.concatenate([column[w] for column in columns]) for w in range(self.words)], axis=-1),
+            targets=jnp.stack([jnp.concatenate([ray.reshape(-1), *rest]) for ray, *rest in columns], axis=-1),
             attacked=at.number > 0,
             passing=passing,
         )
@@ -247,14 +252,12 @@ class Field:
         target = words.single(passed.astype(jnp.int32), self.words, passed >= 0)
         back = self._ahead(_one(target), ~at.first)  # where the captor comes from, and the captured one between
         gone = tuple(word[1] for word in back)
-        pair = tuple(word[::-1] | g for word, g in zip(back, gone, strict=True))
-        exposed = jnp.zeros(3, bool)
-        for way in range(8):
-            there, here = tuple(word[way] for word in at.from_king), tuple(word[7 - way] for word in at.hunted)
-            if way in (EAST, WEST):
-                exposed |= words.some(both(_one(there), pair)) & words.some(both(_one(here), pair))
-            elif way not in (NORTH, SOUTH):  # on the file its captor stands where it stood, or before it
-                exposed |= words.some(both(both(there, here), gone))
+        pair = tuple((word[::-1] | g)[:, None] for word, g in zip(back, gone, strict=True))
+        there, here = at.from_king, tuple(word[::-1] for word in at.hunted)  # [8]: along each way
+        along = words.some(both(_one(there), pair)) & words.some(both(_one(here), pair))
+        across = words.some(functools.reduce(both, (there, here, gone)))
+        # on the file its captor stands where it stood, or before it
+        exposed = (along & LEVEL[None] | (across & OBLIQUE)[None]).any(axis=1)
         cured = words.some(both(target, at.cure)) | (words.some(both(gone, at.checkers)) & (at.number == 1))
         allowed = ~exposed & cured & ASIDE
         return tuple(jnp.where(allowed, word & t, jnp.uint32(0)) for word, t in zip(ahead, target, strict=True))
@@ -347,17 +350,8 @@ def _eight_of(ways: dict[int, UInt32[Array, ""]]) -> UInt32[Array, "8"]:
 
 def _by_way(columns: UInt32[Array, "3"], first: Bool[Array, ""]) -> UInt32[Array, "8"]:
     """A word for each way, of those for the steps of the mover's pawns."""
-    up, down = (jnp.where(seat, columns, jnp.uint32(0)) for seat in (first, ~first))
-    return _eight_of(
-        {
-            NORTH_WEST: up[0],
-            NORTH: up[1],
-            NORTH_EAST: up[2],
-            SOUTH_WEST: down[0],
-            SOUTH: down[1],
-            SOUTH_EAST: down[2],
-        }
-    )
+    steps = jnp.where(first, PAWN_WAYS[0], PAWN_WAYS[1])
+    return union(jnp.where(steps, columns[None], jnp.uint32(0)), axis=1)
 
 
 def _aside(sets: Words) -> Words:
