@@ -8,7 +8,7 @@ rewards are functions. Letters in shapes: A actions, P seats, H W the board, C p
 import abc
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, get_args, runtime_checkable
 
 import jax
@@ -314,6 +314,21 @@ class Game(abc.ABC, Generic[S]):
         except KeyError:
             some = ", ".join(list(names)[:-4:-1])  # the first ones lie last
             raise UsageError(f"no action is called {text!r} here; names look like: {some}") from None
+
+    def named(self, text: str, cells: np.ndarray, legal: np.ndarray) -> list[int]:
+        """Of the legal actions of a position those that go by this name there, as it may depend on the position: one,
+        none where the move is not legal, several where it does not tell which. A UsageError on nonsense."""
+        action = self.parse_action(text)
+        return [action] if legal[action] else []
+
+    def read_position(self, words: Sequence[str]) -> tuple[S, int] | None:
+        """The position that these words begin with in a writing of the game's own, such as FEN, and how many they are;
+        None: they are none."""
+        return None
+
+    def write_position(self, state: S) -> str:
+        """What `read_position` reads; nothing, where a drawing is the usual way."""
+        return ""
 
 
 def has_ply_limit(game: "Game[Any]") -> bool:

@@ -1,9 +1,9 @@
 """A text for every position, as FEN is for chess: `X.O/.X./..O 0`, the rows from the top and the seat that moves.
 
 A cell is the glyph of its code; where several codes share a glyph, the second carries one apostrophe, the third two,
-and so on; `_` is no part of the board. Moves may follow by name. What a drawing cannot tell (a ko, whose colours they
-are, which tower must go, what a rule on repetition looks back at, how far a limit on plies is) is told by the moves
-from the start: `start e5 d4`.
+and so on; `_` is no part of the board. Chess has FEN beside it (`Game.read_position`). Moves may follow by name. What a
+drawing cannot tell (a ko, whose colours they are, which tower must go, what a rule on repetition looks back at, how far
+a limit on plies is) is told by the moves from the start: `start e5 d4`.
 """
 
 import functools
@@ -48,8 +48,8 @@ def drawn(game: Game[Any], codes: Sequence[int], seat: int) -> str:
 
 
 def write(game: Game[Any], position: Position, moves: Sequence[str], start: str = "") -> str:
-    """The text of a position that these moves led to, from the start or from a text: a drawing, if it tells all."""
-    rows = drawing(game, position.state)
+    """The text of a position that these moves led to, from the start or from a text: alone, if that tells all."""
+    rows = game.write_position(position.state) or drawing(game, position.state)
     try:
         if _alike(game, read(game, rows)[0], position):
             return rows
@@ -76,6 +76,9 @@ def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]
         raise UsageError(f"a position is written as {example(game)!r}, or as {START!r} and moves")
     if words[0].lower() == START:
         return play.begin(game, seed), words[1:]
+    own = game.read_position(words)
+    if own is not None:
+        return play.put(game, own[0]), words[own[1] :]
     if len(words) < 2 or words[1] not in [str(seat) for seat in range(game.players)]:
         raise UsageError(f"{text[:60]!r} does not say which seat moves; write it as in {example(game)!r}")
     return play.put(game, _placed(game, words[0], int(words[1]))), words[2:]

@@ -133,7 +133,7 @@ def replay(game: Game[Any], moves: Sequence[str], start: str = "", seed: int = 0
     names, line = [*before, *moves], list[int]()
     with contextlib.suppress(UsageError):  # told below, where the moves before it are legal
         for name in names:
-            line.append(game.parse_action(name))
+            line.append(_read(game, position, line, name))
     found = follow(game, position, line)
     made = int(found.made)
     if made < len(names):
@@ -141,6 +141,18 @@ def replay(game: Game[Any], moves: Sequence[str], start: str = "", seed: int = 0
         legal = some_legal(game, play.look(game, found.position).legal)
         raise UsageError(f"move {made + 1}, {names[made].strip()!r}, {wrong}; legal moves are: {legal}")
     return found.position, line[-1] if line else None
+
+
+def _read(game: Game[Any], start: Position, line: Sequence[int], name: str) -> int:
+    """The action of a name behind a line, on which it may depend."""
+    try:
+        return game.parse_action(name)
+    except UsageError:
+        view = play.look(game, follow(game, start, line).position)
+        found = game.named(name, view.cells, view.legal)
+        if len(found) != 1:
+            raise
+        return found[0]
 
 
 def some_legal(game: Game[Any], mask: np.ndarray) -> str:

@@ -70,14 +70,22 @@ class Board:
         """The actions that may be played."""
         return [] if self.over else np.flatnonzero(self.now.legal).tolist()
 
+    def _mask(self) -> np.ndarray:
+        return np.isin(np.arange(self.game.num_actions), self.legal())
+
+    def named(self, name: str) -> list[int]:
+        """The legal actions that are called so now, see `Game.named`."""
+        return self.game.named(name, self.now.cells, self._mask())
+
     def read(self, move: int | str) -> int:
         """The action of a move that is legal now; a UsageError names others where it is not."""
-        action = self.game.parse_action(move) if isinstance(move, str) else move
-        if action not in self.legal():
-            called = move if isinstance(move, str) else self._name(move)
-            mask = np.isin(np.arange(self.game.num_actions), self.legal())
-            raise UsageError(f"{called!r} is not legal; legal moves are: {some_legal(self.game, mask)}")
-        return action
+        found = self.named(move) if isinstance(move, str) else [move] if move in self.legal() else []
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(f"{move!r} may be any of {', '.join(map(self._name, found))}; say which")
+        called = move if isinstance(move, str) else self._name(move)
+        raise UsageError(f"{called!r} is not legal; legal moves are: {some_legal(self.game, self._mask())}")
 
     def play(self, action: int) -> "Board":
         """The board after a legal action. What was taken back is kept only where the move is the same again."""
@@ -206,10 +214,10 @@ def to_record(board: Board, name: str, players: tuple[str, ...] = ()) -> GameRec
 
 def start_text(game: Game[Any], view: View) -> str:
     """Where a game began, as text; nothing where that is the game's usual start."""
-    drawn, usual = position_text.drawn(game, view.cells.tolist(), view.seat), play.begin(game).state
+    state, usual = view.position.state, play.begin(game).state
+    drawn, looks = position_text.drawn(game, view.cells.tolist(), view.seat), position_text.drawing(game, usual)
     # a drawn board may look like the usual start and be another one: where openings are chosen, nothing is chosen there
-    same = drawn == position_text.drawing(game, usual) and play.alike(game, view.position.state, usual)
-    return "" if same else drawn
+    return "" if drawn == looks and play.alike(game, state, usual) else game.write_position(state) or drawn
 
 
 def like(board: Board, game: Game[Any]) -> Board:

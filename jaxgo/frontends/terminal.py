@@ -79,13 +79,13 @@ class Terminal:
         word, _, rest = line.partition(" ")
         command = COMMANDS.get(word.lower())
         try:
-            action = self.session.game.parse_action(line)
+            self.session.board.named(line)
         except UsageError:
             if command is None:
                 raise UsageError(f"{line!r} is neither a move nor a word; `help` lists them") from None
             command(self, rest.strip())
             return
-        self.session.play(action)
+        self.session.play(line)
         self._draw()
 
     def _draw(self, thought: Thought | None = None) -> None:

@@ -1,13 +1,17 @@
 """Positions as FEN, the text that chess programs share: `rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1`."""
 
+import functools
+import itertools
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxgo.core.board import FILES, STEPS, rays, square_name
+from jaxgo.core.board import FILES, square_name
 from jaxgo.core.errors import UsageError
-from jaxgo.games.chess.tables import BISHOP, JUMPS, KING, KNIGHT, LETTERS, PAWN, QUEEN, ROOK
+from jaxgo.games.chess.mailbox import attacked, lines
+from jaxgo.games.chess.tables import KING, LETTERS, PAWN
 
 GLYPHS = f".{LETTERS.upper()}{LETTERS}"  # of the codes of `cells`
 RIGHTS = "KQkq"
@@ -23,6 +27,15 @@ class Setup(NamedTuple):
     clock: int
 
 
+def length(words: Sequence[str]) -> int:
+    """How many of the first words are a FEN, whose last fields may be missing; 0: they begin otherwise."""
+    if words[1:2] not in (["w"], ["b"]):
+        return 0
+    fields = zip(words[2:], ("-|[KQkq]+", r"-|[a-z]\d", r"\d+", r"\d+"), strict=False)
+    return 2 + sum(1 for _ in itertools.takewhile(lambda field: re.fullmatch(field[1], field[0]), fields))
+
+
+@functools.lru_cache(maxsize=1024)
 def read(text: str, height: int, width: int) -> Setup:
     """The position of a text. The last fields may be missing; `_` may stand for a blank. The number of the move is not
     kept."""
@@ -59,7 +72,8 @@ def checked(setup: Setup, height: int, width: int) -> Setup:
     pawns = np.isin(codes.reshape(height, width), (1 + PAWN, 7 + PAWN))
     if pawns[0].any() or pawns[-1].any():
         raise UsageError("a position of chess has no pawn on the first and the last row")
-    if _seen(codes, 1 - mover, height, width):
+    king = int(np.flatnonzero(codes == 1 + 6 * (1 - mover) + KING)[0])
+    if attacked(codes.tobytes(), king, mover, lines(height, width)):
         raise UsageError("the king of the side that does not move is in check; let the other side move")
     if setup.passed >= 0:
         ahead = -width if mover else width
@@ -71,27 +85,6 @@ def checked(setup: Setup, height: int, width: int) -> Setup:
     return setup
 
 
-def _seen(codes: np.ndarray, seat: int, height: int, width: int) -> bool:
-    """Whether the king of a seat is in check."""
-    whole = np.append(codes, 0)
-    king = int(np.flatnonzero(codes == 1 + 6 * seat + KING)[0])
-    enemy = {code: code - 1 - 6 * (1 - seat) for code in range(1 + 6 * (1 - seat), 7 + 6 * (1 - seat))}
-    for direction, ray in enumerate(rays(height, width)[king]):
-        met = [(far, int(whole[cell])) for far, cell in enumerate(ray) if whole[cell]]
-        if not met or met[0][1] not in enemy:
-            continue
-        far, kind = met[0][0], enemy[met[0][1]]
-        down = STEPS[direction][0]
-        if kind in (QUEEN, ROOK if direction < 4 else BISHOP) or (far == 0 and kind == KING):
-            return True
-        if far == 0 and kind == PAWN and direction >= 4 and down == (1 if seat else -1):
-            return True
-    row, column = divmod(king, width)
-    jumps = [(row + r, column + c) for r, c in JUMPS]
-    knight = 1 + 6 * (1 - seat) + KNIGHT
-    return any(0 <= r < height and 0 <= c < width and codes[r * width + c] == knight for r, c in jumps)
-
-
 def _cells(text: str, rows: str, height: int, width: int) -> np.ndarray:
     lines = [re.sub(r"\d", lambda count: "." * int(count[0]), line) for line in rows.split("/")]
     if len(lines) != height or any(len(line) != width for line in lines):
@@ -99,7 +92,9 @@ def _cells(text: str, rows: str, height: int, width: int) -> np.ndarray:
     unknown = sorted(set("".join(lines)) - set(GLYPHS))
     if unknown:
         raise _wrong(text, f"has the letters {GLYPHS[1:]}, not {unknown[0]!r}")
-    return np.array([GLYPHS.index(glyph) for glyph in "".join(lines)], np.int8)
+    codes = np.array([GLYPHS.index(glyph) for glyph in "".join(lines)], np.int8)
+    codes.flags.writeable = False  # `read` gives them again
+    return codes
 
 
 def _wrong(text: str, told: str) -> UsageError:

@@ -7,6 +7,7 @@ that are reached so; where a move came from follows from its way and its distanc
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
@@ -319,6 +320,13 @@ class Field:
         rows = ((self.height - 1, 1), (0, 7))
         columns = {path[0]: KING for _, _, _, path, _ in CASTLING} | {rook[0]: ROOK for *_, rook in CASTLING}
         return [(row * self.width + column, code + kind) for row, code in rows for column, kind in columns.items()]
+
+    def kept(self, codes: Sequence[int] | np.ndarray, rights: int) -> int:
+        """Of castling rights those that count: one without its king or rook is none."""
+        kept = rights if self.castles else 0
+        for square, code in self.castlers:
+            kept &= ~int(self.spoilt[square]) if codes[square] != code else -1
+        return kept
 
     # -- symmetries --------------------------------------------------------------------------------------------
     def symmetries(self) -> Symmetries:

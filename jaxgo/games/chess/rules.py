@@ -8,6 +8,7 @@ counts, and to capture en passant only where a pawn really may.
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
@@ -30,12 +31,12 @@ from jaxgo.core.game import (
 )
 from jaxgo.games.boards import words
 from jaxgo.games.chess import fen as texts
-from jaxgo.games.chess import tables
+from jaxgo.games.chess import san, tables
+from jaxgo.games.chess.mailbox import Mailbox
 from jaxgo.games.chess.moves import Field, Found, Men
-from jaxgo.games.chess.tables import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK
+from jaxgo.games.chess.tables import BISHOP, KING, KNIGHT, PAWN, PLIES, QUEEN, ROOK
 
 RUNNING, WON_BY_0, WON_BY_1, DRAWN = range(4)  # a win is told as `returns_of_winner` reads it
-PLIES = 100  # without a capture or a pawn's move: a draw
 NAMES = ("pawn", "knight", "bishop", "rook", "queen", "king")
 WORTH = np.array([1, 3, 3.2, 5, 9.5, 0], np.float32)
 CENTRE = np.array([0.05, 0.12, 0.1, 0.02, 0.04, -0.08], np.float32)  # for each step nearer to it than the edge
@@ -100,7 +101,10 @@ class Chess(Game[ChessState]):
         ),
     )
     light_first = True
-    notation = "the two squares of the move and what a pawn becomes: `e2e4`, `e7e8q`; the king's two when it castles"
+    notation = (
+        "the two squares of the move and what a pawn becomes: `e2e4`, `e7e8q`, the king's two when it castles; where "
+        "they are typed or in PGN also as `Nf3`, `exd5`, `O-O`, `e8=Q`"
+    )
 
     def __post_init__(self) -> None:
         if self.board not in BOARDS:
@@ -142,6 +146,27 @@ class Chess(Game[ChessState]):
         setup = texts.Setup(self.drawn(cells, to_play), to_play, 15, -1, 0)
         return _settle(self, self._placed(texts.checked(setup, *self.shape)))
 
+    def read_position(self, words: Sequence[str]) -> tuple[ChessState, int] | None:
+        count = texts.length(words)
+        return (self.from_fen(" ".join(words[:count])), count) if count else None
+
+    def write_position(self, state: ChessState) -> str:
+        return self.to_fen(state)
+
+    def is_fen(self, text: str) -> bool:
+        words = text.split()
+        return 0 < len(words) == texts.length(words)
+
+    def read_fen(self, fen: str = "") -> str:
+        """A FEN in the one way to write it, with all fields; "": that of the usual position."""
+        setup = texts.read(fen or BOARDS[self.board].start, *self.shape)
+        return texts.write(setup, 0, *self.shape)
+
+    def mailbox(self, fen: str) -> Mailbox:
+        """The position of a FEN, to be moved without a program."""
+        setup = texts.read(fen, *self.shape)
+        return Mailbox(self._field, setup.cells.tobytes(), *setup[1:])
+
     def from_fen(self, text: str) -> ChessState:
         """The position of a FEN, as the start of a game."""
         return _settle(self, self._placed(texts.read(text, *self.shape)))
@@ -154,13 +179,10 @@ class Chess(Game[ChessState]):
     def _placed(self, setup: texts.Setup) -> ChessState:
         codes, field = setup.cells, self._field
         kinds = np.stack([(codes > 0) & ((codes - 1) % 6 == kind) for kind in range(6)])
-        rights = setup.rights if field.castles else 0
-        for square, code in field.castlers:  # a right without its king or rook is none
-            rights &= ~int(field.spoilt[square]) if codes[square] != code else -1
         return ChessState(
             kinds=jnp.asarray(words.mask(kinds)),
             seats=jnp.asarray(words.mask(np.stack([(codes > 0) & (codes < 7), codes >= 7]))),
-            rights=jnp.int8(rights),
+            rights=jnp.int8(field.kept(codes, setup.rights)),
             passed=jnp.int8(setup.passed if field.doubles else -1),
             clock=jnp.int8(min(setup.clock, PLIES)),
             outcome=jnp.int8(RUNNING),
@@ -309,6 +331,11 @@ class Chess(Game[ChessState]):
 
     def action_name(self, action: int) -> str:
         return tables.names(*self.shape)[action]
+
+    def named(self, text: str, cells: np.ndarray, legal: np.ndarray) -> list[int]:
+        """UCI's names, and those of standard algebraic notation."""
+        found = san.named(text, cells.tolist(), self.shape, legal.item)
+        return super().named(text, cells, legal) if found is None else found
 
 
 @functools.partial(jax.jit, static_argnums=0)

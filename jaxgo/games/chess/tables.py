@@ -21,6 +21,7 @@ JUMPS = ((2, 1), (2, -1), (1, 2), (1, -2), (-1, 2), (-1, -2), (-2, 1), (-2, -1))
 PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(6)
 LETTERS = "pnbrqk"
 PROMOTIONS = (QUEEN, ROOK, BISHOP, KNIGHT)
+PLIES = 100  # without a capture or a pawn's move: a draw
 
 
 class Moves(NamedTuple):
@@ -65,6 +66,18 @@ def names(height: int, width: int) -> tuple[str, ...]:
     known = [square_name(cell, height, width) for cell in range(height * width)]
     columns = zip(*(column.tolist() for column in moves(height, width)), strict=True)
     return tuple(known[source] + known[target] + (LETTERS[kind] if kind else "") for source, target, kind, _ in columns)
+
+
+@functools.cache
+def numbers(height: int, width: int) -> dict[str, int]:
+    """The action with each name."""
+    return {name: action for action, name in enumerate(names(height, width))}
+
+
+@functools.cache
+def squares(height: int, width: int) -> dict[str, int]:
+    """The square with each name."""
+    return {square_name(cell, height, width): cell for cell in range(height * width)}
 
 
 @functools.cache
