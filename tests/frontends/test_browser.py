@@ -242,7 +242,7 @@ def test_what_is_refused_leaves_the_page_as_it_was(page, address):
     expect(page.locator("#error")).to_contain_text("too long")
     page.fill("#move", "b" * 300_000)
     page.press("#move", "Enter")
-    expect(page.locator("#error")).to_contain_text("no legal move")
+    expect(page.locator("#error")).to_contain_text("no action is called")
     assert len(page.locator("#error").inner_text()) < 100
     expect(moves(page)).to_have_count(1)
 

@@ -42,6 +42,8 @@ REFUSED = [
     '{"do": "dance"}',
     '{"do": 7}',
     '{"do": "play"}',
+    '{"do": "play", "number": 0}',
+    '{"do": "play", "number": 0, "name": 4}',
     '{"do": "play", "action": "4", "number": 0}',
     '{"do": "play", "action": true, "number": 0}',
     '{"do": "play", "action": 4.0, "number": 0}',

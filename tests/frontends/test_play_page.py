@@ -32,6 +32,17 @@ def test_two_humans_play_a_game(client):
         assert told["score"] == [["you", 0, 2, 0]]
 
 
+def test_a_move_may_be_called_by_its_name(client):
+    with visit(client) as page:
+        number = page.last["position"]["number"]
+        page.ask("play", name="B2", number=number)
+        told = page.hear("position", lambda message: message["moves"])
+        assert told["moves"] == ["b2"]
+        for name, said in (("b2", "'b2' is not legal; legal moves are: a3"), ("z9", "no action is called 'z9' here")):
+            assert said in page.answer("play", name=name, number=told["number"])["text"]
+        assert "changed" in page.answer("play", name="a1", number=number)["text"]
+
+
 def test_a_machine_answers_and_tells_what_it_thinks(client):
     with visit(client, ("", QUICK)) as page:
         page.play("b2")

@@ -28,10 +28,11 @@ class New:
 
 @dataclasses.dataclass(frozen=True)
 class Play:
-    """A move in the position `number`; in another one by now, it is refused."""
+    """A move in the position `number`, by its action or as people call it; in another one by now, it is refused."""
 
-    action: int
     number: int
+    action: int | None = None
+    name: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +128,7 @@ class Setup:
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """A record of a game: SGF, PSQ, the text of Zero+ or JSON, by what it looks like."""
+    """A record of a game: SGF, PGN, PSQ, the text of Zero+ or JSON, by what it looks like."""
 
     text: str
 

@@ -170,7 +170,7 @@ class Table:
         seats = self.session.seats
         if seats[self.session.board.now.seat] is not None and not self._paused:
             raise UsageError("it is not your turn; take a seat, or wait")
-        self.session.play(request.action)
+        self.session.play(request.name if request.action is None else request.action)
         self._paused = False
         self._changed()
 

@@ -341,11 +341,7 @@ find("options").addEventListener("submit", (event) => {
 });
 find("typed").addEventListener("submit", (event) => {
   event.preventDefault();
-  if (!position) return;
-  const word = find("move").value.trim().toLowerCase();
-  const choice = position.choices.find((one) => one.name.toLowerCase() === word);
-  if (choice) play(choice.action);
-  else complain(`no legal move is called ${word.slice(0, 40) || "nothing"}`);
+  if (position) send({ do: "play", name: find("move").value.trim().slice(0, 40), number: position.number });
   find("move").value = "";
 });
 find("position").addEventListener("submit", (event) => {
