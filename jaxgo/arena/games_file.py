@@ -1,4 +1,5 @@
-"""Games of a match to look at later: SGF for Go, Othello, Gomoku and Hex, plain text, one move a line, for others."""
+"""Games of a match to look at later: SGF for Go, Othello, Gomoku and Hex, PGN for chess, plain text, one move a line,
+for others."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.games.sizes import on_points
-from jaxgo.records import formats, sgf, text_file
+from jaxgo.records import formats, pgn, sgf, text_file
 from jaxgo.records.record import GameRecord
 from jaxgo.system.files import write_whole
 
@@ -30,6 +31,8 @@ def save(
         )
         if on_points(game):
             text, ending = sgf.write(record), "sgf"  # Black is seat 0
+        elif pgn.tells_all(game):
+            text, ending = pgn.write(record), "pgn"
         else:
             text, ending = text_file.write(record, pair.options, opening=f"{len(opening)} plies", id=pair.id), "txt"
         path = folder / f"{_stem(pair, side)}.{ending}"
@@ -47,7 +50,7 @@ def _stem(pair: PairResult, side: int) -> str:
 
 def find(folder: Path, pair: PairResult, side: int = 0) -> Path | None:
     """The file of the first (0) or second (1) game of a pair; None where it was not saved."""
-    places = (folder / (_stem(pair, side) + ending) for ending in (".txt", ".sgf"))
+    places = (folder / (_stem(pair, side) + ending) for ending in (".txt", ".sgf", ".pgn"))
     return next((path for path in places if path.is_file()), None)
 
 

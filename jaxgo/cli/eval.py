@@ -143,7 +143,7 @@ class TournamentCommand:
     out: File = None
     """Results, one line a pair; else runs/eval/GAME/matches.jsonl."""
     games: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """Save the games here: SGF for some games, text for others. A page needs a few and saves them unasked."""
+    """Save the games here: SGF or PGN for some games, text for others. A page needs a few and saves them unasked."""
     setting: tyro.conf.OmitArgPrefixes[Setting] = Setting()
     table: tyro.conf.OmitArgPrefixes[Table] = Table()
 

@@ -25,7 +25,7 @@ class Review:
     """Search every position of finished games, and tell what each move gave away."""
 
     files: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """Games of one kind, in any format that jaxgo reads: SGF, PSQ, Zero+, JSON, texts of matches."""
+    """Games of one kind, in any format that jaxgo reads: SGF, PGN, PSQ, Zero+, JSON, texts of matches."""
     agent: str = "best"
     """Who searches each position, such as puct:800 or gumbel:64@runs/go9, or the best that comes with jaxgo."""
     skip: int = 0

@@ -14,7 +14,7 @@ from jaxgo.core.errors import UsageError
 
 @dataclasses.dataclass(frozen=True)
 class Stats:
-    """Count the games of a folder (SGF, PSQ, Zero+, JSON, texts of matches): results, lengths, repeats, openings."""
+    """Count games of a folder (SGF, PGN, PSQ, Zero+, JSON, texts of matches): results, lengths, repeats, openings."""
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
     """Where the games are, such as runs/eval/connect3d/games; folders below it count, too. One file is read as well."""

@@ -24,7 +24,7 @@ HELP = """a move by its name, such as those that `moves` lists; or
   moves       the legal moves
   text        the position as text, for --position
   setup TEXT  another position
-  save FILE   the game so far; the name ends in .json, .sgf, .psq or .gzero
+  save FILE   the game so far; the name ends in .json, .sgf, .pgn, .psq or .gzero
   load FILE   a game from such a file
   swap        take the other side
   resign, new, quit"""

@@ -7,17 +7,31 @@ from typing import Any, TypeVar
 
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
-from jaxgo.records import gzero, json_file, psq, sgf, text_file
+from jaxgo.games.chess.rules import Chess
+from jaxgo.games.sizes import on_points, plain_gomoku
+from jaxgo.records import gzero, json_file, pgn, psq, sgf, text_file
 from jaxgo.records.record import LARGEST, GameRecord
 from jaxgo.system.files import save_whole
 
 T = TypeVar("T")  # what is read
 WRITERS: dict[str, Callable[[GameRecord], str]] = {
     "sgf": sgf.write,
+    "pgn": pgn.write,
     "psq": psq.write,
     "gzero": gzero.write,
     "json": json_file.write,
 }
+COLLECTIONS: dict[Callable[..., GameRecord], Callable[[bytes], list[GameRecord]]] = {
+    sgf.read: sgf.read_all,
+    pgn.read: pgn.read_all,
+}
+
+
+def kinds(game: Game[Any]) -> list[str]:
+    """The formats that can tell of a game."""
+    lines = plain_gomoku(game)
+    tell = {"sgf": on_points(game), "pgn": isinstance(game, Chess), "psq": lines, "gzero": lines, "json": True}
+    return [form for form in WRITERS if tell[form]]
 
 
 def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
@@ -40,6 +54,8 @@ def _reader(text: str | bytes) -> Callable[..., GameRecord]:
         return psq.read
     if text_file.HEAD.match(beginning):
         return text_file.read
+    if pgn.HEAD.match(beginning):
+        return pgn.read
     return gzero.read if gzero.HEAD.match(beginning) else sgf.read
 
 
@@ -64,13 +80,13 @@ def _check(record: GameRecord) -> None:
 
 
 def load(path: str | Path, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
-    """The game of a file, the first one of a collection in SGF."""
+    """The game of a file, the first one of a collection."""
     return _of_file(path, lambda data: read(data, game, upto))
 
 
 def load_all(path: str | Path) -> dict[str, GameRecord]:
-    """The games of a file by where they stand: of a collection in SGF all of them; other formats have one."""
-    records = _of_file(path, lambda data: sgf.read_all(data) if _reader(data) is sgf.read else [read(data)])
+    """The games of a file by where they stand: of a collection in SGF or PGN all of them; other formats have one."""
+    records = _of_file(path, lambda data: COLLECTIONS.get(_reader(data), lambda data: [read(data)])(data))
     if len(records) == 1:
         return {str(path): records[0]}
     return {f"{path}: game {number}": record for number, record in enumerate(records, 1)}

@@ -9,7 +9,7 @@ from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 
-LARGEST = 2**22  # characters of a file
+LARGEST = 2**25  # characters of a file: 50,000 games of chess
 # who won, and by what, or a draw, as programs and servers write it
 VERDICT = re.compile(r"(?P<side>b|w|black|white)( ?\+.*| (wins?|won)\b.*)?|0|draw\b.*|jigo\b.*|d|j")
 

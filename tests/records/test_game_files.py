@@ -304,7 +304,7 @@ BAD = {
     "game: tictactoe\n\n1 0 b2\n2 1 b2\n": "move 2, 'b2', is not legal",
     "[" * 100_000: "line 1: this is no SGF",
     '{"a":' * 100_000: "line 1: ",
-    "x" * (2**22 + 1): "at most 4194304 characters; this one has more",
+    "x" * (2**25 + 1): "at most 33554432 characters; this one has more",
 }
 
 

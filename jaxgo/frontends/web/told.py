@@ -14,12 +14,18 @@ from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 from jaxgo.ui import review_view
 
-TYPES = {"sgf": "application/x-go-sgf", "psq": "text/plain", "gzero": "text/plain", "json": "application/json"}
+TYPES = {
+    "sgf": "application/x-go-sgf",
+    "pgn": "application/x-chess-pgn",
+    "psq": "text/plain",
+    "gzero": "text/plain",
+    "json": "application/json",
+}
 
 
 def board(shown: Board, name: str, options: dict[str, str], players: list[str]) -> dict[str, Any]:
     """Which game this is, who may be asked to play it, and what its board looks like."""
-    told = {"game": name, "options": options, "players": players}
+    told = {"game": name, "options": options, "players": players, "files": formats.kinds(shown.game)}
     return {"tell": "board", **told, **drawing.board(shown.game, shown.now.cells.tolist())}
 
 

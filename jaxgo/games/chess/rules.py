@@ -102,8 +102,8 @@ class Chess(Game[ChessState]):
     )
     light_first = True
     notation = (
-        "the two squares of the move and what a pawn becomes: `e2e4`, `e7e8q`, the king's two when it castles; where "
-        "they are typed or in PGN also as `Nf3`, `exd5`, `O-O`, `e8=Q`"
+        "the two squares of the move and what a pawn becomes: `e2e4`, `e7e8q`; the king's two when it castles; `Nf3`, "
+        "`exd5`, `O-O` and `e8=Q` are read, too"
     )
 
     def __post_init__(self) -> None:

@@ -76,6 +76,7 @@ const told = {
       ...Array.from({ length: message.levels }, (_, i) => make("option", { value: i }, i + 1)));
     board.show.level = "";
     options(message.options);
+    for (const button of document.querySelectorAll("[data-save]")) button.hidden = !message.files.includes(button.dataset.save);
     for (const id of ["resign", "swap", "draw", "review"]) find(id).hidden = message.seats === 1;
     panel.forget();
     panel.offer(message);
