@@ -65,11 +65,12 @@ def write(record: GameRecord) -> str:
         raise UsageError(f"PGN tells of chess, not of {record.name}; write JSON")
     fen = game.read_fen(_start(game, record.start) or game.fen)
     result = next((word for word, returns in RETURNS.items() if returns == record.returns), "*")
-    players = dict(zip(("White", "Black"), ((*record.players, "", "")), strict=False))
+    players = dict(zip(("White", "Black"), (*record.players, "", ""), strict=False))
     tags = ROSTER | {seat: name or "?" for seat, name in players.items()} | {"Result": result}
-    tags |= {"Variant": "Gardner"} if game.board == "gardner" else {}
-    tags |= {"SetUp": "1", "FEN": fen} if fen != game.read_fen() else {}
+    # behind the seven by the alphabet
+    tags |= {"FEN": fen, "SetUp": "1"} if fen != game.read_fen() else {}
     tags |= {"Termination": told} if (told := _termination(record)) else {}
+    tags |= {"Variant": "Gardner"} if game.board == "gardner" else {}
     head = "".join(f'[{name} "{_escaped(value)}"]\n' for name, value in tags.items())
     # blanks that no line may end at: one that begins with % would be passed over
     moves = " ".join([*_words(record, game.mailbox(fen)), result]).replace(" %", "\0%")

@@ -165,6 +165,8 @@ def test_sgf_comes_down_and_goes_up(page, tmp_path):
         page.press("#move", "Enter")
         expect(moves(page).last).to_contain_text(name)
     page.locator("#files summary").click()
+    expect(page.locator("[data-save=json]")).to_be_visible()
+    expect(page.locator("[data-save=pgn]")).to_be_hidden()  # which cannot tell of Go
     with page.expect_download() as download:
         page.locator("[data-save=sgf]").click()
     path = tmp_path / "game.sgf"
@@ -180,6 +182,34 @@ def test_sgf_comes_down_and_goes_up(page, tmp_path):
     bad.write_text("(;GM[1]FF[4]SZ[5];B[zz])")
     page.set_input_files("#file", bad)
     expect(page.locator("#error")).not_to_be_empty()
+    expect(moves(page)).to_have_count(3)
+
+
+def test_chess_is_played_and_saved_in_the_words_of_its_players(page, tmp_path):
+    begin(page, "chess")
+    sit(page, "", "")
+    page.locator("#files summary").click()
+    page.fill("#text", "r3k2r/8/8/3pP3/8/8/8/R3K2R w Kq d6")
+    page.locator("#position button").click()
+    page.locator("#moves-now option[value=e5d6]").wait_for(state="attached")
+    for name, told in (("exd6", "e5d6"), ("Kf8", "e8f8"), ("0-0", "e1g1")):
+        page.fill("#move", name)
+        page.press("#move", "Enter")
+        expect(moves(page).last).to_contain_text(told)
+    page.fill("#move", "Kh8")
+    page.press("#move", "Enter")
+    expect(page.locator("#error")).to_contain_text("'Kh8' is not legal")
+    with page.expect_download() as download:
+        page.locator("[data-save=pgn]").click()
+    path = tmp_path / "game.pgn"
+    download.value.save_as(path)
+    assert '[FEN "r3k2r/8/8/3pP3/8/8/8/R3K2R w Kq d6 0 1"]' in path.read_text()
+    assert "\n1. exd6 Kf8 2. O-O+ *\n" in path.read_text()
+    page.reload()
+    expect(moves(page)).to_have_count(3)
+    page.locator("#new").click()
+    expect(moves(page)).to_have_count(0)
+    page.set_input_files("#file", path)
     expect(moves(page)).to_have_count(3)
 
 

@@ -122,7 +122,7 @@ def test_the_export_format():
 def test_a_start_of_its_own_is_a_fen():
     moves = drawn(CHESS, 9, 1, SETUP)
     text = formats.write(GameRecord(CHESS, "chess", moves, SETUP), "pgn")
-    assert f'[SetUp "1"]\n[FEN "{SETUP}"]\n' in text
+    assert f'[FEN "{SETUP}"]\n[SetUp "1"]\n' in text
     again = formats.read(text)
     assert (again.game, again.start, again.moves) == (CHESS, SETUP, moves)
     own = make("chess", fen=SETUP)
