@@ -112,6 +112,23 @@ def test_counts_of_the_host(fen):
 
 
 @pytest.mark.parametrize(
+    ("moves", "rows", "rights"),
+    [
+        ("exd6", "r...k..r/......../...P..../......../......../......../......../R...K..R", 9),  # the pawn is gone
+        ("O-O Kd7", "r......r/...k..../......../...pP.../......../......../......../R....RK.", 0),
+        ("Rxa8+", "R...k..r/......../......../...pP.../......../......../......../....K..R", 1),
+    ],
+)
+def test_moves_of_two_men_and_rights_that_end(moves, rows, rights):
+    box = CHESS.mailbox("r3k2r/8/8/3pP3/8/8/8/R3K2R w Kq d6")
+    for name in moves.split():
+        (action,) = san.named(name, box.cells, box.shape, box.legal) or []
+        box.play(action)
+    assert "".join(CHESS.pieces[code].glyph for code in box.cells) == rows.replace("/", "")
+    assert box.rights == rights
+
+
+@pytest.mark.parametrize(
     ("name", "games"), mostly_slow([("gardner", 4), ("gardner", 96), ("chess", 12)], [("gardner", 4)])
 )
 def test_the_host_moves_by_the_same_rules(name, games):
