@@ -157,13 +157,12 @@ def test_a_search_that_cannot_begin_leaves_its_place_to_others():
 def test_a_search_has_its_time_from_when_it_thinks(monkeypatch):
     monkeypatch.setattr(turns, "SLICE", 0.0)
     searches, compiling = Searches(1), Thinking(0)
-    searches.ask("one", lambda: compiling)
-    searches.ask("two", lambda: None)
-    searches.tick()
-    assert not compiling.stopped.is_set(), "it has not thought yet"
-    compiling.began = time.monotonic() - 1
-    searches.tick()
-    assert compiling.stopped.is_set()
+    for who, begun in (("one", compiling), ("two", None)):
+        searches.ask(who, lambda begun=begun: begun)
+    for began in (compiling.began, time.monotonic() - 1):  # and it has not thought before
+        compiling.began = began
+        searches.tick()
+        assert compiling.stopped.is_set() == (began < time.monotonic())
 
 
 @pytest.mark.parametrize("do", ["seats", "setup"])
