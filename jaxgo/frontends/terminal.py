@@ -75,14 +75,16 @@ class Terminal:
         self._draw(thought)
 
     def _take(self, line: str) -> None:
-        """A line of the person: a move first, else a word."""
+        """A line of the person: a legal move first, else a word, else a move that is not legal."""
         word, _, rest = line.partition(" ")
         command = COMMANDS.get(word.lower())
         try:
-            self.session.board.named(line)
+            found = self.session.board.named(line)
         except UsageError:
             if command is None:
                 raise UsageError(f"{line!r} is neither a move nor a word; `help` lists them") from None
+            found = []
+        if command is not None and not found:
             command(self, rest.strip())
             return
         self.session.play(line)

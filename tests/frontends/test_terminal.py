@@ -44,6 +44,14 @@ def test_a_game_by_names(session):
     assert len(session.board.actions) == 2
 
 
+def test_a_word_is_a_move_where_that_is_legal():
+    opened = Session(make("hex5"), "hex5")
+    shown = talk(opened, "swap", "c3", "swap")
+    assert "is not legal" not in shown
+    assert opened.board.moves == ["c3", "swap"]
+    opened.close()
+
+
 def test_words(session, tmp_path):
     file = tmp_path / "a.json"
     shown = talk(session, "b2", "hint", f"save {file}", "undo", "text", "redo", "moves", "undo", f"load {file}")
