@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import os
 
 import pytest
 import watched_run
@@ -48,9 +49,11 @@ def test_the_page_begins_with_the_options_of_the_run(tmp_path, monkeypatch):
     config = dataclasses.replace(watched_run.CONFIG, game="examples.own_game:Nim", options=(("heaps", (2, 3, 4)),))
     with RunDir(tmp_path, to_json(config)):
         pass
-    began = []
+    began, lowered = [], []
     monkeypatch.setattr(Watch, "serve", lambda self, shared, name, options: began.append((name, options)) or 0)
+    monkeypatch.setattr(os, "nice", lowered.append)  # or all later tests of this process would wait for those of others
     Watch(tmp_path).run()
+    assert lowered == [10], "the training goes first"
     assert began == [("examples.own_game:Nim", {"heaps": "2,3,4"})]
 
 
