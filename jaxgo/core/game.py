@@ -233,6 +233,11 @@ class Game(abc.ABC, Generic[S]):
         one and no win, whoever neither moves here nor forces loses. The default names them all."""
         return legal
 
+    def sharp(self, state: S, legal: Bool[Array, " A"]) -> tuple[Bool[Array, " A"], Bool[Array, ""]]:
+        """The legal moves that change at once what `heuristic` says, such as captures, and whether the mover may not
+        leave things as they stand, as in check: alpha-beta follows them beyond its horizon. The default names none."""
+        return jnp.zeros_like(legal), jnp.bool_(False)
+
     def safe(self, state: S, legal: Bool[Array, " A"]) -> Bool[Array, " A"]:
         """The legal moves that do not lose the game at once, nor by one reply. The default plays them all."""
         return legal & ~lookahead.look(self, state, legal).loses

@@ -20,6 +20,7 @@ from jaxgo.core import history as histories
 from jaxgo.core import keys
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError, unknown_name
+from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Params
 from jaxgo.search import forcing, lastply, stack, table, turns
@@ -74,7 +75,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
     table: int = 12  # 2 ** table entries for each game; 0: no table
     # where a game names threats: take a win, else stop the other seat's; simulations are the first by place
     threats: bool = dataclasses.field(default=True, kw_only=True)
-    quiescence: int = 0  # plies of forcing moves beyond the horizon
+    quiescence: int = 0  # plies of forcing moves beyond the horizon: threats, or what the game calls sharp
     followed: float = 1.0  # share of the positions at the horizon for which they are looked at, drawn by their keys
 
     def __post_init__(self) -> None:
@@ -343,7 +344,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         f = stack.descended(f, ready, top, slot, null, again)
         likely = state.history[rows, seat]
         first = jnp.full_like(move, -1) if entry is None else jnp.where(entry.bound > 0, entry.move, -1)
-        moves, score, whole = self._candidates(leaves.logits, mask if self._knows(model) else None, likely, first)
+        narrowed = self._knows(model) or self._sharp(model)
+        moves, score, whole = self._candidates(leaves.logits, mask if narrowed else None, likely, first)
         if self.quiescence:
             whole &= ~stands & (left > 0)
         known = Known(low, high, jnp.where(stands, value, -BEYOND), left, sign, seat, words)
@@ -387,6 +389,9 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             visits=state.visits.at[rows[:, None], below].add(tried.nodes),
         )
 
+    def _sharp(self, model: Model) -> bool:
+        return self.quiescence > 0 and type(model.game).sharp is not Game.sharp
+
     def _knows(self, model: Model) -> bool:
         return (self.threats or self.quiescence > 0) and forcing.knows_threats(model.game)
 
@@ -396,6 +401,10 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         """The moves to try of a new node, and whether its mover may as well leave things as they stand."""
         inside = left > 0
         stands = jnp.zeros_like(inside)
+        if self._sharp(model):
+            sharp, must = jax.vmap(model.game.sharp)(states, legal)
+            beyond = jnp.where(must[:, None], legal, sharp) & (left > -self.quiescence)[:, None]
+            return jnp.where(inside[:, None], legal, beyond), ~inside & ~must
         if not self._knows(model):
             return legal & inside[:, None], stands
         threats = jax.vmap(model.game.threats)(states)

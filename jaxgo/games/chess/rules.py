@@ -77,6 +77,7 @@ class ChessState(NamedTuple):
     passed: Int8[Array, ""]  # the square on which a pawn may be captured en passant; -1: none may be
     clock: Int8[Array, ""]  # plies since a capture or a pawn's move
     outcome: Int8[Array, ""]
+    checked: Bool[Array, ""]
     moves: UInt32[Array, " mask"]  # legal ones, a bit for each action: to find them takes longer than to read them
     to_play: Int8[Array, ""]
     ply: Int16[Array, ""]
@@ -186,6 +187,7 @@ class Chess(Game[ChessState]):
             passed=jnp.int8(setup.passed if field.doubles else -1),
             clock=jnp.int8(min(setup.clock, PLIES)),
             outcome=jnp.int8(RUNNING),
+            checked=jnp.bool_(False),
             moves=jnp.zeros(-(-self.num_actions // words.WORD), jnp.uint32),
             to_play=jnp.int8(setup.to_play),
             ply=jnp.int16(0),
@@ -223,6 +225,7 @@ class Chess(Game[ChessState]):
                 passed=jnp.where(double, (source + target) // 2, -1).astype(jnp.int8),
                 clock=jnp.where(pawn | capture, jnp.int8(0), state.clock + jnp.int8(1)),
                 outcome=jnp.int8(RUNNING),
+                checked=state.checked,
                 moves=state.moves,
                 to_play=jnp.int8(1) - state.to_play,
                 ply=state.ply + jnp.int16(1),
@@ -238,6 +241,7 @@ class Chess(Game[ChessState]):
         return state._replace(
             passed=jnp.where(found.passing, state.passed, jnp.int8(-1)),
             outcome=jnp.where(mated, jnp.int8(WON_BY_1) - state.to_play, ending),
+            checked=found.attacked,
             moves=self._packed(found),
         )
 
@@ -316,6 +320,13 @@ class Chess(Game[ChessState]):
         lead = jnp.where(self._men(state), jnp.asarray(self._worths()), jnp.float32(0)).sum()
         value = jnp.tanh(lead / 4)
         return jnp.where(state.to_play == 0, value, -value)
+
+    def sharp(self, state: ChessState, legal: Bool[Array, " A"]) -> tuple[Bool[Array, " A"], Bool[Array, ""]]:
+        """Captures and promotions; who is in check has to answer it."""
+        source, target, promoted = self._moves[:3]
+        men, pawns = (words.unpack(sets, self._field.squares) for sets in (state.seats, state.kinds[:1]))
+        passing = pawns[0][source] & (target.astype(np.int8) == state.passed)
+        return legal & (men.any(axis=0)[target] | passing | (promoted > 0)), state.checked
 
     def move_weights(self, state: ChessState) -> Float32[Array, " A"]:
         """1; more for a capture, the more the captured man is worth beside its captor, and for what a pawn becomes."""
