@@ -181,6 +181,7 @@ def test_the_name_of_any_player_loads_it(data, head, evaluator):
     parts = tuple(changed(part, data.draw(changes_of(part))) for part in (search, evaluator or usual))
     assume(not getattr(parts[1], "greater", False))  # about weights, which this game has not
     name, heat = data.draw(st.sampled_from(["", head])), data.draw(st.sampled_from([0.0, 0.5, 1.0]))
+    heat *= parts[0].draws
     player = Player(parts[0], Model(GAME, parts[1]), (), name, temperature=heat)
     text = spec(player)
     again = load_player(text, GAME)

@@ -51,8 +51,9 @@ class Player:
         if not number or not 0 <= self.temperature <= HOTTEST:
             raise UsageError(f"the temperature of a player is a number from 0 to {HOTTEST:g}, not {self.temperature!r}")
         if self.temperature > 0 and not self.search.draws:
-            name = type(self.search).__name__.lower()
-            raise UsageError(f"{name} finds one move and cannot weigh the others: leave its temperature out")
+            raise UsageError(
+                f"{name_of(self.search)} finds one move and cannot weigh the others: leave its temperature out"
+            )
 
     @property
     def lucky(self) -> bool:

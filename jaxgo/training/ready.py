@@ -7,7 +7,7 @@ from jaxtyping import Array
 
 from jaxgo.core.errors import UsageError
 from jaxgo.players import Player
-from jaxgo.search import Model, Search
+from jaxgo.search import Model, Search, name_of
 from jaxgo.training import judge, machine
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.trainer import Trainer
@@ -17,11 +17,12 @@ def check(trainer: Trainer) -> None:
     """A UsageError where a run could not begin, or would fail at its first judgement."""
     config = trainer.config
     if not config.search.budget:
-        name = type(config.search).__name__.lower()
-        raise UsageError(f"search {name} makes no simulations, so it teaches nothing; say --search gumbel")
-    _check_variety(config)
+        raise UsageError(
+            f"search {name_of(config.search)} makes no simulations, so it teaches nothing; say --search gumbel"
+        )
     game, _, _ = trainer.game, trainer.heads, trainer.book
     _begins(trainer.selfplay.search, trainer.model)
+    _check_variety(config)
     try:
         judge.rated_search(config)
     except (TypeError, UsageError) as fault:  # a search whose simulations are no number, or that has none
@@ -38,7 +39,7 @@ def _check_variety(config: TrainConfig) -> None:
     """A UsageError where games from one start would be copies of each other."""
     if config.search.draws:
         return
-    play, name = config.selfplay, type(config.search).__name__.lower()
+    play, name = config.selfplay, name_of(config.search)
     if play.temperature > 0 or play.final_temperature > 0:
         raise UsageError(f"{name} finds one move, so say selfplay.temperature=0 and selfplay.final_temperature=0")
     if not play.book and play.opening < 1:
