@@ -57,7 +57,7 @@ class Job:
 
     config: Annotated[TrainConfig, tyro.conf.arg(name="")]
     run: str = ""  # the folder of the run; runs/PRESET by default
-    init_from: str = ""  # weights to begin with: another run (runs/go7), a step of it, or a file
+    init_from: str = ""  # weights to begin with: a run (runs/go7-cpu), a step of it, a file or a shipped name
     log: Log = Log()
     plain: bool = False  # lines instead of a live page
     dry_run: bool = False  # only tell whether the run could begin, and what it would do
