@@ -20,13 +20,14 @@ class Lookahead(NamedTuple):
     wins: Bool[Array, " A"]  # ends the game, won
     loses: Bool[Array, " A"]  # ends it lost, or lets a reply do so
     takes: Int32[Array, " A"]  # pieces of the other seat that vanish
-    exposes: Bool[Array, " A"]  # a reply takes pieces of the mover
+    exposes: Bool[Array, " A"]  # a reply takes pieces that the mover has behind this move
     idle: Bool[Array, " A"]  # changes nothing on the board: a pass
 
 
 class _Walk(NamedTuple):
     action: Int32[Array, ""]  # that is looked at
     after: Any
+    held: Int32[Array, ""]  # pieces of the mover behind this action
     replies: Bool[Array, " A"]  # still to be tried
     moves: Bool[Array, " A"]  # still to be looked at, this one apart
     found: Lookahead
@@ -43,9 +44,9 @@ def look(game: Any, state: Any, legal: Bool[Array, " A"]) -> Lookahead:
     nothing = jnp.zeros_like(legal)
     seat = state.to_play
     other = jnp.int8(1) - seat
-    before, own = _pieces(game, state, other), _pieces(game, state, seat)
+    before = _pieces(game, state, other)
     found = Lookahead(nothing, nothing, jnp.zeros(legal.shape, jnp.int32), nothing, nothing)
-    begun = _Walk(jnp.int32(0), state, nothing, legal, found)
+    begun = _Walk(jnp.int32(0), state, jnp.int32(0), nothing, legal, found)
 
     def visit(walk: _Walk) -> _Walk:
         action = jnp.argmax(walk.moves).astype(jnp.int32)
@@ -62,13 +63,13 @@ def look(game: Any, state: Any, legal: Bool[Array, " A"]) -> Lookahead:
             exposes=found.exposes,
             idle=found.idle.at[action].set(same),
         )
-        return _Walk(action, after, answers, walk.moves.at[action].set(False), found)
+        return _Walk(action, after, _pieces(game, after, seat), answers, walk.moves.at[action].set(False), found)
 
     def answer(walk: _Walk) -> _Walk:
         reply = jnp.argmax(walk.replies).astype(jnp.int32)
         then = game.step(walk.after, reply)
         lost = game.over(then) & (game.returns(then)[seat] < 0)
-        hurt = _pieces(game, then, seat) < own
+        hurt = _pieces(game, then, seat) < walk.held
         found = walk.found._replace(
             loses=walk.found.loses.at[walk.action].max(lost), exposes=walk.found.exposes.at[walk.action].max(hurt)
         )

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgo.core import lookahead, play
+from jaxgo.core import lookahead, play, position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import make
@@ -119,6 +119,14 @@ def test_captures_that_cannot_be_taken_back():
         assert found.exposes[action] == hurt
     assert found.takes.max() == 1
     assert not found.wins.any()
+
+
+def test_a_piece_that_leaves_is_not_taken():
+    """A car of Dodgem that drives off the board is one less, and nobody has taken it."""
+    game = make("dodgem3")
+    state = position_text.read(game, "B../.R./.B. 0")[0].state
+    found = jax.jit(lambda s, m: lookahead.look(game, s, m))(state, game.legal(state))
+    assert not found.exposes.any()
 
 
 def test_every_search_can_end_a_chain():
