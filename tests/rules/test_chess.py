@@ -4,6 +4,7 @@ import collections
 import random
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -332,6 +333,9 @@ def test_fen_there_and_back():
     assert CHESS.to_fen(Host(CHESS).state) == start
     played = go(Host(CHESS), "e2e4 c7c5 g1f3")
     assert CHESS.to_fen(played.state) == "rnbqkbnr/pp1ppppp/8/2p5/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 2"
+    black = CHESS.from_fen("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1")
+    moved = CHESS.step(black, jnp.int32(CHESS.parse_action("e8d8")))
+    assert CHESS.to_fen(moved) == "3k4/8/8/8/8/8/4P3/4K3 w - - 1 2", "a move is over when Black has made it"
     np.testing.assert_array_equal(CHESS.hash(CHESS.from_fen(CHESS.to_fen(played.state))), CHESS.hash(played.state))
     drawn = CHESS.place(np.asarray(CHESS.cells(Host(CHESS).state)), 0)
     np.testing.assert_array_equal(CHESS.hash(drawn), CHESS.hash(Host(CHESS).state))
@@ -364,6 +368,9 @@ def test_a_game_begins_where_its_fen_says():
         ("k7/8/8/8/8/8/8/K7 w KX", "letters of KQkq"),
         ("k7/8/8/8/8/8/8/K7 w - e9", "a square of the board"),
         ("k7/8/8/8/8/8/8/K7 w - e6", "no pawn can have jumped over e6"),
+        ("4k3/8/8/8/3Pp3/8/8/4K3 w - e5", "no pawn can have jumped over e5"),
+        ("4k3/8/8/8/8/8/3Pp3/4K3 w - e3", "no pawn can have jumped over e3"),
+        ("k7/8/8/8/8/8/8/K7 w - a" + 5000 * "1", "a square of the board"),
         ("k7/8/8/8/8/8/8/K7 w - - x", "two numbers"),
     ],
 )

@@ -48,7 +48,7 @@ def read(text: str, height: int, width: int) -> Setup:
         raise _wrong(text, f"has w or b for who moves, not {mover!r}")
     if castling != "-" and (not set(castling) <= set(RIGHTS) or len(set(castling)) < len(castling)):
         raise _wrong(text, f"has letters of KQkq for castling, or -, not {castling!r}")
-    square = re.fullmatch(r"([a-z])(\d+)", passed)
+    square = re.fullmatch(r"([a-z])(\d{1,2})", passed)
     column, row = (FILES.index(square[1]), height - int(square[2])) if square else (0, 0)
     if passed != "-" and not (square and column < width and 0 <= row < height):
         raise _wrong(text, f"has a square of the board for en passant, or -, not {passed!r}")
@@ -79,7 +79,8 @@ def checked(setup: Setup, height: int, width: int) -> Setup:
         ahead = -width if mover else width
         behind = setup.passed + ahead  # where the pawn is that has just moved by two squares
         whole = [codes[cell] if 0 <= cell < len(codes) else -1 for cell in (behind, setup.passed, setup.passed - ahead)]
-        if whole != [1 + 6 * (1 - mover) + PAWN, 0, 0]:
+        first = setup.passed // width == (height - 3 if mover else 2)  # in front of where pawns begin
+        if not first or whole != [1 + 6 * (1 - mover) + PAWN, 0, 0]:
             name = square_name(setup.passed, height, width)
             raise UsageError(f"no pawn can have jumped over {name}; write - for en passant")
     return setup
@@ -102,10 +103,11 @@ def _wrong(text: str, told: str) -> UsageError:
 
 
 def write(setup: Setup, ply: int, height: int, width: int) -> str:
-    """The text of a position."""
+    """The text of a position; the number of the move rises behind those of Black, whoever began."""
     rows = "/".join("".join(GLYPHS[code] for code in row) for row in setup.cells.reshape(height, width).tolist())
     rows = re.sub(r"\.+", lambda run: str(len(run[0])), rows)
     castling = "".join(letter for bit, letter in enumerate(RIGHTS) if setup.rights >> bit & 1) or "-"
     row, column = divmod(setup.passed, width)
+    number = (ply + (ply + setup.to_play) % 2) // 2 + 1
     passed = "-" if setup.passed < 0 else f"{FILES[column]}{height - row}"
-    return f"{rows} {'wb'[setup.to_play]} {castling} {passed} {setup.clock} {ply // 2 + 1}"
+    return f"{rows} {'wb'[setup.to_play]} {castling} {passed} {setup.clock} {number}"

@@ -159,9 +159,11 @@ class Chess(Game[ChessState]):
         return 0 < len(words) == texts.length(words)
 
     def read_fen(self, fen: str = "") -> str:
-        """A FEN in the one way to write it, with all fields; "": that of the usual position."""
-        setup = texts.read(fen or BOARDS[self.board].start, *self.shape)
-        return texts.write(setup, 0, *self.shape)
+        """A FEN in the one way to write it, with all fields, and no right that nobody has; "": that of the usual
+        position."""
+        box = self.mailbox(fen or BOARDS[self.board].start)
+        kept = texts.Setup(np.array(box.cells, np.int8), box.seat, box.rights, box.passed, min(box.clock, PLIES))
+        return texts.write(kept, 0, *self.shape)
 
     def mailbox(self, fen: str) -> Mailbox:
         """The position of a FEN, to be moved without a program."""
