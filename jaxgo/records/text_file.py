@@ -3,6 +3,7 @@ its name."""
 
 import contextlib
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ def write(record: GameRecord, options: Sequence[str], **notes: str) -> str:
     """
     assert record.returns is not None, "matches save games that have ended"
     head = {
-        "game": " ".join([record.name, *options]),
+        "game": shlex.join([record.name, *options]),
         **dict(zip(SEATS, record.players, strict=True)),
         RESULT: f"{(1 + record.returns[0]) / 2:g}",
         **notes,
@@ -52,13 +53,21 @@ def _mover(game: Game[Any], position: Position) -> Int8[Array, ""]:
 
 def game_of(text: str) -> str:
     """The name of the game that a text tells of."""
-    return _parts(text)[0]["game"].split()[0]
+    return _words(_parts(text)[0]["game"])[0]
+
+
+def _words(line: str) -> list[str]:
+    """The name of a game and its options; one with blanks is in quotes."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        raise UsageError(f"game: {line[:80]!r} has a quote that is not closed") from None
 
 
 def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
     """The game of a file; `game` says which it must be, `upto` moves are read and no more."""
     head, rows = _parts(bounded(text))
-    name, *options = head["game"].split()
+    name, *options = _words(head["game"])
     check_loaded(name, "this is a game of")
     found = read_game(name, options)
     if game is not None and found != game:
