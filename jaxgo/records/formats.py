@@ -1,6 +1,7 @@
 """Which format a file has, and the way in and out of each."""
 
 import dataclasses
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,13 +49,13 @@ def _reader(text: str | bytes) -> Callable[..., GameRecord]:
     """What reads such a file, by how it begins."""
     beginning = text[:200] if isinstance(text, str) else text[:200].decode("latin-1").removeprefix("\xef\xbb\xbf")
     beginning = beginning.lstrip()
-    if beginning[:1] == "{":
+    if re.match(r"\{\s*([\"}]|$)", beginning):
         return json_file.read
     if beginning[:9].lower() == "piskvorky":
         return psq.read
     if text_file.HEAD.match(beginning):
         return text_file.read
-    if pgn.HEAD.match(beginning):
+    if beginning[:1] in ("{", "%", ";") or pgn.HEAD.match(beginning):  # a comment may come first
         return pgn.read
     return gzero.read if gzero.HEAD.match(beginning) else sgf.read
 

@@ -29,10 +29,11 @@ HEAD = re.compile(r'\s*(?:[%;].*\n\s*)*(?:\[\s*\w+\s*"|1\s*\.)')
 TOKEN = re.compile(
     r"(?P<blank>\s+|^%.*$)|;(?P<rest>.*)|\{(?P<comment>[^}]*)\}"
     r'|\[\s*(?P<tag>\w+)\s*"(?P<value>(?:\\.|[^"\\\n])*(?="\s*\])|.*(?="\s*\]\s*$))"\s*\]'
-    r"|(?P<result>1-0|0-1|1/2-1/2|1/2|½-½|\*)(?![\w/-])|(?P<sign>\d+(?!\S)|\d*\s*(?:\.+|…)|\$\d+|(?!--)[^\s\w(){}\[\];$]+|e\.?p\b\.?)"
+    r"|(?P<result>1-0|0-1|1/2-1/2|1/2|½-½|\*)(?![\w/-])|(?P<sign>(?!0)\d+(?!\S)|\d*\s*(?:\.+|…)|\$\d+|(?!--)[^\s\w(){}\[\];$]+|e\.?p\b\.?)"
     r"|(?P<bracket>[()])|(?P<move>(?:--|\w)[^\s(){}\[\];$]*)|(?P<bad>.)",
     re.MULTILINE,
 )
+FIGURES = str.maketrans("♔♕♖♗♘♙♚♛♜♝♞♟", 2 * "KQRBNP")
 UNENDED = {"{": "a comment without its '}'", "[": 'a tag that is not written as [Name "value"]'}
 COMMAND = re.compile(r"\[%[^\]]*\]")  # clocks and values of servers, in comments
 VARIANTS = {"": "chess", "standard": "chess", "chess": "chess", "normal": "chess", "from position": "chess"}
@@ -166,8 +167,8 @@ def read_all(text: str | bytes) -> list[GameRecord]:
 
 def _games(text: str) -> Iterator[Told]:
     """The games of a file, whose moves nobody has looked at."""
-    now, line, inside = Told(1, 1), 1, 0
-    for found in TOKEN.finditer(text):
+    now, line, inside, apart = Told(1, 1), 1, 0, False
+    for found in TOKEN.finditer(text.translate(FIGURES)):
         kind, word = str(found.lastgroup), found.group()
         if kind == "bad":
             raise UsageError(f"line {line}: game {now.number}: {UNENDED.get(word, f'{word!r} where none belongs')}")
@@ -176,7 +177,9 @@ def _games(text: str) -> Iterator[Told]:
             if inside < 0:
                 raise UsageError(f"line {line}: game {now.number}: a ')' without its '('")
         elif not inside and kind != "blank":
-            if kind == "value" and (now.moves or found["tag"] in now.tags):
+            if kind == "result" and not (now.tags or now.moves):  # it is told twice
+                continue
+            if kind == "value" and (now.moves or (found["tag"] in now.tags and apart)):
                 yield now
                 now = Told(line, now.number + 1)
             now.take(kind, found, line)
@@ -184,6 +187,7 @@ def _games(text: str) -> Iterator[Told]:
                 yield now
                 now = Told(line, now.number + 1)
         line += word.count("\n")
+        apart = kind == "blank" and word.count("\n") > 1  # an empty line
     if inside:
         raise UsageError(f"line {line}: game {now.number}: the file ends inside a variation; a ')' is missing")
     if now.tags or now.moves:

@@ -1,5 +1,6 @@
 """Games of chess in PGN: known games end as they did, what is written is read again, and mistakes are one sentence."""
 
+import dataclasses
 import random
 
 import pytest
@@ -83,6 +84,29 @@ def test_what_stands_beside_the_moves_is_passed_over_or_kept():
     assert formats.read(OPERA.encode()).moves == record.moves
     assert formats.read("1. e4 {x [%clk 0:03:00]} e5 {[%eval 0.1]} *").comments == {1: "x"}
     assert formats.read('[White "A "q""]\n[Black "?"]\n\n*').players == ('A "q"', "")
+
+
+@pytest.mark.parametrize(
+    ("text", "moves"),
+    [
+        ("1. e4 e5 2. Nf3 Nf6 3. Bc4 Bc5 4. 00 00 *", "e2e4 e7e5 g1f3 g8f6 f1c4 f8c5 e1g1 e8g8"),
+        ("1. ♘f3 d5 2. ♞c3 ♟d4 *", "g1f3 d7d5 b1c3 d5d4"),
+        ("{Annotated} 1. e4 {[good]} e5 *", "e2e4 e7e5"),
+        ("; " + 300 * "x" + '\n[Event "a"]\n\n1. e4 *', "e2e4"),
+        ('[White "a"]\n[ECO "C50"]\n[ECO "C50"]\n[Result "1-0"]\n\n1. e4 e5 1-0 1-0\n', "e2e4 e7e5"),
+    ],
+)
+def test_what_other_programs_and_people_write_is_read(text, moves):
+    (record,) = pgn.read_all(text)
+    assert [CHESS.action_name(action) for action in record.moves] == moves.split()
+    assert formats.read(text) == record
+
+
+def test_a_square_that_nobody_can_capture_on_is_no_part_of_the_start():
+    """Many programs write it after every double step; the board keeps players and result all the same."""
+    start = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1"
+    record = pgn.read(f'[White "Ann"]\n[Result "1-0"]\n[FEN "{start}"]\n\n1... e5 1-0')
+    assert record.start.split()[3] == "-"
 
 
 def test_a_game_is_read_as_far_as_it_is_asked_for():
@@ -218,8 +242,13 @@ def test_matches_save_games_of_chess_so(tmp_path):
     assert [path.suffix for path in paths] == [".pgn"] * 2
     assert games_file.load(tmp_path, CHESS, pair, 0) == [*moves]
     assert formats.load(paths[0]).comments == {4: "the opening ends here"}
-    other = make("chess", repetition="none")
+    start = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
+    other = make("chess", repetition="none", fen=start)
     assert not pgn.tells_all(other), "no tag has that"
+    pair = dataclasses.replace(pair, options=("repetition=none", f"fen={start}"))
+    (path, _) = games_file.save(tmp_path, other, pair, [], [[other.parse_action("h1h8")], []])
+    assert path.suffix == ".txt"
+    assert formats.load(path).game == other
 
 
 # -- what is wrong ---------------------------------------------------------------------------------------------------
