@@ -55,6 +55,9 @@ def write(game: Game[Any], position: Position, moves: Sequence[str], start: str 
             return rows
     except UsageError:  # this game cannot start from a drawing, or not from this one
         pass
+    words = start.split()
+    if (own := game.read_position(words)) is not None:  # in full, so that no move is read as a field that is missing
+        start = " ".join([game.write_position(own[0]), *words[own[1] :]])
     return " ".join([start or START, *moves])
 
 

@@ -130,29 +130,30 @@ def replay(game: Game[Any], moves: Sequence[str], start: str = "", seed: int = 0
     `position_text`).
     """
     position, before = position_text.read(game, start or position_text.START, seed)
-    names, line = [*before, *moves], list[int]()
+    names, line, unread = [*before, *moves], list[int](), "names no move of this game"
     with contextlib.suppress(UsageError):  # told below, where the moves before it are legal
         for name in names:
-            line.append(_read(game, position, line, name))
+            meant = _read(game, position, line, name)
+            if len(meant) != 1:
+                unread = f"may be any of {', '.join(map(game.action_name, meant))}" if meant else "is not legal"
+                break
+            line += meant
     found = follow(game, position, line)
     made = int(found.made)
     if made < len(names):
-        wrong = "is not legal" if made < len(line) else "names no move of this game"
+        wrong = "is not legal" if made < len(line) else unread
         legal = some_legal(game, play.look(game, found.position).legal)
         raise UsageError(f"move {made + 1}, {names[made].strip()!r}, {wrong}; legal moves are: {legal}")
     return found.position, line[-1] if line else None
 
 
-def _read(game: Game[Any], start: Position, line: Sequence[int], name: str) -> int:
-    """The action of a name behind a line, on which it may depend."""
+def _read(game: Game[Any], start: Position, line: Sequence[int], name: str) -> list[int]:
+    """The actions of a name behind a line, on which it may depend."""
     try:
-        return game.parse_action(name)
+        return [game.parse_action(name)]
     except UsageError:
         view = play.look(game, follow(game, start, line).position)
-        found = game.named(name, view.cells, view.legal)
-        if len(found) != 1:
-            raise
-        return found[0]
+        return game.named(name, view.cells, view.legal)
 
 
 def some_legal(game: Game[Any], mask: np.ndarray) -> str:

@@ -215,8 +215,13 @@ def test_moves_of_a_list_may_be_called_so():
     position, last = replay.replay(CHESS, ["e4", "e5", "Nf3", "b8c6", "Bb5"])
     assert CHESS.action_name(last) == "f1b5"
     assert CHESS.to_fen(position.state).split()[0] == "r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R"
-    with pytest.raises(UsageError, match="move 3, 'Nf4', names no move of this game; legal moves are: "):
-        replay.replay(CHESS, ["e4", "e5", "Nf4"])
+    for names, said in (
+        ("e4 e5 Nf4", "move 3, 'Nf4', is not legal; legal moves are: "),
+        ("Nf3 a6 d3 a5 Nd2", "move 5, 'Nd2', may be any of f3d2, b1d2; legal moves are: "),
+        ("e4 hello", "move 2, 'hello', names no move of this game; legal moves are: "),
+    ):
+        with pytest.raises(UsageError, match=said):
+            replay.replay(CHESS, names.split())
 
 
 def test_a_position_may_be_told_by_fen():
@@ -227,6 +232,9 @@ def test_a_position_may_be_told_by_fen():
     assert position_text.write(CHESS, position, []) == fen
     short, moves = position_text.read(CHESS, "4k3/8/8/8/8/8/8/R3K3 w e1e2")
     assert (CHESS.to_fen(short.state), moves) == ("4k3/8/8/8/8/8/8/R3K3 w - - 0 1", ["e1e2"])
+    gone = play.look(CHESS, short, CHESS.parse_action("e1e2")).position
+    told = position_text.write(CHESS, gone, ["e1e2"], "4k3/8/8/8/8/8/8/R3K3 w")
+    assert told == "4k3/8/8/8/8/8/8/R3K3 w - - 0 1 e1e2", "no move is read as a field that is missing"
     drawn, _ = position_text.read(CHESS, "....k.../......../......../......../......../......../......../R...K... 0")
     assert CHESS.to_fen(drawn.state) == "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1"
     with pytest.raises(UsageError, match="one king of each side"):
