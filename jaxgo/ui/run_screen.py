@@ -293,7 +293,7 @@ def _rise(values: list[float]) -> str:
 def _short(value: float | int) -> str:
     """A number in at most five characters or so."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
+        if abs(value) >= 0.9995 * size:  # or it would be rounded to 1e+03 of the unit below
             return f"{value / (size if letter != 'k' else 1e3):.3g}{letter}"
     if abs(value) >= 1e3 or value == int(value):
         return f"{int(value):,}"
