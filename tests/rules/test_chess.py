@@ -278,7 +278,8 @@ def scattered(random: random.Random, men: list[str], passing: bool) -> str:
     """A FEN of men on squares of luck, or "": the kings on their first squares, as often as not."""
     cells = ["."] * 64
     for king, home in (("K", 60), ("k", 4)):
-        cells[home if random.random() < 0.5 else random.choice([c for c in range(64) if cells[c] == "."])] = king
+        free = [c for c in range(64) if cells[c] == "."]
+        cells[home if home in free and random.random() < 0.5 else random.choice(free)] = king
     for corner, rook in ((63, "R"), (56, "R"), (7, "r"), (0, "r")):
         if cells[corner] == "." and random.random() < 0.5:
             cells[corner] = rook
