@@ -68,10 +68,10 @@ class Board:
 
     def legal(self) -> list[int]:
         """The actions that may be played."""
-        return [] if self.over else np.flatnonzero(self.now.legal).tolist()
+        return np.flatnonzero(self._mask()).tolist()
 
     def _mask(self) -> np.ndarray:
-        return np.isin(np.arange(self.game.num_actions), self.legal())
+        return np.zeros_like(self.now.legal) if self.over else self.now.legal
 
     def named(self, name: str) -> list[int]:
         """The legal actions that are called so now, see `Game.named`."""
