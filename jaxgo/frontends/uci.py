@@ -26,7 +26,7 @@ from jaxgo.frontends.gomocup_clock import MatchClock
 from jaxgo.frontends.lines import LONGEST, Teller
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
-from jaxgo.games.chess.rules import BOARDS, Chess
+from jaxgo.games.chess.rules import BOARDS, USUAL_VARIANT, Chess
 from jaxgo.players import Player, load_player
 from jaxgo.search.think import Limit
 
@@ -36,7 +36,6 @@ NOBODY = "bestmove 0000"  # no move, as UCI writes it
 LEAST = 0.02  # seconds in which more than one simulation can be made
 FEW, MANY = 20, 40  # moves that a game of chess may still have
 STARTPOS = "startpos"
-USUAL = "chess"  # the game of an engine that says nothing of variants
 
 
 @dataclasses.dataclass
@@ -119,13 +118,14 @@ class Uci:
         self._line = STARTPOS, []
 
     def put(self, start: str, moves: Sequence[str]) -> None:
-        """A position by where it began and its moves. Where it goes on from the one on the board, that one is kept."""
-        known, session = self._line, self.session
-        self.lose()  # should it be refused
+        """A position by where it began, `startpos` or `fen` and a FEN, and its moves. Where it goes on from the one on
+        the board, that one is kept."""
+        known, self._line = self._line, None
+        session = self.session
         if known is not None and known[0] == start and known[1] == moves[: len(known[1])]:
             board, more = session.board, moves[len(known[1]) :]
         else:
-            board, more = self._begun(start), moves
+            board, more = self._started(start), moves
         for move in more:
             board = self._alive(board)
             board = board.play(board.read(move))
@@ -134,14 +134,14 @@ class Uci:
             session.restore(board)
         self._line = start, [*moves]
 
-    def lose(self) -> None:
-        """There is no position, until one comes."""
-        self._line = None
+    def _started(self, start: str) -> Board:
+        kind, _, fen = start.partition(" ")
+        if kind not in (STARTPOS, "fen"):
+            raise UsageError("a position is startpos or fen, and moves")
+        return boards.begin(self.game) if kind == STARTPOS else self._begun(fen)
 
-    def _begun(self, start: str) -> Board:
-        if start == STARTPOS:
-            return boards.begin(self.game)
-        return boards.begin(self.game, play.put(self.game, self.game.from_fen(start)))
+    def _begun(self, fen: str) -> Board:
+        return boards.begin(self.game, play.put(self.game, self.game.from_fen(fen)))
 
     def _alive(self, board: Board) -> Board:
         """The board, or where it is drawn by what has been and a GUI may go on, the same men without their past."""
@@ -317,7 +317,7 @@ def _uci(engine: Uci, words: Sequence[str]) -> None:
         "id author the authors of jaxgo",
         f"option name Agent type string default {engine.asked}",
         "option name Ponder type check default false",
-        *([] if variant == USUAL else [f"option name UCI_Variant type combo default {variant} var {variant}"]),
+        *([] if variant == USUAL_VARIANT else [f"option name UCI_Variant type combo default {variant} var {variant}"]),
         "uciok",
     )
 
@@ -333,11 +333,7 @@ def _ucinewgame(engine: Uci, words: Sequence[str]) -> None:
 def _position(engine: Uci, words: Sequence[str]) -> None:
     """`startpos` or `fen FEN`, and `moves`."""
     cut = words.index("moves") if "moves" in words else len(words)
-    kind, *fen = words[:cut] or [""]
-    if kind not in (STARTPOS, "fen"):
-        engine.lose()
-        raise UsageError("a position is startpos or fen, and moves")
-    engine.put(STARTPOS if kind == STARTPOS else " ".join(fen), words[cut + 1 :])
+    engine.put(" ".join(words[:cut]), words[cut + 1 :])
 
 
 def _go(engine: Uci, words: Sequence[str]) -> None:

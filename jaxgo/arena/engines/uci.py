@@ -16,12 +16,12 @@ from jaxgo.core import play
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
 from jaxgo.core.words import SWITCHES, printable
-from jaxgo.games.chess.rules import BOARDS, Chess
+from jaxgo.games.chess.rules import BOARDS, USUAL_VARIANT, Chess
 
 COUNTS = ("depth", "nodes")  # limits that are whole numbers, as `go` calls them
 MOST_COUNT = 2**53
 LONGEST_MOVE = 3600.0  # seconds
-VARIANT, USUAL = "UCI_Variant", "chess"  # the option that names the game, and what an engine without it plays
+VARIANT = "UCI_Variant"  # the option that names the game
 STRENGTH, LIMITED = "UCI_Elo", "UCI_LimitStrength"  # the first holds where the second is on
 NOTHING = ("", "(none)", "0000", "null")  # instead of a move
 BUTTON = "button"  # the kind of an option that is pressed
@@ -119,8 +119,8 @@ class Uci(ProcessEngine):
         wanted, option = BOARDS[self.game.board].variant, options.get(VARIANT.lower())
         if option is not None and wanted in option.choices:
             return {option.name: wanted}
-        if wanted != USUAL or option is not None:
-            known = ", ".join(option.choices) if option else USUAL
+        if wanted != USUAL_VARIANT or option is not None:
+            known = ", ".join(option.choices) if option else USUAL_VARIANT
             raise UsageError(f"{title} plays {shown(known)}, not {wanted}; its option {VARIANT} would say so")
         return {}
 

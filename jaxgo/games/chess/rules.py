@@ -44,6 +44,9 @@ AHEAD = 0.06  # for each step of a pawn
 FEAR = np.array([1, 3, 3, 5, 9, 4], np.float32)  # what a man is worth in an exchange
 
 
+USUAL_VARIANT = "chess"  # what UCI calls the game of an engine that says nothing of variants
+
+
 class Board(NamedTuple):
     """A board, the men at the start, the moves there, which need not be found in every program, and what UCI calls the
     game on it."""
@@ -59,7 +62,7 @@ BOARDS = {
         Field(8, 8, True, True),
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq",
         "a2a3 b2b3 c2c3 d2d3 e2e3 f2f3 g2g3 h2h3 a2a4 b2b4 c2c4 d2d4 e2e4 f2f4 g2g4 h2h4 b1a3 b1c3 g1f3 g1h3",
-        "chess",
+        USUAL_VARIANT,
     ),
     "gardner": Board(
         Field(5, 5, False, False),
