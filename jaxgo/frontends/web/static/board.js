@@ -258,9 +258,10 @@ export class Board {
       return this.redraw();
     }
     const cell = this.cellOf(event);
-    if (cell === held.cell || this.position?.choices.some(({ steps: [some] }) => some?.includes(held.cell) && some.includes(cell))) {
+    const choices = this.position?.choices ?? [];
+    if (cell === held.cell || meant(choices, [held.cell]).some(({ steps: [some] }) => some.includes(cell))) {
       this.touch(held.cell); // a hand that was not steady
-    } else if (cell !== null && meant(this.position?.choices ?? [], [held.cell, cell]).length) {
+    } else if (cell !== null && meant(choices, [held.cell, cell]).length) {
       this.chosen = [held.cell];
       this.touch(cell);
     }
