@@ -292,8 +292,10 @@ def _rise(values: list[float]) -> str:
 
 def _short(value: float | int) -> str:
     """A number in at most five characters or so."""
+    if abs(value) >= 1e4:
+        value = float(f"{value:.3g}")  # first, so that its unit is that of what is shown
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= 0.9995 * size:  # or it would be rounded to 1e+03 of the unit below
+        if abs(value) >= size:
             return f"{value / (size if letter != 'k' else 1e3):.3g}{letter}"
     if abs(value) >= 1e3 or value == int(value):
         return f"{int(value):,}"

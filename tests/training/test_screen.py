@@ -9,7 +9,7 @@ from rich.console import Console
 
 from jaxgo.training.presets import preset
 from jaxgo.training.report import Report
-from jaxgo.ui.run_screen import Screen
+from jaxgo.ui.run_screen import Screen, _short
 from jaxgo.ui.streams import Forgiving
 
 CONFIG = preset("connect4-cpu").config
@@ -174,3 +174,10 @@ def test_the_rise_of_the_player_is_drawn():
         Report("judge", i, 60.0 * i, {"elo": {f"step {i}": [100.0 * i, 9.0]}, "player": f"step {i}"}) for i in (1, 2, 3)
     ]
     assert "▁▅█" in shown(True, *reports)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(9_996, "9,996"), (10_400, "10.4k"), (999_600, "1M"), (999_700_000, "1G"), (0.25, "0.25")]
+)
+def test_a_number_has_the_unit_of_what_is_shown(value, text):
+    assert _short(value) == text
