@@ -14,7 +14,7 @@ from jaxgo.core.replay import follow
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 
-ENDINGS = (".sgf", ".pgn", ".psq", ".gzero", ".json", ".txt")  # of files; .txt as matches save games
+ENDINGS = (*(f".{form}" for form in formats.WRITERS), ".txt")  # of files with games; .txt as matches save some
 FIRST, SECOND, DRAWN = "first mover won", "second mover won", "drawn"
 
 
