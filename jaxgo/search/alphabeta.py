@@ -401,21 +401,20 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         """The moves to try of a new node, and whether its mover may as well leave things as they stand."""
         inside = left > 0
         stands = jnp.zeros_like(inside)
+        within = answers = legal
         if self._sharp(model):
-            sharp, must = jax.vmap(model.game.sharp)(states, legal)
-            beyond = jnp.where(must[:, None], legal, sharp) & (left > -self.quiescence)[:, None]
-            return jnp.where(inside[:, None], legal, beyond), ~inside & ~must
-        if not self._knows(model):
+            followed, must = jax.vmap(model.game.sharp)(states, legal)
+        elif self._knows(model):
+            threats = jax.vmap(model.game.threats)(states)
+            answers = forcing.among(threats, legal)
+            within = answers if self.threats else legal
+            followed, must = threats.force[:, 0] & legal, forcing.must(threats, legal)
+        else:
             return legal & inside[:, None], stands
-        threats = jax.vmap(model.game.threats)(states)
-        narrow = forcing.among(threats, legal)
-        mask = (narrow if self.threats else legal) & inside[:, None]
         if self.quiescence == 0:
-            return mask, stands
-        must = forcing.must(threats, legal)
-        quiet = jnp.where(must[:, None], narrow, threats.force[:, 0] & legal) & (left > -self.quiescence)[:, None]
-        mask = jnp.where(inside[:, None], mask, quiet)
-        return mask, ~inside & ~must
+            return within & inside[:, None], stands
+        beyond = jnp.where(must[:, None], answers, followed) & (left > -self.quiescence)[:, None]
+        return jnp.where(inside[:, None], within, beyond), ~inside & ~must
 
     def _candidates(
         self,
