@@ -20,6 +20,7 @@ from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.nets import ResNet
 from jaxgo.nets.base import cell_actions, planes_shape
 from jaxgo.players.spec_text import Spec, parse
+from jaxgo.search import find
 from jaxgo.system.weights import shipped_notes
 
 BEST = "best"  # the spec of whoever that is
@@ -28,7 +29,7 @@ EASIER = {"medium": (1 / 16, 1.0), "easy": (1 / 400, 3.0)}
 PUZZLE = "bfs:1000"
 THREATS = "puct:5000"  # by the heuristic, which knows threats: worth more than playouts
 MINIMAX = "alphabeta:4000,depth=20"  # by the heuristic that counts men; a second of one core
-WEIGHING = "puct:1600"  # who is easier to beat there: alpha-beta finds one move, so no temperature could draw another
+WEIGHING = "puct:1600"  # who is easier to beat where the best finds one move, so that no temperature draws another
 ROLLOUTS = "uct:1600"
 
 # Of weights for one board the best first, as docs/strength.md measured them; those that are alone need not be here.
@@ -67,7 +68,7 @@ def spelled(words: Spec, game: Game[Any]) -> Spec:
     if words.head != BEST and game.players == 1:
         raise UsageError(f"nobody is {words.head} to beat in a puzzle; write {BEST}, or {PUZZLE}")
     found = parse(best_spec(game))
-    if words.head != BEST and found == parse(MINIMAX):
+    if words.head != BEST and not find(found.head).draws:
         found = parse(WEIGHING)
     share, heat = EASIER.get(words.head, (1.0, 0.0))
     easier = {"temperature": f"{heat:g}"} if heat else {}
