@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import json
-import os
 import threading
 import time
 
@@ -19,12 +18,10 @@ from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS
 from jaxgo.frontends import compiled
 from jaxgo.frontends.session import Session
-from jaxgo.frontends.thinking import Thinking
 from jaxgo.frontends.web import protocol, server, table, told
 from jaxgo.frontends.web import searches as turns
 from jaxgo.frontends.web import shared as shared_by_all
 from jaxgo.frontends.web.offers import FILES, USUAL, Offers, check_player
-from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.shared import LOADED, Shared
 from jaxgo.games import GAMES, make
 from jaxgo.players import load_player
@@ -133,36 +130,6 @@ def test_an_error_of_our_own_is_answered_logged_and_changes_nothing(client, monk
         assert logged == [ZeroDivisionError]
         assert {**state(page), "number": before["number"]} == before
         assert page.play("a1")["moves"] == ["b2", "a1"]
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores are given to processes on Linux alone")
-def test_as_many_search_at_once_as_half_of_the_cores_that_the_process_may_use(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)))
-    assert Searches().most == 3
-
-
-def test_a_search_that_cannot_begin_leaves_its_place_to_others():
-    searches, begun = Searches(1), []
-
-    def breaks():
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        searches.ask("one", breaks)
-    searches.ask("two", lambda: begun.append("two"))
-    searches.ask("one", lambda: begun.append("one"))
-    assert begun == ["two", "one"]
-
-
-def test_a_search_has_its_time_from_when_it_thinks(monkeypatch):
-    monkeypatch.setattr(turns, "SLICE", 0.0)
-    searches, compiling = Searches(1), Thinking(0)
-    for who, begun in (("one", compiling), ("two", None)):
-        searches.ask(who, lambda begun=begun: begun)
-    for began in (compiling.began, time.monotonic() - 1):  # and it has not thought before
-        compiling.began = began
-        searches.tick()
-        assert compiling.stopped.is_set() == (began < time.monotonic())
 
 
 @pytest.mark.parametrize("do", ["seats", "setup"])

@@ -1,0 +1,42 @@
+"""Whose search runs on the page: how many at once, for how long, and what a failure leaves."""
+
+import os
+import time
+
+import pytest
+
+pytest.importorskip("starlette")
+from jaxgo.frontends.thinking import Thinking
+from jaxgo.frontends.web import searches as turns
+from jaxgo.frontends.web.searches import Searches
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores are given to processes on Linux alone")
+def test_as_many_search_at_once_as_half_of_the_cores_that_the_process_may_use(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)))
+    assert Searches().most == 3
+
+
+def test_a_search_that_cannot_begin_leaves_its_place_to_others():
+    searches, begun = Searches(1), []
+
+    def breaks():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        searches.ask("one", breaks)
+    searches.ask("two", lambda: begun.append("two"))
+    searches.ask("one", lambda: begun.append("one"))
+    assert begun == ["two", "one"]
+
+
+def test_a_search_has_its_time_from_when_it_thinks(monkeypatch):
+    monkeypatch.setattr(turns, "SLICE", 0.0)
+    searches, compiling = Searches(1), Thinking(0)
+    searches.ask("one", lambda: compiling)
+    searches.ask("two", lambda: None)
+    searches.tick()
+    assert not compiling.stopped.is_set(), "it has not thought yet"
+    compiling.began = time.monotonic() - 1
+    searches.tick()
+    assert compiling.stopped.is_set()
