@@ -1,5 +1,6 @@
 """A page in a real browser that is read or connected again: it goes on with its game, wherever the player looked."""
 
+import asyncio
 import json
 import re
 import threading
@@ -12,6 +13,7 @@ pytest.importorskip("playwright.sync_api")
 from browsing import WAIT, needs_browser, opened, served
 from page_hands import Mouse, begin, moves, sit
 from playwright.sync_api import expect
+from starlette.websockets import WebSocket
 
 from jaxgo.frontends import session
 from jaxgo.frontends.web import protocol, server, table
@@ -299,6 +301,23 @@ def test_who_opens_a_list_chooses_by_enter(page):
 
 def test_who_cannot_see_the_board_is_told_what_the_other_one_plays(page):
     sit(page, "", "random")
+    Mouse().choose(page, None, [4])
+    expect(moves(page)).to_have_count(2)
+    expect(page.locator("#said")).to_have_text(f"random plays {moves(page).nth(1).inner_text()}")
+
+
+def test_what_the_other_one_plays_is_told_though_both_moves_come_at_once(page, monkeypatch):
+    """A page that is behind is told the newest position only."""
+    send = WebSocket.send_text
+
+    async def slowly(self, text):
+        await asyncio.sleep(0.5)
+        await send(self, text)
+
+    sit(page, "", "random")
+    monkeypatch.setattr(WebSocket, "send_text", slowly)
+    page.fill("#amount", "5")
+    page.press("#amount", "Enter")  # its answer is on the way meanwhile
     Mouse().choose(page, None, [4])
     expect(moves(page)).to_have_count(2)
     expect(page.locator("#said")).to_have_text(f"random plays {moves(page).nth(1).inner_text()}")

@@ -40,6 +40,7 @@ def position(shown: Board, number: int) -> dict[str, Any]:
         "choices": drawing.choices(shown),
         "last": drawing.last_cells(shown),
         "moves": shown.moves,
+        "mover": shown.views[-2].seat if shown.moves else None,  # who made the last one
         "undone": len(shown.undone),
         "later": [action for action, _ in reversed(shown.undone) if action != NOTHING],
         "resigned": shown.resigns if shown.resigned is None else shown.resigned,  # at the end of all moves

@@ -88,8 +88,9 @@ const told = {
       source = "";
       panel.forget();
     }
-    const mover = position?.players[position.seat];
-    if (mover && message.moves.length === position.moves.length + 1) say(`${mover} plays ${message.moves.at(-1)}`);
+    // a page that is behind hears of several moves at once
+    const mover = message.players[message.mover];
+    if (mover && message.moves.length > position?.moves.length) say(`${mover} plays ${message.moves.at(-1)}`);
     position = message;
     if (coming && boards === 1) { // a click on it would be lost
       remember();
