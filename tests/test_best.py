@@ -33,8 +33,8 @@ PLAYS = [
     ("gomoku15", {"rules": "caro"}, "puct:5000"),  # where five stones may not be enough
     ("renju15", {}, "puct:5000"),  # its planes have forbidden points
     ("dodgem7", {}, "uct:1600"),
-    ("chess", {}, "alphabeta:4000,depth=20"),  # playouts of chess are long, and men can be counted
-    ("gardner", {}, "alphabeta:4000,depth=20"),
+    ("chess", {}, "alphabeta:4000,depth=20,quiescence=6"),  # playouts of chess are long, and men can be counted
+    ("gardner", {}, "alphabeta:4000,depth=20,quiescence=6"),
     ("klotski", {}, "bfs:1000"),
     ("examples.own_game:Nim", {}, "uct:1600"),
 ]

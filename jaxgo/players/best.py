@@ -28,7 +28,7 @@ BEST = "best"  # the spec of whoever that is
 EASIER = {"medium": (1 / 16, 1.0), "easy": (1 / 400, 3.0)}
 PUZZLE = "bfs:1000"
 THREATS = "puct:5000"  # by the heuristic, which knows threats: worth more than playouts
-MINIMAX = "alphabeta:4000,depth=20"  # by the heuristic that counts men; a second of one core
+MINIMAX = "alphabeta:4000,depth=20,quiescence=6"  # by the heuristic that counts men; a second of one core
 WEIGHING = "puct:1600"  # who is easier to beat where the best finds one move, so that no temperature draws another
 ROLLOUTS = "uct:1600"
 
