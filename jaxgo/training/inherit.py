@@ -9,6 +9,7 @@ The folder keeps them as the players of step 0, with the words that named them. 
 checkpoint begins with the same weights again, whatever has become of the other run.
 """
 
+import dataclasses
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,14 +53,18 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
     place, about, params = find_weights(words)
     config = trainer.config
     there, here = about.get("net", {}), to_json(config.network)
+    if not isinstance(there, Mapping):
+        raise UsageError(f"--init-from: the note of {place} says net={there!r}, which names no net")
     alike = there.get("kind") == here["kind"]
     nets = _changed(there, here, config.network.grows)
     module = config.network.module(trainer.game)
     key, planes = jax.random.key(config.seed), jnp.zeros((1, *planes_shape(trainer.game)))
-    if alike and not nets and there != here:  # a deeper one
+    # what a shallower net has must be there; the blocks that this one has besides are new
+    grown = {name: there[name] for name in config.network.grows} if alike and not nets else {}
+    theirs = dataclasses.replace(config.network, **grown).module(trainer.game)
+    fault = differs(jax.eval_shape(theirs.init, key, planes)["params"], params.get("params", {}))
+    if grown and not fault:
         params = _filled(params, jax.device_get(jax.jit(module.init)(key, planes)))
-    wanted = jax.eval_shape(module.init, key, planes)
-    fault = differs(wanted["params"], params.get("params", {}))
     if fault or (alike and nets):  # the same arrays may be read in another way
         reason = nets or f"{fault}; " + (
             "its size belongs to the board, so these weights cannot move to another"
@@ -134,7 +139,7 @@ def _filled(theirs: Any, ours: Any) -> Any:
 def _changed(there: Mapping[str, Any], here: Mapping[str, Any], grows: Collection[str]) -> str:
     """The first setting of the nets that makes them different functions of their arrays."""
     for name in [*here, *there]:
-        if name in grows and there.get(name, here[name]) <= here[name]:
+        if name in grows and type(there.get(name)) is int and there[name] <= here[name]:
             continue
         if name != "precision" and there.get(name) != here.get(name):
             return f"net.{name} is {there.get(name)} there and {here.get(name)} here"

@@ -79,6 +79,26 @@ def test_what_does_not_fit_is_refused_by_its_name(there, here, said, tmp_path):
     assert str(told.value).startswith(f"--init-from: the weights of {path} do not fit, as ")
 
 
+@pytest.mark.parametrize("lost", ["policy", "value", "in0"])
+def test_a_deeper_net_does_not_hide_what_is_missing(lost, tmp_path):
+    path = kept(tmp_path, trainer("go5", NET))
+    _, about, params = find_weights(path)
+    left = {name: array for name, array in params["params"].items() if name != lost}
+    save_weights(path, {"params": left}, about)
+    for blocks in (2, 3):
+        with pytest.raises(UsageError, match=f"do not fit, as there is no {lost}"):
+            inherit.find(trainer("go5", dataclasses.replace(NET, blocks=blocks)), str(path), tmp_path)
+
+
+@pytest.mark.parametrize("net", ["resnet", None, {**to_json(NET), "blocks": "x"}])
+def test_a_note_that_names_no_net_is_told(net, tmp_path):
+    path = kept(tmp_path, trainer("go5", NET))
+    _, about, params = find_weights(path)
+    save_weights(path, params, {**about, "net": net})
+    with pytest.raises(UsageError):
+        inherit.find(trainer("go5", dataclasses.replace(NET, blocks=3)), str(path), tmp_path)
+
+
 def test_a_run_that_lost_what_it_began_with_is_told_how_it_goes_on(tmp_path):
     small = trainer("go7", NET)
     path, home = kept(tmp_path, small), tmp_path / "run"
