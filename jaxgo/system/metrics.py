@@ -41,15 +41,18 @@ class Metrics:
     def __init__(self, run: Path, step: int | None = None, sinks: Iterable[Sink] = ()) -> None:
         self.path = run / FILE
         self._sinks, self._file, self._cut, self._step = tuple(sinks), -1, False, step
+        self._again: set[Any] = set()  # phases of that iteration, of which an earlier sitting has written
         self.take_back(step)
 
-    def take_back(self, step: int | None) -> None:
-        """Drops the rows of later iterations, which are made again."""
+    def take_back(self, step: int | None, phase: str = "") -> None:
+        """Drops the rows of later iterations, which are made again, and those of a phase of this one."""
         if self._file >= 0:
             os.close(self._file)
         self._file, self._step = -1, step  # should the disk be full now, the next row tries again
         if self.path.exists():
-            kept = [row for row in read_rows(self.path.parent) if step is None or row.get("iteration", 0) <= step]
+            rows = [row for row in read_rows(self.path.parent) if step is None or row["iteration"] <= step]
+            kept = [row for row in rows if row["iteration"] != step or not phase or row.get("phase") != phase]
+            self._again = {row.get("phase") for row in kept if row["iteration"] == step}
             write_whole(self.path, "".join(_line(row) for row in kept))
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
@@ -58,6 +61,9 @@ class Metrics:
 
         What a full disk has cut is ended by the next row's first byte, so that it costs no more than itself.
         """
+        phase = row.get("phase", "")
+        if iteration == self._step and phase in self._again:  # a judgement of a run that had ended, say
+            self.take_back(self._step, phase)
         gone = not self.path.exists() and self.path.parent.is_dir()  # the folder was removed, and is made anew
         if self._file < 0 or gone:
             self.take_back(self._step)

@@ -96,6 +96,16 @@ def test_a_resumed_run_takes_back_what_it_will_do_again(tmp_path):
     ]
 
 
+def test_a_judgement_that_is_made_again_takes_the_place_of_its_row(tmp_path):
+    for elo in (1, 2, 3):
+        metrics = Metrics(tmp_path, step=5)
+        if elo == 1:
+            metrics.write(5, {"phase": "play", "loss": 1})
+        metrics.write(5, {"phase": "judge", "elo": elo})
+        metrics.close()
+        assert [(row["phase"], row.get("elo")) for row in read_rows(tmp_path)] == [("play", None), ("judge", elo)]
+
+
 def test_rows_of_no_iteration_are_left_out(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"iteration": 1}\n{"iteration": null}\n{"iteration": "3"}\n{"iteration": [1]}\n{"iteration": 2}\n')
