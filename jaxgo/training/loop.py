@@ -118,14 +118,14 @@ class Underway:
     played: float  # when its self-play was handed over, or over where the trainer waits
     done: float
 
-    def clock(self, free: float, played: float, done: float, waits: bool) -> tuple[float, float]:
+    def clock(self, free: float, played: float, done: float, waits: bool, rounds: bool) -> tuple[float, float]:
         """Seconds of its self-play and of all of it, from when the device was free and when its numbers were fetched.
 
-        A GPU is handed a program with loops round by round: there, handing over takes as long as the work, and the
-        numbers of the one before are fetched at the end of this one.
+        A GPU is handed a program with loops round by round (`rounds`): there, handing over takes as long as the work,
+        and the numbers of the one before are fetched at the end of this one.
         """
         began = max(free, self.began)
-        if waits or 2 * (self.done - self.began) > done - began:
+        if waits or (rounds and 2 * (self.done - self.began) > done - began):
             began, played, done = self.began, self.played, self.done
         return played - began, done - began
 
@@ -173,7 +173,6 @@ class Loop:
         else:
             self._take_up(going_back.renewed(found[1]) if found[0] == went else found[1])
         self._due = Due(self.config, stop, float(self.state.seconds))
-        self._collapse = Collapse(self.config.watch)
         self.collapsed: CollapsedError | None = None  # what ends the run, if the config says so
         self._sound = ""  # the last loss, in words
         self._done = time.monotonic()  # when the device had done what we last heard of
@@ -196,6 +195,7 @@ class Loop:
 
     def _take_up(self, state: TrainState) -> None:
         """Goes on from this state."""
+        self._collapse = Collapse(self.config.watch)  # knows nothing of iterations that are made again
         self.state, self.iteration = state, int(state.iteration)
         self._games, self._moves = (high * RADIX + low for high, low in np.asarray(state.played).tolist())
         self._judge = Judge(self.trainer, self.run, self._between, self.iteration)
@@ -413,7 +413,8 @@ class Loop:
         played = time.monotonic()
         learnt = {name: float(value) for name, value in jax.device_get(one.learnt).items()}
         done = time.monotonic()
-        play, whole = one.clock(self._done, played, done, self.trainer.waits)
+        rounds = devices.platform(self.trainer.mesh) != "cpu"
+        play, whole = one.clock(self._done, played, done, self.trainer.waits, rounds)
         if not self._due.started:
             self._due.start(done)
             heap.give_back()

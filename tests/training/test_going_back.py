@@ -82,6 +82,7 @@ def test_broken_numbers_go_back_once_and_end_the_run_the_second_time(trainer, tm
         assert told.startswith("iteration 5: the last 3 steps of the learner were broken (NaN or infinite); the last")
         assert told.endswith("; going back to checkpoint 3, once, with other random numbers")
         assert reports[-1][:2] == ("start", 3)
+        assert not any(loop._collapse._seen.values()), "iterations that are made again count once"
         assert folder.checkpoints.steps() == weight_steps(folder.path) == [3]
         renewed = jax.random.key_data(loop.state.key)
         assert not np.array_equal(key, renewed)

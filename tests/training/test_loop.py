@@ -180,19 +180,28 @@ def test_weights_say_which_heads_they_have_learnt():
 
 
 @pytest.mark.parametrize(
-    ("handed", "free", "fetched", "waits", "seconds"),
+    ("handed", "free", "fetched", "waits", "rounds", "seconds"),
     [
-        ((10.0, 10.1, 10.2), 12.0, (15.0, 16.0), False, (3.0, 4.0)),  # the device was at the iteration before
-        ((10.0, 10.1, 10.2), 8.0, (15.0, 16.0), False, (5.0, 6.0)),  # a match was played before it
-        ((10.0, 13.0, 14.0), 14.0, (18.0, 18.0), False, (3.0, 4.0)),  # handed over round by round, heard after the next
-        ((10.0, 13.0, 14.0), 14.0, (14.01, 14.01), False, (3.0, 4.0)),  # and the last one of a run
-        ((10.0, 13.0, 14.0), 10.0, (14.5, 30.0), True, (3.0, 4.0)),
+        ((10.0, 10.1, 10.2), 12.0, (15.0, 16.0), False, False, (3.0, 4.0)),  # the device was at the iteration before
+        ((10.0, 10.1, 10.2), 8.0, (15.0, 16.0), False, True, (5.0, 6.0)),  # a match was played before it
+        (
+            (10.0, 13.0, 14.0),
+            14.0,
+            (18.0, 18.0),
+            False,
+            True,
+            (3.0, 4.0),
+        ),  # handed over round by round, heard after the next
+        ((10.0, 13.0, 14.0), 14.0, (14.01, 14.01), False, True, (3.0, 4.0)),  # and the last one of a run
+        # a processor works beside who hands over, who may wait for the other program to end
+        ((10.0, 10.001, 14.0), 10.0, (13.0, 14.0), False, False, (3.0, 4.0)),
+        ((10.0, 13.0, 14.0), 10.0, (14.5, 30.0), True, False, (3.0, 4.0)),
     ],
 )
-def test_an_iteration_is_timed_by_what_the_device_does(handed, free, fetched, waits, seconds):
+def test_an_iteration_is_timed_by_what_the_device_does(handed, free, fetched, waits, rounds, seconds):
     nothing = Tally(*[jnp.zeros(())] * len(Tally._fields))
     one = Underway(1, nothing, {}, None, *handed)
-    assert one.clock(free, *fetched, waits) == pytest.approx(seconds)
+    assert one.clock(free, *fetched, waits, rounds) == pytest.approx(seconds)
 
 
 def test_a_collapse_is_said_and_ends_the_run_where_it_shall(trainer, path, monkeypatch):
