@@ -146,7 +146,10 @@ class Judge:
         # a folder that is not there was this one, before it was moved or as another working directory sees it
         ours = {place for place in places if place.parent.resolve() == home or not os.path.isdir(place.parent)}
         judged = {int(place.name) for place in ours if place.name.isdecimal()}
-        steps = [step for step in weight_steps(self.folder) if step in judged and step <= began]
+        saved = [step for step in weight_steps(self.folder) if 0 < step <= began]
+        steps = [step for step in saved if step in judged]
+        if not (steps or self.config.judge.opponents):  # where the first one was judged it met nobody
+            steps = saved[-1:]
         found = []
         for step in steps[-past:] if past else []:
             try:
