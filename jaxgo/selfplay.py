@@ -56,6 +56,10 @@ class SelfplayConfig:
             raise UsageError(f"selfplay.opening_plies={self.opening_plies} is too large; at most {MOST_PLIES:,}")
         if min(self.temperature, self.final_temperature) < 0:
             raise UsageError("selfplay.temperature and final_temperature are at least 0")
+        if self.fast_simulations and not self.full_share:
+            raise UsageError(
+                "selfplay.full_share=0 with fast searches teaches no policy, which learns from full ones; make it more"
+            )
         if not self.half_life > 0:
             raise UsageError(f"selfplay.half_life is above 0, not {self.half_life}")
 

@@ -26,6 +26,7 @@ from jaxgo.search import health
 from jaxgo.system import devices
 
 FOREVER = np.int32(2**30)  # ticks
+MOST_PAIRS = 100_000  # of a match whose openings are all drawn at once
 GLANCE = 0.5  # seconds between two looks at a match
 MOST_SLOTS = {"cpu": 512}  # in a row; more would only leave the caches
 MOST_SLOTS_ELSEWHERE = 2048

@@ -13,6 +13,7 @@ KINDS: dict[type, tuple[type, str]] = {  # of defaults: what else is taken, and 
     tuple: (tuple, "a tuple"),
 }
 MOST_SEED = 2**31 - 1  # JAX cuts larger ones
+LEAST, MOST = 1e-37, 1e38  # of numbers that float32 holds as they are, a little rounded
 LONGEST = 60  # letters of a value in a sentence
 
 
@@ -72,15 +73,19 @@ def as_field(field: "dataclasses.Field[Any]", value: Any) -> Any:
 
 def check_settings(where: str, settings: Any) -> None:
     """A UsageError where a field of a dataclass is of another kind than its default (the text "no" would be a switch
-    that is on), or an infinite number; for `__post_init__`."""
+    that is on), or a number that float32 makes infinite or 0; for `__post_init__`."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         like = type(as_field(field, field.default))
         valid, kind = KINDS.get(like, (object, ""))
         if not isinstance(value, valid) or (isinstance(value, bool) and like in (int, float)):
             raise UsageError(f"{where}{field.name}={value!r} is not {kind}")
-        if isinstance(value, numbers.Real) and not math.isfinite(value):
+        if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral) and not math.isfinite(value):
             raise UsageError(f"{where}{field.name}={value} is not a finite number")
+        if like is float and isinstance(value, int | float) and value and not LEAST <= abs(value) <= MOST:
+            raise UsageError(
+                f"{where}{field.name}={brief(value)} is 0 or infinite in float32; it has {LEAST:g} to {MOST:g}"
+            )
 
 
 def check_seed(seed: int) -> None:

@@ -7,7 +7,17 @@ import typing
 from pathlib import Path
 from typing import Any, cast
 
-from jaxgo.core.errors import MOST_SEED, UsageError, check_frozen, check_kind, check_settings, check_whole, unknown_name
+from jaxgo.arena.match import MOST_PAIRS
+from jaxgo.core.errors import (
+    MOST_SEED,
+    UsageError,
+    brief,
+    check_frozen,
+    check_kind,
+    check_settings,
+    check_whole,
+    unknown_name,
+)
 from jaxgo.core.game import Game
 from jaxgo.core.words import native
 from jaxgo.games import make
@@ -24,7 +34,7 @@ from jaxgo.system.rundir import CONFIG, read_config
 SHORT, REPLY = "short", "reply"  # heads that every game can teach
 MEMORIES = ("device", "host")
 OPTIMIZERS = ("adamw", "sgd")
-MOST_PAIRS = 100_000  # of a match, whose games all have room side by side; the openings of a gate are drawn at once
+MOST_PAST = 100  # earlier players that one judgement meets
 MOST_STEPS = 2**31 - 1  # of the learner, that are counted
 # what may differ when a run goes on: how long, how often, and against whom it measures itself
 FREE = ("budget", "judge", "watch", "save_every", "learner.patience")
@@ -53,6 +63,8 @@ class TargetsConfig:
                 raise UsageError(f"targets.horizons={plies} is not a finite number")
         if any(not plies >= 1.0 for plies in self.horizons):
             raise UsageError("targets.horizons are plies, at least 1 each")
+        for name in self.heads:
+            check_kind(name, str, "name of a head, as targets.heads are")
         if len(set(self.heads)) < len(self.heads):
             raise UsageError(f"targets.heads={','.join(self.heads)} has a head twice; name each once")
         if SHORT in self.heads and not self.horizons:
@@ -156,6 +168,8 @@ class JudgeConfig:
             raise UsageError(f"judge.every is a number of seconds, not {self.every}")
         for name in ("pairs", "final_pairs"):
             _check_pairs(f"judge.{name}", getattr(self, name))
+        if self.past > MOST_PAST:
+            raise UsageError(f"judge.past={self.past} is too large; at most {MOST_PAST}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -235,6 +249,9 @@ class TrainConfig:
             object.__setattr__(self, "game", name)
             object.__setattr__(self, "options", tuple(options.items()))
         object.__setattr__(self, "net", as_net(self.net))
+        for option in self.options:
+            if not (isinstance(option, tuple) and len(option) == 2 and isinstance(option[0], str)):
+                raise UsageError(f'options has {brief(option)}, which is no name with a value, as ("komi", 5.5) is')
         for field in dataclasses.fields(self):
             if dataclasses.is_dataclass(field.default) and field.name not in ("net", "search"):
                 kind = type(field.default)

@@ -98,6 +98,10 @@ class Trainer:
 
     def __post_init__(self) -> None:
         config = self.config
+        if self.mesh.axis_names != (devices.AXIS,):
+            raise UsageError(
+                f"a run wants a mesh of one axis, {devices.AXIS!r}, as jaxgo.system.devices.make_mesh() is"
+            )
         for name, count in (
             ("selfplay.games", config.selfplay.games),
             ("learner.batch", config.learner.batch),

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxgo.arena.match import Pool
+from jaxgo.arena.match import MOST_PAIRS, Pool
 from jaxgo.arena.openings import Openings
 from jaxgo.core.errors import MOST_SEED, UsageError
 from jaxgo.core.names import package
@@ -47,6 +47,8 @@ class Plan:
             raise UsageError(
                 f"a population of {self.population} is too large for one program; take at most {MOST_CANDIDATES}"
             )
+        if self.pairs > MOST_PAIRS:
+            raise UsageError(f"{self.pairs} pairs are too many for a match of tuning; take at most {MOST_PAIRS:,}")
         if not 0.0 < self.sigma < 10.0 or not 0 <= self.seed < MOST_SEED:  # the ladder takes the one after
             raise UsageError(f"tuning needs a sigma above 0 and below 10, and a seed from 0 to {MOST_SEED - 1}")
 

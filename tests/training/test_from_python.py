@@ -5,6 +5,7 @@ import inspect
 import os
 import signal
 
+import jax
 import pytest
 from support import untyped
 
@@ -70,6 +71,20 @@ def test_an_error_of_a_watcher_is_raised_when_all_is_saved(error, tmp_path):
         assert [row["iteration"] for row in read_rows(run.path)] == list(range(1, saved + 1))
     assert heard.count("play") == 3
     assert heard[-1] == "play", "it is asked no more"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: untyped(TrainConfig, options=("komi",)), "options has 'komi', which is no name with a value"),
+        (lambda: untyped(TrainConfig, options=((1, 2),)), r"options has \(1, 2\), which is no name with a value"),
+        (lambda: untyped(TargetsConfig, heads=([1],)), r"\[1\] is no name of a head"),
+        (lambda: Trainer(CONFIG, jax.make_mesh((1,), ("x",))), "a mesh of one axis, 'data'"),
+    ],
+)
+def test_parts_that_a_program_gets_wrong_are_named(wrong, said):
+    with pytest.raises(UsageError, match=said):
+        wrong()
 
 
 def test_an_error_of_a_watcher_before_anything_is_learnt_is_raised_at_once(tmp_path, monkeypatch):

@@ -65,6 +65,8 @@ def test_more_pairs_than_a_match_has_room_for_are_refused():
     for name in ("pairs", "final_pairs"):
         with pytest.raises(UsageError, match=rf"^judge\.{name}=100001 is too large; at most 100,000$"):
             JudgeConfig(**{name: 100_001})
+    with pytest.raises(UsageError, match=r"^judge\.past=1000000000 is too large; at most 100$"):
+        JudgeConfig(past=1_000_000_000)
 
 
 def test_every_preset_is_judged_as_a_player_that_its_weights_name():
@@ -145,7 +147,13 @@ def test_a_run_that_meets_its_own_past_alone_begins_with_its_first_player(tmp_pa
         judge = Judge(trainer, run)
         for step in (1, 2, 3, 4):
             judge(step, {})
-    assert seen == [["2", "1"], ["3", "2", "1"], ["4", "3", "2"]]
+        assert seen == [["2", "1"], ["3", "2", "1"], ["4", "3", "2"]]
+
+        seen.clear()  # a sitting of one judgement has nobody in its matches who would say what was judged
+        run.save_weights(4, {"x": np.zeros(1)}, {})
+        run.checkpoints.wait()
+        Judge(trainer, run, began=4)(5, {})
+        assert seen == [["5", "4"]]
 
 
 def test_opponents_are_read_once_a_judgement(tmp_path: Path, monkeypatch: Any):

@@ -224,6 +224,9 @@ def test_proofs_are_labels_only_where_a_tree_knows_all_that_decides(repetition, 
         ({"games": 0}, "at least 1"),
         ({"full_share": 1.5}, "selfplay.full_share is a share"),
         ({"half_life": 0.0}, "above 0"),
+        ({"half_life": 1e-300}, r"selfplay.half_life=1e-300 is 0 or infinite in float32; it has 1e-37 to 1e\+38"),
+        ({"temperature": 1e300}, r"selfplay.temperature=1e\+300 is 0 or infinite in float32"),
+        ({"fast_simulations": 2, "full_share": 0.0}, "full_share=0 with fast searches teaches no policy"),
     ],
 )
 def test_impossible_settings_are_refused(change, said):

@@ -164,6 +164,8 @@ def test_plans_and_games_are_refused_before_anything_is_compiled(tmp_path, capsy
         Plan(population=1_000_000)
     with pytest.raises(UsageError, match="at least 1"):
         Plan(pairs=0)
+    with pytest.raises(UsageError, match="1000000000 pairs are too many"):
+        Plan(pairs=10**9)
     with pytest.raises(UsageError, match="sigma above 0"):
         Plan(sigma=0.0)
     with pytest.raises(UsageError, match="a seed from 0 to 2147483646"):
