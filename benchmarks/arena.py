@@ -160,6 +160,10 @@ def reference_of(game: Game[Any]) -> Any:
         "Maharajah": ("maharajah", lambda m: m.Maharajah(g.layout, g.goal, g.castling, g.max_plies)),
         "Archimedes": ("archimedes", lambda m: m.Archimedes(g.rules, g.max_plies)),
         "MineRace": ("minerace", lambda m: m.MineRace(g.board)),
+        "Othello": ("othello", lambda m: m.Othello(g.size)),
+        "Hex": ("hex", lambda m: m.Hex(g.size, g.swap)),
+        "Breakthrough": ("breakthrough", lambda m: m.Breakthrough(*g.shape)),
+        "Chess": ("chess", lambda m: m.Chess(g.board, "", g.max_plies, g.repetition)),
     }
     swap = getattr(game, "opening", "none") != "none"
     module, make = makers["Swap" if swap else type(game).__name__]

@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 
+import arena
 import harness
 import hlo
 import jax
@@ -43,6 +44,14 @@ def test_both_libraries_play_the_same_games():
         assert ((moved == ply + 1) | (moved == 1)).all(), "a tick that is not a move"
         restarts += int((moved == 1).sum())
     assert restarts > 2 * lanes
+
+
+@pytest.mark.parametrize("name", [name for name, game in GAMES.items() if game.players == 2])
+def test_a_benchmark_knows_the_slow_rules_of_a_game(name):
+    reference = arena.reference_of(GAMES[name])
+    state = reference.initial()
+    assert reference.result(state) is None
+    assert reference.legal(state)
 
 
 def test_choices_are_legal_and_even():
