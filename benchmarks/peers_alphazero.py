@@ -108,7 +108,13 @@ def collect(env: Any, apply: Any, simulations: int, plies: int, params: Any, sta
     def ply(states: Any, key: Any) -> Any:
         search, reset = jax.random.split(key)
         logits, value = apply(params, states.observation)
-        root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
+        # pgx's reset leaves the mark of the last game's end on the start of the next one, where steps would stand still
+        live = states.replace(
+            terminated=jnp.zeros_like(states.terminated),
+            truncated=jnp.zeros_like(states.truncated),
+            rewards=jnp.zeros_like(states.rewards),
+        )
+        root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=live)
         found = mctx.gumbel_muzero_policy(
             params,
             search,
