@@ -28,6 +28,7 @@ import numpy as np
 from jax.experimental import topologies
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+from jaxgo.core.errors import unknown_name
 from jaxgo.core.lanes import where_lanes
 from jaxgo.core.names import package
 from jaxgo.evaluators import Heuristic
@@ -261,6 +262,8 @@ def peer(options: Options) -> None:
     """The same on pgx + mctx: one environment step, one search, the net of the preset on planes of pgx."""
     where, key = mesh(), jax.random.key(0)
     for name in options.games:
+        if name not in PEERS:
+            raise unknown_name("game that pgx has here", name, PEERS)
         config = full(preset(name).config, options.count)
         player, count = Peer(PEERS[name], config), config.selfplay.games
         states = jax.eval_shape(lambda keys, env=player.env: jax.vmap(env.init)(keys), jax.random.split(key, count))

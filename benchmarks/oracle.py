@@ -172,6 +172,8 @@ def questions(
     game: Game[Any], drawer: Player, options: Oracle, ask: Callable[[Any], Values] | None = None
 ) -> tuple[Position, Values]:
     """Positions in which a move loses value, and what every move of them is worth; `ask` is who knows it already."""
+    if not options.positions and isinstance(game, ConnectFour):
+        raise UsageError("--positions 0 asks for every position, and Connect Four has too many; say how many")
     position = draw(game, drawer, options) if options.positions else every(game)
     began = time.perf_counter()
     values = (ask or truth(game, options))(position.state)

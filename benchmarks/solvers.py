@@ -1,6 +1,6 @@
 """How fast do the solvers look at positions, beside plain Python; and do they agree with a solver of others?
 
-uv run benchmarks/solvers.py                         # everything
+uv run --extra benchmark benchmarks/solvers.py                      # everything
 uv run --extra benchmark benchmarks/solvers.py --only connect4      # against bitbully
 uv run --extra benchmark benchmarks/solvers.py --only connect4 --first-ply 8 --no-every-move
 """
