@@ -9,6 +9,7 @@ import dataclasses
 import functools
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
@@ -17,6 +18,7 @@ from jaxgo.core import board, zobrist
 from jaxgo.core.bitwise import union
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, Threats, returns_of_winner
+from jaxgo.core.tracing import traced_once
 from jaxgo.games.boards import stacks
 from jaxgo.games.boards.stacks import Stacks
 
@@ -128,6 +130,7 @@ class ConnectFour(Game[ConnectFourState]):
         down = jnp.uint32(size - low)
         return [padded[i + 1] << jnp.uint32(low) & full | padded[i] >> down for i in range(len(words))]
 
+    @traced_once
     def winning_cells(self, own: UInt32[Array, " words"], taken: UInt32[Array, " words"]) -> UInt32[Array, " words"]:
         """The empty cells, in reach or not, where one disc more makes k in a row."""
         words = [own[i] for i in range(self.columns.words)]
@@ -155,8 +158,9 @@ class ConnectFour(Game[ConnectFourState]):
     def observe(self, state: ConnectFourState) -> Bool[Array, "H W 4"]:
         """The mover's discs, the other's, and the cells that would win for each of them, in reach or not."""
         taken = state.stones[0] | state.stones[1]
-        boards = [state.stones[0], state.stones[1], *[self.winning_cells(state.stones[i], taken) for i in range(2)]]
-        return jnp.stack([self.columns.unpack(board).T[::-1] for board in boards], axis=-1)
+        wins = jax.vmap(self.winning_cells, in_axes=(0, None))(state.stones, taken)
+        boards = jax.vmap(self.columns.unpack)(jnp.concatenate([state.stones, wins]))  # [4, columns, height]
+        return boards.transpose(2, 1, 0)[::-1]
 
     def cells(self, state: ConnectFourState) -> Int8[Array, " cells"]:
         own, other = self.columns.unpack(state.stones[0]), self.columns.unpack(state.stones[1])
