@@ -7,6 +7,7 @@ the fastest for some thousand cells, whose tiles stay near the core, on boards t
 measures them.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,6 +63,7 @@ def products(x: Float[Array, "B H W C"], kernel: Float[Array, "3 3 C F"]) -> Flo
     return upper + middle + lower
 
 
+@functools.partial(jax.jit, inline=True)  # traced once for layers of one shape
 def winograd(x: Float[Array, "B H W C"], kernel: Float[Array, "3 3 C F"]) -> Float[Array, "B H W F"]:
     """The same with fewer products, for sides that are multiples of 3; the last of seven digits differs."""
     batch, height, width, channels = x.shape

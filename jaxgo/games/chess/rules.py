@@ -29,6 +29,7 @@ from jaxgo.core.game import (
     check_repetition_result,
     returns_of_winner,
 )
+from jaxgo.core.tracing import traced_once
 from jaxgo.games.boards import words
 from jaxgo.games.chess import fen as texts
 from jaxgo.games.chess import san, tables
@@ -237,6 +238,7 @@ class Chess(Game[ChessState]):
             )
         )
 
+    @traced_once
     def _settled(self, state: ChessState) -> ChessState:
         """A position with its outcome and its moves, and without a square that no pawn may go to en passant."""
         found = self._field.find(Men(state.kinds, state.seats), state.to_play, state.rights, state.passed)

@@ -17,6 +17,7 @@ from jaxgo.core import board, zobrist
 from jaxgo.core.bitwise import xor
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, Repetition, check_ply_limit
+from jaxgo.core.tracing import traced_once
 from jaxgo.games.boards.vertices import vertex
 from jaxgo.games.go import superko, views
 from jaxgo.games.go.board import GoState, Grid, handicap_points, label_chains, numpy_set, recolour, stone_keys
@@ -221,6 +222,7 @@ class Go(Game[GoState]):
     def _both_passed(self, state: GoState) -> Bool[Array, ""]:
         return (state.recent[0] == self.points) & (state.recent[1] == self.points)
 
+    @traced_once
     def _areas(self, state: GoState, wanted: Bool[Array, ""]) -> UInt32[Array, "2 W"]:
         """Stones of each colour and the empty points that reach only this colour; no flood where not wanted."""
         empty = jnp.where(wanted, self._sides(state)[2], jnp.uint32(0))

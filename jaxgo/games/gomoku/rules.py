@@ -22,6 +22,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, Int32, UInt32
 from jaxgo.core import board, zobrist
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import EMPTY, Action, AuxTarget, Game, Piece, Threats, returns_of_seat
+from jaxgo.core.tracing import traced_once
 from jaxgo.games.gomoku import lines, openings, point_scores, renju
 from jaxgo.games.gomoku.lines import Rows, Rule
 from jaxgo.games.gomoku.openings import Opening, Turn
@@ -258,6 +259,7 @@ class Gomoku(Game[GomokuState]):
         return board.square_name(action, self.size, self.size)
 
     # -- knowledge ---------------------------------------------------------------------------------------------
+    @traced_once
     def threats(self, state: GomokuState) -> Threats:
         """A win is a five, a force a four, a double an open four or two fours, and what builds is a three.
 
