@@ -53,10 +53,14 @@ def _transition(before: S, after: S, over: Bool[Array, ""], returns: Float32[Arr
     return Transition(after, reward, jnp.where(over, 0.0, turn).astype(jnp.float32))
 
 
+def step(game: Game[S], state: S, action: Action) -> S:
+    """Where a move of a node leads; a finished state stands still."""
+    return where_lanes(game.over(state), state, game.step(state, action))
+
+
 def advance(game: Game[S], state: S, action: Action) -> Transition:
     """Moves a node. A finished state stands still, with reward and discount 0."""
-    done = game.over(state)
-    after = where_lanes(done, state, game.step(state, action))
+    done, after = game.over(state), step(game, state, action)
     moved = _transition(state, after, game.over(after), game.returns(after))
     return moved._replace(reward=jnp.where(done, 0.0, moved.reward))
 

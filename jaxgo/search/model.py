@@ -224,7 +224,7 @@ class Model:
         wanted: Bool[Array, " B"],
     ) -> Leaves:
         """Moves nodes of a tree and judges where they came to, as far as that is `wanted`."""
-        moved = jax.vmap(functools.partial(play.advance, self._moved_by(params)))(states, action).state
+        moved = jax.vmap(functools.partial(play.step, self._moved_by(params)))(states, action)
         legal = jax.vmap(self.game.legal)(moved)
         over = jax.vmap(self.game.over)(moved)
         result, live = jax.vmap(self.game.returns)(moved)[:, 0].astype(jnp.float32), wanted & ~over
