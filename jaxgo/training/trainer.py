@@ -23,7 +23,7 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.network import Network
 from jaxgo.nets.base import Head, on_platform
 from jaxgo.search.model import Model
-from jaxgo.selfplay import Selfplay, SelfplayState, Tally
+from jaxgo.selfplay import Selfplay, SelfplayState, Tally, Trajectory
 from jaxgo.system import devices
 from jaxgo.training import learner as learners
 from jaxgo.training import replay, targets
@@ -210,6 +210,14 @@ class Trainer:
         return jax.random.fold_in(jax.random.fold_in(key, iteration), program)
 
 
+@functools.partial(jax.jit, static_argnums=0, inline=True)
+def _collect(
+    selfplay: Selfplay, params: Any, state: SelfplayState, key: Array, place: Int32[Array, ""], book: Position | None
+) -> tuple[SelfplayState, Trajectory, Tally]:
+    """Traced once, for the shapes that a run begins with and for the program that plays: it takes long."""
+    return selfplay.collect(params, state, key, place, book)
+
+
 @functools.partial(jax.jit, static_argnums=0)
 def _begin(trainer: Trainer, key: Array, book: Position | None) -> tuple[TrainState, Sample]:
     """A run without a ring, and a blank sample for it."""
@@ -217,20 +225,27 @@ def _begin(trainer: Trainer, key: Array, book: Position | None) -> tuple[TrainSt
     net, games, onward = jax.random.split(key, 3)
     params = trainer.model.init(net)
 
-    def local(key: Array, book: Position | None) -> tuple[SelfplayState, Window, Sample]:
+    def opened(key: Array, book: Position | None) -> SelfplayState:
         mine = jax.random.fold_in(key, jax.lax.axis_index(devices.AXIS))
-        state = trainer.selfplay.begin(mine, config.selfplay.games // count, book)
-        _, plies, _ = jax.eval_shape(trainer.selfplay.collect, params, state, mine)
+        return trainer.selfplay.begin(mine, config.selfplay.games // count, book)
+
+    # the arguments come from outside, as in `_play`: others of the same shapes would be traced anew
+    def blank(params: Any, state: SelfplayState, key: Array, book: Position | None) -> tuple[Window, Sample]:
+        play = functools.partial(_collect, trainer.selfplay)
+        _, plies, _ = jax.eval_shape(play, params, state, key, jax.lax.axis_index(devices.AXIS), book)
         window = targets.empty_window(plies, config.horizon)
         make = functools.partial(targets.make_samples, config.targets, trainer.heads)
         _, samples, _ = jax.eval_shape(make, window, plies)
-        return state, window, jax.tree.map(lambda x: jnp.zeros((1, *x.shape[1:]), x.dtype), samples)
+        return window, jax.tree.map(lambda x: jnp.zeros((1, *x.shape[1:]), x.dtype), samples)
 
-    spread = jax.shard_map(local, mesh=trainer.mesh, in_specs=ALL, out_specs=(EACH, LATER, ALL), check_vma=False)
+    spread = functools.partial(jax.shard_map, mesh=trainer.mesh, check_vma=False)
     zero = jnp.int32(0)
     best = Best(jax.tree.map(jnp.copy, params), zero, zero) if config.gate.every else None
     each, later, whole = (NamedSharding(trainer.mesh, spec) for spec in (EACH, LATER, ALL))
-    selfplay, window, sample = spread(games, book)
+    selfplay = spread(opened, in_specs=ALL, out_specs=EACH)(games, book)
+    window, sample = spread(blank, in_specs=(ALL, EACH, ALL, ALL), out_specs=(LATER, ALL))(
+        params, selfplay, games, book
+    )
     state = TrainState(
         learner=jax.lax.with_sharding_constraint(trainer.learner.begin(params), whole),
         selfplay=jax.lax.with_sharding_constraint(selfplay, each),
@@ -261,7 +276,7 @@ def _play(
         params: Any, state: SelfplayState, window: Window, key: Array, book: Position | None
     ) -> tuple[SelfplayState, Window, NewSamples, Tally]:
         place = jax.lax.axis_index(devices.AXIS)
-        state, plies, tally = trainer.selfplay.collect(params, state, key, place, book)
+        state, plies, tally = _collect(trainer.selfplay, params, state, key, place, book)
         at_once = 1 if trainer.model.on_cpu else AT_ONCE
         window, samples, present = targets.make_samples(trainer.config.targets, trainer.heads, window, plies, at_once)
         return state, window, NewSamples(samples, present), jax.tree.map(lambda x: x[None], tally)

@@ -16,6 +16,7 @@ import small_run
 from small_run import copied, same
 
 from jaxgo.core.errors import UsageError
+from jaxgo.selfplay import Selfplay
 from jaxgo.system import devices
 from jaxgo.system.rundir import RunDir
 from jaxgo.training import learner, targets
@@ -58,6 +59,7 @@ def states(trainer: Trainer, path: Path, traces: dict[str, int]) -> Iterator[dic
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(targets, "make_samples", counted("play", targets.make_samples))
         patch.setattr(learner, "make_batch", counted("learn", learner.make_batch))
+        patch.setattr(Selfplay, "collect", counted("search", Selfplay.collect))
         state, seen = trainer.begin(), {}
         with RunDir(path.with_name("resumed"), to_json(CONFIG)) as run:
             for iteration in range(1, 7):
@@ -140,6 +142,7 @@ def test_every_program_is_traced_once_and_runs_without_the_host(trainer, states,
         state, _ = equal.learn(state)
     assert traces["play"] + traces["learn"] == before
     assert traces["last"] == traces["first"] > 0
+    assert traces.get("search", 0) <= 1, "what a run begins with has its shapes from the trace that plays"
 
 
 @pytest.mark.usefixtures("two_devices")
