@@ -35,7 +35,7 @@ TOKEN = re.compile(
 )
 FIGURES = str.maketrans("♔♕♖♗♘♙♚♛♜♝♞♟", 2 * "KQRBNP")
 UNENDED = {"{": "a comment without its '}'", "[": 'a tag that is not written as [Name "value"]'}
-COMMAND = re.compile(r"\[%[^\]]*\]")  # clocks and values of servers, in comments
+COMMAND = re.compile(r"\[%[^\[\]]*\]")  # clocks and values of servers, in comments
 VARIANTS = {"": "chess", "standard": "chess", "chess": "chess", "normal": "chess", "from position": "chess"}
 VARIANTS |= {"gardner": "gardner"}
 RETURNS = {

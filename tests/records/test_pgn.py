@@ -102,6 +102,12 @@ def test_what_other_programs_and_people_write_is_read(text, moves):
     assert formats.read(text) == record
 
 
+def test_commands_that_do_not_end_are_looked_at_once():
+    """By a pattern that takes further openings into a command this would take an hour."""
+    assert pgn.COMMAND.sub("", "a [%x [%clk 0:03] b [%c") == "a [%x  b [%c"
+    assert pgn.read("{" + "[%" * 10**6 + "} 1. e4 *").comments == {0: "[%" * 10**6}
+
+
 def test_a_square_that_nobody_can_capture_on_is_no_part_of_the_start():
     """Many programs write it after every double step; the board keeps players and result all the same."""
     start = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1"
