@@ -7,11 +7,14 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from visitor import HOME, visit
 
+from jaxgo.core.errors import UsageError
 from jaxgo.frontends.web import offers, server
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
-from jaxgo.games import make
+from jaxgo.games import GAMES, make
 from jaxgo.players import EASIER
+from jaxgo.records import formats
+from jaxgo.records.record import GameRecord
 
 
 def test_files_are_served_from_a_fixed_list(client):
@@ -121,3 +124,17 @@ def test_a_board_with_options_is_offered_who_can_play_it(options):
         told = page.answer("new", game="tictactoe", options={"height": "5"})
         assert page.last["board"]["players"] == ["random", *EASIER]
         assert (told["tell"], told["players"], len(told["codes"])) == ("position", ["", "random"], 15)
+
+
+def test_a_game_on_the_page_has_room_for_its_past():
+    """Each position keeps the keys of all that a game may have: a file of 60 KB took 0.7 GB."""
+    assert all(offers.check_length(game) is game for game in GAMES.values())
+    referees = make("go19", move_limit=4 * 361)  # as `jaxgo gtp` saves its games
+    assert offers.read_record(formats.write(GameRecord(referees, "go19", (0,)), "sgf")).game == referees
+    kono = make("kono", max_plies=10_000)
+    assert offers.check_length(kono) is kono, "its rules do not look back"
+    for long in ("(;GM[1]SZ[5]RU[AGA]ML[2001];B[aa])", "(;GM[1]SZ[9]RU[AGA]" + ";B[aa];W[bb]" * 1100 + ")"):
+        with pytest.raises(
+            UsageError, match=r"lasts 2,000 plies at most on a page, not [24],[04]0[01]; lower its move_limit"
+        ):
+            offers.read_record(long)

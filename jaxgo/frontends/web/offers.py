@@ -42,6 +42,8 @@ USUAL = (ROLLOUTS, "uct:400", "uct:100", "uct:6400", THREATS, MINIMAX, "puct:400
 MOST_NUMBER = 10_000  # of an option, such as the playouts of a leaf
 MOST_AT_ONCE = 10_000  # playouts that a search runs side by side: each has a position of its own in memory
 MOST_TABLE = 16  # of alpha-beta: 2 ** 16 entries are a megabyte
+# plies that rules look back over: each position of a game has room for the keys of all, which are 32 MB together
+LONGEST_PAST = 2000
 FILES = ("file", "book")  # options that name one
 ON_PLANES = "gumbel:64"  # the search of a run that is offered
 
@@ -151,6 +153,16 @@ def check_game(name: str, own: str = "") -> str:
     return name
 
 
+def check_length(game: Game[Any]) -> Game[Any]:
+    """The game, if all its positions together take no more memory than one visitor may have."""
+    if game.repetition != "none" and game.max_plies > LONGEST_PAST:
+        raise UsageError(
+            f"a game whose rules look back lasts {LONGEST_PAST:,} plies at most on a page, not {game.max_plies:,}; "
+            f"lower its {game.ply_limit}"
+        )
+    return game
+
+
 def read_record(text: str, own: str = "") -> GameRecord:
     """The game of a file, if it names one that a page may, see `check_game`; it is asked before that is looked for."""
     text = text.lstrip("\ufeff")  # readers pass over it, and nothing may hide the name
@@ -162,7 +174,9 @@ def read_record(text: str, own: str = "") -> GameRecord:
         check_game(str(told.get("game", "")), own)
     elif text_file.HEAD.match(text):
         check_game(text_file.game_of(text), own)
-    return formats.read(text)
+    record = formats.read(text)
+    check_length(record.game)
+    return record
 
 
 def find(folders: Sequence[Path]) -> Offers:

@@ -131,7 +131,7 @@ class Table:
     def _do_new(self, request: protocol.New) -> None:
         name, options = self._asked(request)
         if (name, options) != (self.name, self.options):
-            game = self._make(name, options)
+            game = offers.check_length(self._make(name, options))
             self._quiet()
             met = any(self._players()) or self.session.game.players == 1  # of a puzzle they had left
             unchosen = any(player.asked == BEST for player in self.session.seats if player)
@@ -208,7 +208,7 @@ class Table:
     def _do_setup(self, request: protocol.Setup) -> None:
         name, options = self._asked(request)
         other = (name, options) != (self.name, self.options)
-        game = self._make(name, options) if other else self.session.game
+        game = offers.check_length(self._make(name, options)) if other else self.session.game
         board = boards.from_text(game, request.text) if request.text else boards.begin(game)
         for action in request.actions:
             board = board.play(board.read(action))
