@@ -120,11 +120,12 @@ class Mind:
         self, job: Thinking, board: Board, limit: Limit | None, on_snapshot: OnSnapshot | None, detail: bool
     ) -> Thought:
         """Searches a live position until the limit, or until it is stopped."""
+        job.began = time.monotonic()
         short = limit is not None and limit.seconds is not None and limit.seconds < SHORT
         self._take_up(board, keep=not short)
         few = ((limit and limit.seconds) or math.inf) / CHUNKS
         self._thinker.chunk_seconds = min(CHUNK_SECONDS, few)
-        job.began = began = time.monotonic()
+        began = time.monotonic()
         due, owned = 0.0, self._owned(board) if detail else ()
         snapshot: Snapshot | None = None
         search: Any = self._thinker.watch(limit)

@@ -250,11 +250,11 @@ class Uci:
     def _answered(self, going: Going, board: Board, thinking: Thinking) -> None:
         """A search is over; in the session's thread."""
         fault = thinking.future.exception()
-        if going.planned is not None:
-            self._turn.spend(time.monotonic() - going.began, going.planned)
         if fault is not None:
             self._answer(going, f"{_fault(fault)}\n{NOBODY}")
             return
+        if going.planned is not None:  # what had to be compiled first will not be so again
+            self._turn.spend(time.monotonic() - max(going.began, thinking.began), going.planned)
         thought: Thought = thinking.result()
         expected = f" ponder {thought.variation[1]}" if len(thought.variation) > 1 else ""
         self._told(board, thought)

@@ -5,6 +5,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -12,7 +13,9 @@ from jaxgo.cli.main import main
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import uci
 from jaxgo.frontends.clock import fischer
-from jaxgo.frontends.thinking import Thought
+from jaxgo.frontends.gomocup_clock import MatchClock
+from jaxgo.frontends.session import Session
+from jaxgo.frontends.thinking import Mind, Thought
 from jaxgo.frontends.uci import Uci
 from jaxgo.games import make
 
@@ -273,6 +276,28 @@ def test_go_is_limited_by_its_words(talk):
     assert limit(movetime=1000)[1] < 1.0
     talk.tell("position startpos moves a2a3")
     assert limit(wtime=1, btime=60_000)[1] == pytest.approx(60 / 40 - 0.15)
+
+
+def test_what_is_compiled_first_is_no_lateness(talk, monkeypatch):
+    """Else the next eight moves would use a tenth of their time."""
+    think, busy = Mind.think, [0.0]
+
+    def compiles(session, mind, board):
+        time.sleep(1.0)
+
+    def late(mind, job, *args):
+        thought = think(mind, job, *args)
+        time.sleep(busy[0])
+        return thought
+
+    monkeypatch.setattr(talk.engine, "_turn", MatchClock())
+    monkeypatch.setattr(Session, "_warm", compiles)
+    monkeypatch.setattr(Mind, "think", late)
+    talk.ask("go movetime 10")
+    assert max(talk.engine._turn.late) < 1.0
+    busy[0] = 0.3
+    talk.ask("go movetime 10")
+    assert max(talk.engine._turn.late) > 0.25, "a search that ends late is"
 
 
 # -- a player that searches -----------------------------------------------------------------------------------------
