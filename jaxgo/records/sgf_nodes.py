@@ -64,6 +64,8 @@ def games(text: str) -> Iterator[tuple[int, str]]:
     depth, begun = 0, 0
     line, counted = 1, 0  # the line of `begun`, and the place to which lines are counted
     for token in TOKEN.finditer(text, found.start() if found else len(text)):
+        if token["bad"] == "[" or (token["bad"] and depth):  # nothing can be read behind it
+            break
         if token["sign"] == "(":
             if depth == 0:
                 begun = token.start()
