@@ -200,7 +200,7 @@ def _game(root: Node, wanted: Game[Any] | None) -> Game[Any]:
         return _with_rules(root, wanted)
     try:
         if kind == 1:
-            usual = make(USUAL[kind], size=height, width=0 if height == width else width)
+            usual = make(USUAL[kind], size=height, width=0 if height == width else width, ko="simple")
         elif height != width:
             raise UsageError(f"a board of {KINDS[kind]} is square, not {width}x{height}")
         else:
@@ -220,7 +220,8 @@ def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
         return make_like(game, swap=False) if rules == NO_SWAP else game
     if not isinstance(game, Go):
         return game
-    ko, suicide = rule_names.read_written(rules) or (game.ko, game.suicide)
+    # of rules that have no name here, such as the Japanese, it is known that none forbids what superko does
+    ko, suicide = rule_names.read_written(rules) or ("simple" if rules else game.ko, game.suicide)
     komi = _komi(root, game.komi)
     limit = _number(root, LIMIT, str(game.move_limit), 0, MOST_LIMIT)
     return make_like(game, ko=ko, suicide=suicide, komi=komi, handicap=0, move_limit=limit)

@@ -89,7 +89,7 @@ def test_files_go_out_and_come_in(go, tmp_path):
 
 
 def test_stones_of_a_handicap_in_a_file_are_none_of_the_next_game():
-    record = gtp_commands.without_handicap(formats.read("(;GM[1]SZ[9]KM[7]HA[2]AB[gc][cg];W[ee])"))
+    record = gtp_commands.without_handicap(formats.read("(;GM[1]SZ[9]RU[CGOS]KM[7]HA[2]AB[gc][cg];W[ee])"))
     assert record.game == make("go9"), "which `clear_board` begins"
     empty = "........./"
     assert record.start == f"{empty * 2}......X../{empty * 3}..X....../{empty}......... 1"

@@ -3,6 +3,8 @@
 import pytest
 
 from jaxgo.core.errors import UsageError
+from jaxgo.frontends import board as boards
+from jaxgo.games import make
 from jaxgo.records import sgf, sgf_nodes
 
 
@@ -17,3 +19,19 @@ def test_a_value_that_does_not_end_is_looked_for_once():
             with pytest.raises(UsageError, match=told):
                 sgf.read_all(text)
     assert len(sgf.read_all("(;GM[1])\n\nThe next one, by Ann:\n\n(;GM[1])")) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", ["", "RU[Japanese]", "RU[house]"])
+def test_a_position_may_come_back_where_no_rule_of_a_file_forbids_it(rules):
+    """Two stones are sent and one returns: by superko that is no move, and was no game."""
+    text = f"(;GM[1]SZ[9]{rules}KM[6.5]AB[ba][da][cb]AW[ab][bb];B[aa];W[ca];B[ba])"
+    record = sgf.read(text)
+    assert boards.of_record(record).moves == ["A9", "C9", "B9"]
+    again = sgf.read(sgf.write(record))
+    assert (again.game, again.start, again.moves) == (record.game, record.start, record.moves)
+    assert sgf.read(text, make("go9")).game.ko == ("simple" if rules else "positional"), "what it does not say stays"
+    with pytest.raises(UsageError, match="move 3, 'B9' is not legal"):
+        boards.of_record(
+            sgf.read(text.replace("KM", "RU[Tromp-Taylor]KM") if not rules else text.replace(rules, "RU[Tromp-Taylor]"))
+        )

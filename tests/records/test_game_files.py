@@ -58,7 +58,7 @@ def test_a_limit_of_moves_comes_back_in_sgf_and_games_of_others_have_none():
     assert "ML" not in sgf.write(GameRecord(GO, "go9", (0, 1)))
     long = sgf.read("(;GM[1]SZ[5]" + ";B[aa];W[bb]" * 40 + ")")
     assert len(long.moves) == 80 < long.game.max_plies, "more moves than jaxgo's own limit on that board"
-    assert sgf.read("(;GM[1]SZ[5]KM[7];B[aa])").game == make("go9", size=5)
+    assert sgf.read("(;GM[1]SZ[5]KM[7];B[aa])").game == make("go9", size=5, ko="simple")
     with pytest.raises(UsageError, match=r"line 1: ML\[x\] is not a number from 0 to 10000"):
         sgf.read("(;GM[1]SZ[9]ML[x])")
 
@@ -71,6 +71,7 @@ def test_properties_of_others_may_have_digits():
 
 def test_rules_of_others_are_read_as_in_gtp():
     assert (sgf.read("(;GM[1]SZ[9]RU[Chinese])").game.ko, GO.ko) == ("simple", "positional")
+    assert sgf.read("(;GM[1]SZ[9]RU[Tromp-Taylor])").game.ko == "positional"
     assert sgf.read("(;GM[1]SZ[9]KM[7]RU[koSIMPLEscoreAREAtaxNONEsui1whbN])").game == make(
         "go9", ko="simple", suicide=True
     )
@@ -78,7 +79,7 @@ def test_rules_of_others_are_read_as_in_gtp():
     for name in ("New Zealand", "new_zealand", "NZ"):
         assert sgf.read(f"(;GM[1]SZ[9]RU[{name}])").game.suicide, name
     assert sgf.read("(;GM[1]SZ[9]RU[Tromp Taylor])").game.suicide
-    assert sgf.read("(;GM[1]SZ[9]KM[7]RU[koSIMPLEscoreTERRITORYtaxSEKIsui0])").game.ko == GO.ko, (
+    assert not sgf.read("(;GM[1]SZ[9]KM[7]RU[koSITUATIONALscoreTERRITORYtaxSEKIsui1])").game.suicide, (
         "no areas, so not known"
     )
 
@@ -215,7 +216,7 @@ def test_what_sgfmill_writes_is_read():
         node.set_move(colour, place)
     node.set("C", "good\nmove")
     record = sgf.read(game.serialise())
-    assert (record.game, record.start) == (make("go9", komi=5.5, handicap=2), "")
+    assert (record.game, record.start) == (make("go9", komi=5.5, ko="simple", handicap=2), "")
     assert [record.game.action_name(action) for action in record.moves] == ["E5", "pass", "J1"]
     assert (record.players[0], record.comments) == ("a\\b]c:d", {3: "good\nmove"})
 
@@ -421,7 +422,7 @@ def test_a_line_break_after_a_backslash_is_none(end):
 
 def test_what_programs_leave_empty_or_write_before_a_game_is_passed_over():
     record = sgf.read("From: me (Bob)\n(;GM[1]SZ[9]KM[]HA[];B[aa])")
-    assert (record.game, record.moves) == (make("go19", size=9), (0,))
+    assert (record.game, record.moves) == (make("go19", size=9, ko="simple"), (0,))
     with pytest.raises(UsageError, match=r"^line 1: KM\[x\] is no number"):
         sgf.read("(;GM[1]SZ[9]KM[x])")
 
