@@ -229,7 +229,7 @@ def _with_rules(root: Node, game: Game[Any]) -> Game[Any]:
 
 def _komi(root: Node, usual: float) -> float:
     """The komi of a file; programs leave empty what they do not know."""
-    text = root.first("KM").strip()
+    text = re.sub(r"^(-?\d+),(\d+)$", r"\1.\2", root.first("KM").strip())  # many countries write a comma
     if not text:
         return usual
     try:
@@ -335,11 +335,11 @@ def _start(game: Game[Any], setup: list[Node], first: int | None) -> tuple[Game[
         if "PL" in node.values:
             seat = {"b": 0, "w": 1}.get(node.first("PL").strip().lower()[:1], seat)
     black = np.flatnonzero(cells == 1).tolist()
-    handicap = _number(setup[0], "HA", "0", 0, 400)
-    if seat is None:
-        seat = first if first is not None else int(handicap >= 2 and bool(black))
-    if first is not None and seat != first:
-        raise UsageError(f"line {setup[0].line}: PL says that another player begins than the one of the first move")
+    if first is not None:
+        seat = first  # whatever else the file says
+    elif seat is None:
+        handicap = setup[0].first("HA").strip()  # one that cannot be read gives none
+        seat = int(bool(black) and re.fullmatch(r"0*([2-9]|[1-9]\d+)", handicap) is not None)
     if isinstance(game, Go) and seat == 1 and black and not (cells == 2).any():
         stones = usual_handicap(game, black)
         if stones:

@@ -35,3 +35,13 @@ def test_a_position_may_come_back_where_no_rule_of_a_file_forbids_it(rules):
         boards.of_record(
             sgf.read(text.replace("KM", "RU[Tromp-Taylor]KM") if not rules else text.replace(rules, "RU[Tromp-Taylor]"))
         )
+
+
+def test_what_programs_write_by_no_rule_is_read_as_it_is_meant():
+    assert sgf.read("(;GM[1]SZ[9]KM[6,5];B[ee])").game.komi == 6.5
+    for handicap, seat in (("two", 0), ("-3", 0), ("", 0), ("1", 0), ("2", 1), ("02", 1), ("10", 1)):
+        assert sgf.read(f"(;GM[1]SZ[9]HA[{handicap}]AB[aa][ii])").first == seat, handicap
+    assert sgf.read("(;GM[1]SZ[9]HA[two]AB[gc][cg];W[ee])").game.handicap == 2
+    for told, moves in (("B", ";W[ee]"), ("W", ";B[ee]")):
+        record = sgf.read(f"(;GM[1]SZ[9]PL[{told}]AB[aa]AW[bb]{moves})")
+        assert record.first == "BW".index(moves[1])
