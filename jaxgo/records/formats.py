@@ -15,6 +15,7 @@ from jaxgo.records.record import LARGEST, GameRecord
 from jaxgo.system.files import save_whole
 
 T = TypeVar("T")  # what is read
+JSON = re.compile(r'\{\s*("[^"]*"\s*:|\}|$)')
 WRITERS: dict[str, Callable[[GameRecord], str]] = {
     "sgf": sgf.write,
     "pgn": pgn.write,
@@ -47,9 +48,8 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
 
 def _reader(text: str | bytes) -> Callable[..., GameRecord]:
     """What reads such a file, by how it begins."""
-    beginning = text[:200] if isinstance(text, str) else text[:200].decode("latin-1").removeprefix("\xef\xbb\xbf")
-    beginning = beginning.lstrip()
-    if re.match(r"\{\s*([\"}]|$)", beginning):
+    beginning = _beginning(text)
+    if is_json(text):
         return json_file.read
     if beginning[:9].lower() == "piskvorky":
         return psq.read
@@ -58,6 +58,16 @@ def _reader(text: str | bytes) -> Callable[..., GameRecord]:
     if beginning[:1] in ("{", "%", ";") or pgn.HEAD.match(beginning):  # a comment may come first
         return pgn.read
     return gzero.read if gzero.HEAD.match(beginning) else sgf.read
+
+
+def _beginning(text: str | bytes) -> str:
+    start = text[:200] if isinstance(text, str) else text[:200].decode("latin-1").removeprefix("\xef\xbb\xbf")
+    return start.lstrip()
+
+
+def is_json(text: str | bytes) -> bool:
+    """Whether a file is read as JSON; a comment of PGN begins with the same bracket."""
+    return JSON.match(_beginning(text)) is not None
 
 
 def write(record: GameRecord, form: str) -> str:

@@ -138,3 +138,13 @@ def test_a_game_on_the_page_has_room_for_its_past():
             UsageError, match=r"lasts 2,000 plies at most on a page, not [24],[04]0[01]; lower its move_limit"
         ):
             offers.read_record(long)
+
+
+def test_a_comment_may_begin_with_a_quote():
+    """JSON begins with the same bracket."""
+    record = offers.read_record('{"Hello" says White} 1. e4 {"e5"} e5 *')
+    assert record.comments == {0: '"Hello" says White', 1: '"e5"'}
+    assert offers.read_record('\ufeff { "jaxgo" : 1, "game": "go5"}').name == "go5"
+    for text in ('{"game": "examples/nim.py:Nim", "jaxgo": 1}', '{\n"jaxgo"\n: 1, "game": "examples/nim.py:Nim"}'):
+        with pytest.raises(UsageError, match=r"unknown game 'examples/nim\.py:Nim'"):
+            offers.read_record(text)

@@ -166,7 +166,7 @@ def check_length(game: Game[Any]) -> Game[Any]:
 def read_record(text: str, own: str = "") -> GameRecord:
     """The game of a file, if it names one that a page may, see `check_game`; it is asked before that is looked for."""
     text = text.lstrip("\ufeff")  # readers pass over it, and nothing may hide the name
-    if text.lstrip().startswith("{"):
+    if formats.is_json(text):
         try:
             told = read_json(text)
         except ValueError:
