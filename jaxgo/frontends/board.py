@@ -185,9 +185,10 @@ def of_record(record: GameRecord) -> Board:
         except UsageError as error:
             raise UsageError(f"{record.place(number)}, {error}") from None
     gave_up = record.verdict.strip().upper().endswith(("+R", "+RESIGN")) or record.reason == RESIGNED
-    if gave_up and record.returns and not board.over:
+    gains = record.returns or (0.0, 0.0)
+    if gave_up and not board.over and (len(gains) == 1 or gains[0] != gains[1]):  # who gives up loses: that is no draw
         # of a puzzle [-1] is the only player, whom `resign` refuses
-        board = board.resign(int(record.returns[0] > record.returns[-1]))
+        board = board.resign(int(gains[0] > gains[-1]))
     return board
 
 

@@ -162,6 +162,12 @@ def test_a_file_in_which_nobody_can_have_resigned_is_refused():
         boards.of_record(formats.read(json.dumps(told)))
 
 
+def test_a_draw_is_no_loss_whatever_a_file_says_of_its_end():
+    told = {"jaxgo": 1, "game": "tictactoe", "moves": ["b2"], "returns": [0, 0], "reason": "resigned"}
+    board = boards.of_record(formats.read(json.dumps(told)))
+    assert (board.resigned, board.over) == (None, False)
+
+
 def test_positions_are_set_up_from_text(session):
     session.setup("XO./.X./..O 0 c3")
     assert list(session.board.actions) == [2]
