@@ -20,6 +20,7 @@ KNOWN = {"jaxgo", "game", "options", "start", "moves", "players", "returns", "ve
 def write(record: GameRecord) -> str:
     """The game as JSON, one line for each thing that is told."""
     name, options = name_of(record.game)
+    _check_players(record.players, record.game)
     told: dict[str, Any] = {"jaxgo": FORMAT, "game": name}
     told |= {"options": options} if options else {}
     told |= {"start": record.start} if record.start else {}
@@ -62,13 +63,15 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         raise UsageError(f'"returns" are {returns}: what one seat gets the other one loses, so they sum to 0')
     if returns and len(returns) != found.players:
         raise UsageError(f'"returns" has {len(returns)} numbers, and {found.players} play this game')
+    players = tuple(_list_of(told, "players", str))
+    _check_players(players, found)
     start = _text(told, "start")
     return GameRecord(
         game=found,
         name=told["game"],
         moves=tuple(moves),
         start="" if start.strip().lower() == position_text.START else start,
-        players=tuple(_list_of(told, "players", str)),
+        players=players,
         returns=tuple(float(value) for value in returns) or None,
         verdict=_text(told, "verdict"),
         reason=_text(told, "reason"),
@@ -82,6 +85,11 @@ def _game(told: dict[str, Any]) -> Game[Any]:
         raise UsageError('line 1: "game" is a name, and "options" are an object')
     check_loaded(name, "line 1: this is a game of")
     return make(name, **{str(option): value for option, value in options.items()})
+
+
+def _check_players(players: tuple[str, ...], game: Game[Any]) -> None:
+    if players and len(players) != game.players:
+        raise UsageError(f'"players" has {len(players)} names, and {game.players} play this game')
 
 
 def _list_of(told: dict[str, Any], name: str, kind: Any) -> list[Any]:

@@ -14,13 +14,15 @@ from jaxgo.records.record import GameRecord, bounded
 HEAD = re.compile(r"Piskvorky\s+(\d{1,3})x(\d{1,3})\s*,\s*\d+\s*:\s*\d+\s*,\s*-?\d+\s*", re.IGNORECASE)
 MOVE = re.compile(r"\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*-?\d+\s*")
 
+NOBODY = "-"  # who has no name
+
 
 def write(record: GameRecord) -> str:
     """The game in Piskvork's form; it has no rules and no start but the empty board."""
     moves = [f"{column + 1},{row + 1},0" for row, column in places(record, "PSQ")]
     size = record.game.shape[0]
     # a name of numbers with commas would be read as one move more
-    names = [" ".join(name.replace(",", " ").split()) or "-" for name in record.players] or ["-", "-"]
+    names = [" ".join(name.replace(",", " ").split()) or NOBODY for name in (*record.players, "", "")[:2]]
     return "\n".join([f"Piskvorky {size}x{size}, 11:11, 0", *moves, *names, "-1"]) + "\n"
 
 
@@ -71,5 +73,7 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     names = [
         row for _, row in itertools.dropwhile(lambda one: MOVE.fullmatch(one[1]) is not None, rest)
     ]  # behind all the moves
-    players = tuple(names[:2]) if len(names) >= 2 else ()
-    return GameRecord(game, name_of(game)[0], tuple(moves), players=players, lines=tuple(lines))
+    if len(names) < 3 and names and re.fullmatch(r"-?\d+", names[-1]):  # the code, which stands behind them
+        names.pop()
+    players = tuple(name if name != NOBODY else "" for name in (*names, "", "")[:2])
+    return GameRecord(game, name_of(game)[0], tuple(moves), players=players if any(players) else (), lines=tuple(lines))

@@ -1,11 +1,14 @@
 """What other programs and people write: files that keep to no rule by the letter, and some that nobody writes."""
 
+import json
+
 import pytest
 
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import board as boards
 from jaxgo.games import make
-from jaxgo.records import sgf, sgf_nodes
+from jaxgo.records import json_file, psq, sgf, sgf_nodes
+from jaxgo.records.record import GameRecord
 
 
 def test_a_value_that_does_not_end_is_looked_for_once():
@@ -45,3 +48,34 @@ def test_what_programs_write_by_no_rule_is_read_as_it_is_meant():
     for told, moves in (("B", ";W[ee]"), ("W", ";B[ee]")):
         record = sgf.read(f"(;GM[1]SZ[9]PL[{told}]AB[aa]AW[bb]{moves})")
         assert record.first == "BW".index(moves[1])
+
+
+def test_players_without_a_name_come_back():
+    game = make("gomoku9")
+    for players, again in (
+        ((), ()),
+        (("Ann",), ("Ann", "")),
+        (("", "Bob"), ("", "Bob")),
+        (("Ann", ""), ("Ann", "")),
+        (("", ""), ()),
+        (("Ann", "-7"), ("Ann", "-7")),
+    ):
+        assert psq.read(psq.write(GameRecord(game, "gomoku9", (4,), players=players))).players == again
+    head = "Piskvorky 9x9, 11:11, 0\n1,1,0\n"
+    told = {
+        "": (),
+        "-1\n": (),
+        "Ann\n-1\n": ("Ann", ""),
+        "Ann\nBob\n": ("Ann", "Bob"),
+        "Ann\nBob\n-1\n": ("Ann", "Bob"),
+    }
+    assert {rest: psq.read(head + rest).players for rest in told} == told
+
+
+@pytest.mark.parametrize("names", [["Ann"], ["Ann", "Bob", "Cid"]])
+def test_a_game_in_json_has_a_name_for_each_seat_or_none(names):
+    told = f'"players" has {len(names)} names, and 2 play this game'
+    with pytest.raises(UsageError, match=told):
+        json_file.read(json.dumps({"jaxgo": 1, "game": "tictactoe", "moves": [], "players": names}))
+    with pytest.raises(UsageError, match=told):
+        json_file.write(GameRecord(make("tictactoe"), "tictactoe", (), players=tuple(names)))
