@@ -48,6 +48,10 @@ RETURNS = {
 }
 ROSTER = {"Event": "?", "Site": "?", "Date": "????.??.??", "Round": "?"}
 SILENT = ("", "normal", "unterminated")  # what Termination says where it says nothing
+WAYS = {  # in words of Termination
+    "R": re.compile(r"\bresign(s|ed|ation)?\b", re.IGNORECASE),
+    "T": re.compile(r"\btime(d|out)?\b", re.IGNORECASE),
+}
 BY_RULES = "by the rules"
 OCCURRENCES = {"draw": 3, "loss": 2, "none": MOST_LIMIT + 1}  # of a position, that end a game
 WIDE = 79
@@ -211,6 +215,7 @@ def _record(told: Told, wanted: Game[Any] | None = None, upto: int | None = None
     box = game.mailbox(start)
     moves, left = _actions(told, game, box, upto)
     comments = {ply: text for ply, text in told.comments.items() if ply <= len(moves)}
+    players = tuple(told.tags.get(seat, "").removeprefix("?") for seat in ("White", "Black"))
     if left:
         _add(comments, len(moves), f"the file goes on by {left} plies; by the rules here the game is over")
     result = told.result if told.result not in ("", "*") else told.tags.get("Result", "*")
@@ -220,18 +225,25 @@ def _record(told: Told, wanted: Game[Any] | None = None, upto: int | None = None
         returns = _returns(game, box)
         verdict = "" if returns else "?"  # nobody need ask the rules again
     elif returns[0]:
-        won, by = "B" if returns[0] > 0 else "W", end.lower()  # as SGF calls the seats
-        verdict = f"{won}+R" if "resign" in by else f"{won}+T" if "time" in by else ""
+        won, by = "B" if returns[0] > 0 else "W", _way(end, players)  # as SGF calls the seats
+        verdict = f"{won}+{by}" if by else ""
     return GameRecord(
         game=game,
         name=name_of(game)[0],
         moves=tuple(moves),
         start="" if start == game.read_fen(game.fen) else start,
-        players=tuple(told.tags.get(seat, "").removeprefix("?") for seat in ("White", "Black")),
+        players=players,
         returns=returns,
         verdict=verdict,
         reason="" if end.lower() in SILENT else end,
         lines=tuple(line for line, _ in told.moves[: len(moves)]),
+def _way(end: str, players: tuple[str, ...]) -> str:
+    """How a game was won, as SGF has it: by resignation or on time; names of players say nothing of that."""
+    named = "|".join(re.escape(name) for name in players if name)
+    words = re.sub(rf"(?<!\w)({named})(?!\w)", " ", end, flags=re.IGNORECASE) if named else end
+    return next((way for way, told in WAYS.items() if told.search(words)), "")
+
+
         comments=comments,
     )
 

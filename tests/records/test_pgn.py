@@ -190,6 +190,24 @@ def test_a_file_without_a_result_may_tell_a_game_that_is_over():
     assert formats.read(THREE.replace("1-0", "*")).returns == (0.0, 0.0)
     going = formats.read("1. e4 e5 *")
     assert (going.returns, going.verdict) == (None, "?")
+@pytest.mark.parametrize(
+    ("white", "black", "end", "verdict"),
+    [
+        ("Timeo", "Bob", "Timeo won by checkmate", "B+"),
+        ("Time Lord", "Bob", "Time Lord won by checkmate", "B+"),
+        ("Tim", "Resigner", "Tim won on time", "B+T"),
+        ("A", "Bob", "a won by resignation", "B+R"),
+        ("Al", "Bob", "time forfeit", "B+T"),
+        ("Al", "Bob", "Black resigns", "B+R"),
+        ("Al", "Bob", "overtimed sentiment", "B+"),
+        ("Al", "Bob", "won by timeout", "B+T"),
+    ],
+)
+def test_how_it_ended_is_told_by_words_and_not_by_names(white, black, end, verdict):
+    record = formats.read(f'[White "{white}"]\n[Black "{black}"]\n[Termination "{end}"]\n1. e4 1-0')
+    assert record.verdict_or_letter() == verdict
+
+
     again = formats.read(formats.write(going, "pgn"))
     assert (again.moves, again.returns, again.verdict) == (going.moves, None, "?")
 
