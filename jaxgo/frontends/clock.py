@@ -6,6 +6,7 @@ import gc
 from jaxgo.core.errors import UsageError
 
 LAG = 0.15  # seconds that an answer may need on its way, and that a search may end too late
+LEAST_LAG, LAG_PART = 0.01, 0.02  # of little time not all of that is kept back, which would leave nothing to think in
 SAFE = 0.9  # the part of a fixed time that is used
 LEAST_MOVES = 10  # that a game may still have, whatever the board looks like
 LONGEST = 10.0**7  # seconds
@@ -80,9 +81,15 @@ class Clock:
         if self.main is None:
             return None
         if self.main <= 0.0 and self.stones:
-            return max(0.0, SAFE * self.period_left / max(1, self.stones_left) - LAG)
+            lag = LAG if self.stones_left <= 1 else _lag(self.period_left)
+            return max(0.0, SAFE * self.period_left / max(1, self.stones_left) - lag)
         extra = self.period / self.stones if self.stones else 0.0
-        return max(0.0, self.main / max(moves, LEAST_MOVES) + SAFE * extra - LAG)
+        return max(0.0, self.main / max(moves, LEAST_MOVES) + SAFE * extra - _lag(self.main))
+
+
+def _lag(left: float) -> float:
+    """What is kept back where so much is left for several moves."""
+    return min(LAG, max(LEAST_LAG, LAG_PART * left))
 
 
 def fischer(left: float, increment: float, togo: int, moves: int) -> float:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from jaxgo.frontends import gtp
-from jaxgo.frontends.clock import LAG, LEAST_MOVES, SAFE, Clock
+from jaxgo.frontends.clock import LAG, LEAST_MOVES, SAFE, Clock, fischer
 from jaxgo.frontends.gtp_engine import GtpEngine
 from jaxgo.games import make
 
@@ -45,7 +45,7 @@ def test_clocks_by_hand():
     assert clock.budget(40) == pytest.approx(SAFE * 3 - LAG)
     clock.spend(1.0)  # the last one: another period
     assert (clock.period_left, clock.stones_left) == (5.0, 2)
-    assert clock.budget(40) == pytest.approx(SAFE * 5 / 2 - LAG)
+    assert clock.budget(40) == pytest.approx(SAFE * 5 / 2 - 0.02 * 5), "of little time a part is kept back"
     clock.begin(0.0, 5.0, 1)
     clock.left(4.0, 3)  # three periods of byo-yomi, each for one move
     assert clock.budget(40) == pytest.approx(SAFE * 4 - LAG)
@@ -55,6 +55,20 @@ def test_clocks_by_hand():
     clock.begin(60.0)
     clock.left(20.0, 2)
     assert clock.budget(40) == pytest.approx(SAFE * 20 / 2 - LAG)
+
+
+def test_little_time_is_thought_in_and_not_kept_back():
+    """Without increments all of the last seconds were: each move was made at once."""
+    for left in (3.0, 1.0):
+        clock = Clock()
+        clock.begin(left)
+        assert 0.02 < clock.budget(20) < left / 20
+        assert 0.02 < clock.budget(LEAST_MOVES) < left / LEAST_MOVES
+        assert 0.02 < fischer(left, 0.0, 0, 20) < left / 20
+        assert 0.02 < fischer(left, 0.0, 20, 20) < left / 20
+    clock.begin(0.0, 2.0, 1)
+    assert clock.budget(20) == pytest.approx(SAFE * 2 - LAG), "who comes too late here has lost"
+    assert fischer(1.0, 10.0, 0, 20) == fischer(1.0, 0.0, 1, 20) == pytest.approx(SAFE - LAG)
 
 
 @pytest.mark.slow
