@@ -15,7 +15,7 @@ from jaxgo.frontends.outlook import HERE, Outlook, at_the_end, foresee
 from jaxgo.frontends.thinking import Thought
 from jaxgo.games.gtp_moves import move_name
 from jaxgo.players import Player
-from jaxgo.search.analysis import Move
+from jaxgo.search.analysis import Move, untried
 
 DIGITS = 6
 
@@ -38,7 +38,8 @@ class Answer:
         """The answer in the middle or at the end of a search."""
         only = self.query.only.get(self.seat)
         seen = [move for move in thought.moves if move.visits or move.best]
-        seen = [move for move in seen if only is None or move.action in only]
+        if only is not None:
+            seen = [move for move in seen if move.action in only] or self._unseen(only, thought.moves)
         visits = sum(move.visits for move in thought.moves)
         said = {
             **self._head(during),
@@ -95,6 +96,12 @@ class Answer:
         said = {"move": move_name(self.game, move.action), "order": order, "pv": line}
         prior = {"prior": round(move.prior or 0.0, DIGITS), "edgeVisits": move.visits, "weight": float(move.visits)}
         return {**said, **prior, **self._numbers(move.value, move.visits, move.action)}
+
+    def _unseen(self, only: frozenset[int], moves: list[Move]) -> list[Move]:
+        """The legal ones of these moves, none of which was tried."""
+        known = {move.action: move for move in moves}
+        legal = [action for action in self.board.legal() if action in only]
+        return [known.get(action) or untried(action, self.game.action_name) for action in legal]
 
     def _policy(self, moves: list[Move]) -> list[float]:
         """The prior of every action in their order, a pass of Go last; all alike where the search keeps none."""

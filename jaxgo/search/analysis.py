@@ -149,6 +149,12 @@ def _move(name: Name, line: list[int], visits: int, value: float, **known: Any) 
     return Move(line[0], words[0], visits=visits, value=value, wins=wins, variation=words, **known)
 
 
+def untried(action: int, name: Name) -> Move:
+    """A move of which a search says nothing."""
+    known = {"share": 0.0, "prior": None, "proven": False, "best": False, "depth": 0}
+    return _move(name, [action], visits=0, value=0.0, **known)
+
+
 def inner(tree: Tree, line: Sequence[int], name: Name, exact: bool = True) -> list[Move]:
     """The moves of the node behind these actions of the root, as its mover sees them, those of most visits first. Of a
     batch the first game is told.

@@ -370,9 +370,12 @@ def test_a_mirror_image_in_which_seats_change_is_another_position():
 @pytest.mark.slow
 def test_only_the_moves_that_are_wanted_are_told(go):
     allow = [{"player": "B", "moves": ["A1", "A2"], "untilDepth": 1}]
-    warning, answer = go.ask(QUERY | {"allowMoves": allow, "maxVisits": 60}, 2)
-    assert warning["field"] == "allowMoves"
-    assert {info["move"] for info in answer["moveInfos"]} == {"A1", "A2"}
+    for visits in (60, 1):  # with one none of them is tried
+        warning, answer = go.ask(QUERY | {"allowMoves": allow, "maxVisits": visits}, 2)
+        assert warning["field"] == "allowMoves"
+        assert {info["move"]: info["visits"] > 0 for info in answer["moveInfos"]} == dict.fromkeys(
+            ["A1", "A2"], visits > 1
+        )
 
 
 def test_actions_are_echoed(plain):
