@@ -110,7 +110,7 @@ def _restart_clocks(engine: GtpEngine) -> None:
 
 
 def clear_board(engine: GtpEngine, line: Line) -> str:
-    engine.session.new_game()
+    engine.new_game()
     _restart_clocks(engine)
     engine.warm_up()
     return ""

@@ -124,13 +124,19 @@ class GtpEngine:
         """Goes over to another game, with the moves so far or without; a UsageError leaves everything as it was."""
         if game == self.game:
             if not keep:
-                self.session.new_game()
+                self.new_game()
             return
         self.put_board(boards.like(self.session.board, game) if keep else boards.begin(game))
+
+    def new_game(self) -> None:
+        """Starts the same game again."""
+        self.beyond.clear()
+        self.session.new_game()
 
     def put_board(self, board: Board, source: GameRecord | None = None) -> None:
         """Goes on with another board, and the record that it is from; a UsageError if the player cannot play that."""
         self.session.check_players(board.game)
+        self.beyond.clear()
         self.session.restore(board, source=source)
 
     def take_turn(self, seat: int) -> None:

@@ -121,6 +121,10 @@ def test_undo_takes_back_a_pass_that_was_asked_for_after_the_end(go):
         assert go.ask("undo") == "="
         assert go.engine.session.board.moves == left
     assert go.ask("undo") == "? cannot undo"
+    for line in ("clear_board", "boardsize 5", "komi 5"):
+        for before in ("play b pass", "play w pass", "genmove b", line):
+            go.ask(before)
+        assert not go.engine.beyond, "of a game that is gone nothing is kept"
 
 
 def test_a_superko_is_seen_beyond_an_inserted_pass(go):
