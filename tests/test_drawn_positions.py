@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgo.core import position_text
+from jaxgo.core import play, position_text
 from jaxgo.core.board import in_a_row
 from jaxgo.core.errors import UsageError
 from jaxgo.games import GAMES, make
@@ -101,3 +101,9 @@ def test_lines_are_found_in_every_direction():
                 if code and all(0 <= r < 6 and 0 <= c < 7 and board[r, c] == code for r, c in line):
                     wanted[tuple(zip(*line, strict=True))] = True
         np.testing.assert_array_equal(in_a_row(board, 3), wanted)
+
+
+def test_what_is_known_of_games_is_kept_of_some_alone():
+    """Visitors of a page name games without end."""
+    for kept in (position_text.symbols, position_text.example, play.keeping):
+        assert kept.cache_info().maxsize

@@ -148,7 +148,7 @@ def scores(game: Game[Any], state: Any) -> list[float] | None:
     return None if found is None else [float(points) for points in found]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def keeping(game: Game[Any]) -> list[int]:
     """The symmetries that leave the start as it is; the others belong to other starts, or change the seats."""
     planes = np.asarray(_planes(game))

@@ -22,7 +22,7 @@ NOWHERE = "_"
 LONGEST = 200_000  # characters of a text
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)  # visitors of a page name any komi
 def symbols(game: Game[Any]) -> tuple[str, ...]:
     """How the code of a cell is written, for every code."""
     seen: dict[str, int] = {}
@@ -87,7 +87,7 @@ def read(game: Game[Any], text: str, seed: int = 0) -> tuple[Position, list[str]
     return play.put(game, _placed(game, words[0], int(words[1]))), words[2:]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def example(game: Game[Any]) -> str:
     """The start of a game as text."""
     return drawing(game, play.begin(game).state)
