@@ -135,7 +135,7 @@ class Told:
     number: int
     tags: dict[str, str] = dataclasses.field(default_factory=dict)
     moves: list[tuple[int, str]] = dataclasses.field(default_factory=list)  # each with its line
-    comments: dict[int, str] = dataclasses.field(default_factory=dict)
+    comments: dict[int, list[str]] = dataclasses.field(default_factory=dict)  # their words, by the moves before them
     result: str = ""
 
     @property
@@ -149,7 +149,7 @@ class Told:
         if kind == "value":
             self.tags[found["tag"]] = re.sub(r"\\(.)", r"\1", found["value"])
         elif kind in ("comment", "rest"):
-            _add(self.comments, len(self.moves), COMMAND.sub("", found[kind]))
+            self.comments.setdefault(len(self.moves), []).extend(COMMAND.sub("", found[kind]).split())
         elif kind == "move":
             self.moves.append((line, found.group()))
         elif kind == "result":
@@ -198,11 +198,6 @@ def _games(text: str) -> Iterator[Told]:
         yield now
 
 
-def _add(comments: dict[int, str], ply: int, text: str) -> None:
-    if words := text.split():
-        comments[ply] = " ".join([*filter(None, [comments.get(ply)]), *words])
-
-
 def _record(told: Told, wanted: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
     game = _game(told, wanted)
     if not told.result and "Result" in told.tags and upto is None:
@@ -214,12 +209,13 @@ def _record(told: Told, wanted: Game[Any] | None = None, upto: int | None = None
         raise UsageError(f"{told.place}: {error}") from None
     box = game.mailbox(start)
     moves, left = _actions(told, game, box, upto)
-    comments = {ply: text for ply, text in told.comments.items() if ply <= len(moves)}
-    players = tuple(told.tags.get(seat, "").removeprefix("?") for seat in ("White", "Black"))
+    comments = {ply: words for ply, words in told.comments.items() if words and ply <= len(moves)}
     if left:
-        _add(comments, len(moves), f"the file goes on by {left} plies; by the rules here the game is over")
+        words = f"the file goes on by {left} plies; by the rules here the game is over"
+        comments[len(moves)] = [*comments.get(len(moves), []), words]
     result = told.result if told.result not in ("", "*") else told.tags.get("Result", "*")
     returns, end = RETURNS.get(result), told.tags.get("Termination", "").strip()
+    players = tuple(told.tags.get(seat, "").removeprefix("?") for seat in ("White", "Black"))
     verdict = ""
     if returns is None:
         returns = _returns(game, box)
@@ -237,15 +233,15 @@ def _record(told: Told, wanted: Game[Any] | None = None, upto: int | None = None
         verdict=verdict,
         reason="" if end.lower() in SILENT else end,
         lines=tuple(line for line, _ in told.moves[: len(moves)]),
+        comments={ply: " ".join(words) for ply, words in comments.items()},
+    )
+
+
 def _way(end: str, players: tuple[str, ...]) -> str:
     """How a game was won, as SGF has it: by resignation or on time; names of players say nothing of that."""
     named = "|".join(re.escape(name) for name in players if name)
     words = re.sub(rf"(?<!\w)({named})(?!\w)", " ", end, flags=re.IGNORECASE) if named else end
     return next((way for way, told in WAYS.items() if told.search(words)), "")
-
-
-        comments=comments,
-    )
 
 
 def _returns(game: Chess, box: Mailbox) -> tuple[float, float] | None:

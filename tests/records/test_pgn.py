@@ -108,6 +108,13 @@ def test_commands_that_do_not_end_are_looked_at_once():
     assert pgn.read("{" + "[%" * 10**6 + "} 1. e4 *").comments == {0: "[%" * 10**6}
 
 
+def test_comments_are_joined_once():
+    """Not at each of them, which would take ever longer."""
+    (told,) = pgn._games("1. e4 {a} {} {b c} ; d\n e5 {} *")
+    assert told.comments == {1: ["a", "b", "c", "d"], 2: []}
+    assert pgn._record(told).comments == {1: "a b c d"}
+
+
 def test_a_square_that_nobody_can_capture_on_is_no_part_of_the_start():
     """Many programs write it after every double step; the board keeps players and result all the same."""
     start = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1"
@@ -183,13 +190,6 @@ def test_how_it_ended_comes_back():
     assert formats.read('[Result "1-0"]\n[Termination "Normal"]\n1. e4 *').returns == (1.0, -1.0)
 
 
-def test_a_file_without_a_result_may_tell_a_game_that_is_over():
-    assert formats.read(IMMORTAL.replace("1-0", "*")).returns == (1.0, -1.0)
-    assert formats.read("1. f3 e5 2. g4 Qh4").returns == (-1.0, 1.0)
-    assert formats.read(LOYD.replace("1/2-1/2", "*")).returns == (0.0, 0.0)
-    assert formats.read(THREE.replace("1-0", "*")).returns == (0.0, 0.0)
-    going = formats.read("1. e4 e5 *")
-    assert (going.returns, going.verdict) == (None, "?")
 @pytest.mark.parametrize(
     ("white", "black", "end", "verdict"),
     [
@@ -208,6 +208,13 @@ def test_how_it_ended_is_told_by_words_and_not_by_names(white, black, end, verdi
     assert record.verdict_or_letter() == verdict
 
 
+def test_a_file_without_a_result_may_tell_a_game_that_is_over():
+    assert formats.read(IMMORTAL.replace("1-0", "*")).returns == (1.0, -1.0)
+    assert formats.read("1. f3 e5 2. g4 Qh4").returns == (-1.0, 1.0)
+    assert formats.read(LOYD.replace("1/2-1/2", "*")).returns == (0.0, 0.0)
+    assert formats.read(THREE.replace("1-0", "*")).returns == (0.0, 0.0)
+    going = formats.read("1. e4 e5 *")
+    assert (going.returns, going.verdict) == (None, "?")
     again = formats.read(formats.write(going, "pgn"))
     assert (again.moves, again.returns, again.verdict) == (going.moves, None, "?")
 
