@@ -3,6 +3,7 @@
 A screen hears the loop's `Report`s and shows the numbers that come; those that do not come are left out.
 """
 
+import math
 import threading
 import time
 from collections import deque
@@ -291,7 +292,9 @@ def _rise(values: list[float]) -> str:
 
 
 def _short(value: float | int) -> str:
-    """A number in at most five characters or so."""
+    """A number in at most five characters or so; of all steps of an iteration none may have been finite."""
+    if not math.isfinite(value):
+        return str(value)
     if abs(value) >= 1e4:
         value = float(f"{value:.3g}")  # first, so that its unit is that of what is shown
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):

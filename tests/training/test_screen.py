@@ -85,6 +85,11 @@ def test_nothing_is_shown_that_was_not_heard(terminal):
         assert word not in said
 
 
+def test_an_iteration_whose_steps_were_all_broken_is_shown():
+    """The run goes back to a checkpoint, which a screen that fails would not let it."""
+    assert [_short(value) for value in (float("nan"), float("inf"), 0.5)] == ["nan", "inf", "0.5"]
+
+
 def test_no_share_is_above_all():
     """The network's own speed is measured for half a second at the start, when the machine may be busy."""
     said = shown(False, Report("play", 7, 1.0, PLAY | {"play_simulations_s": 3800.0}), limit=2000.0)
