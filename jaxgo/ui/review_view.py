@@ -62,7 +62,7 @@ def ending(review: Review) -> str:
         return "not finished"
     first, second = review.returns
     said = "a draw" if first == second else f"seat {int(second > first)} wins"
-    how = _plain(review.record.verdict or review.record.reason)
+    how = _plain(review.record.reason or review.record.verdict)  # B and W are of Go: White of chess is seat 0
     return f"{said} ({how})" if how else said
 
 

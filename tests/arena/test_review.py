@@ -18,6 +18,7 @@ from jaxgo.games import make
 from jaxgo.players import load_player
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
+from jaxgo.ui import review_view
 
 TICTACTOE = make("tictactoe")
 SURE = "uct:3000,evaluator=uniform"  # proves nearly all of this game
@@ -149,6 +150,12 @@ def test_what_the_search_would_have_played_gives_nothing_away():
 def test_moves_are_called_by_what_they_give_away(lost, kind):
     move = review.Move(1, 0, "a1", "b2", before=0.2, after=0.2 - 2 * lost, proven=(False, False))
     assert move.kind == kind
+
+
+def test_a_win_in_chess_is_told_in_words_of_its_file():
+    record = formats.read('[White "Ann"]\n[Black "Bo"]\n[Termination "Ann won by resignation"]\n\n1. e4 e5 1-0\n')
+    told = review.Review("a.pgn", record, "random", record.returns, (), ())
+    assert review_view.ending(told) == "seat 0 wins (Ann won by resignation)", "and not by B, which is White there"
 
 
 def test_a_batch_is_no_larger_than_memory_allows(monkeypatch):
