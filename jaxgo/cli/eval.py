@@ -252,6 +252,8 @@ class RatingsCommand:
         from jaxgo.arena import records, tally
 
         bring(self.game)
+        if self.games and not (self.table.html and self.games.is_dir()):
+            raise UsageError(f"--games {self.games} is a folder of games for a page; name one, and the page by --html")
         if not self.files:
             raise UsageError("ratings of what? Name a file, such as runs/eval/connect4/matches.jsonl")
         results = records.merge(*(records.read(path) for path in self.files))

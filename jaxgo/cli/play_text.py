@@ -37,7 +37,13 @@ class PlayText:
         from jaxgo.games.names import read_game
         from jaxgo.search.think import Limit
 
+        if not self.text:
+            raise UsageError("--text is the terminal; leave --no-text out, and --text too for the page")
         game = read_game(self.name, self.option)
+        if self.agent == "none" and self.seat:
+            raise UsageError(
+                "--seat is yours against a player, and --agent none has two people at one board; leave one out"
+            )
         if not 0 <= self.seat < game.players or not 0 <= self.seconds < float("inf"):
             raise UsageError(f"--seat is one of {', '.join(map(str, range(game.players)))}, and --seconds 0 or more")
         session = Session(game, self.name)

@@ -42,7 +42,7 @@ class ListRuns:
                 print(json.dumps(dataclasses.asdict(run) | {"path": str(run.path)}))
         elif found:
             self._print(found)
-        else:
+        elif not faults:
             print(f"no runs below {self.folder}")
         for run in found:
             faults += [f"{run.path}: checkpoint {c.step}: {c.fault}" for c in run.checkpoints if c.fault]

@@ -143,6 +143,10 @@ def _replaced(config: TrainConfig, words: list[str]) -> tuple[TrainConfig, list[
             setting = split_setting(value)
             if setting is None:
                 raise UsageError(f"--option {value} is not of the form NAME=VALUE, such as --option komi=5.5")
+            if setting[0] in texts:
+                raise UsageError(
+                    f"option {setting[0]} is given twice, as {texts[setting[0]]} and {setting[1]}; name one"
+                )
             texts[setting[0]] = setting[1]
         elif name == "--game":
             config = dataclasses.replace(config, game=value)

@@ -210,6 +210,8 @@ def name_of_run(run: Path) -> str:
 def _find(named: str | Path, step: int | None) -> tuple[Path, int | None]:
     """The file or run folder that was meant, and the step. A shipped name comes first; a `Path` is never one."""
     path, text = Path(named), str(named)
+    if named == "":
+        raise UsageError("no weights are named; say a run, a file, or one of `jaxgo weights`")
     if isinstance(named, str) and named in shipped():
         return SHIPPED / f"{named}.npz", step
     try:

@@ -311,9 +311,10 @@ def _ticks(table: RatingTable) -> list[float]:
 
 def check_ladder(path: Path) -> None:
     """A UsageError where `save_ladder` cannot draw into a file of this name."""
-    if path.suffix not in (".svg", ".png"):
+    kind = path.suffix.lower()
+    if kind not in (".svg", ".png"):
         raise UsageError(f"a ladder is saved as .svg or .png, not as {path.name!r}")
-    if path.suffix == ".png" and importlib.util.find_spec("matplotlib") is None:
+    if kind == ".png" and importlib.util.find_spec("matplotlib") is None:
         raise UsageError(f"a .png needs matplotlib: {install('plot')}; or save the ladder as .svg, which needs nothing")
 
 
@@ -321,7 +322,7 @@ def save_ladder(table: RatingTable, path: str | Path) -> None:
     """Writes the ladder as .svg, or as .png if matplotlib is there."""
     path = Path(path)
     check_ladder(path)
-    if path.suffix == ".svg":
+    if path.suffix.lower() == ".svg":
         save_whole(path, ladder_svg(table))
     else:
         save_whole(path, _ladder_png(table))

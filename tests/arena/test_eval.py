@@ -201,6 +201,7 @@ def test_results_have_a_home():
         (("pegs", "--agents", "random", "greedy", "--plies", "0"), "Pegs is for one"),
         (("ratings", "no/such/file"), "cannot read the matches in no/such/file"),
         (("ratings",), "ratings of what?"),
+        (("ratings", "m.jsonl", "--games", "nowhere"), "--games nowhere is a folder of games for a page"),
         (("sprt", "random", "greedy", "--elo0", "5", "--elo1", "5"), "elo0 must be below elo1"),
     ],
 )

@@ -68,6 +68,18 @@ def test_positions_go_on_from_a_text():
     assert (game.cells(again.state) == game.cells(position.state)).all()
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--text", "--no-text"], "--text is the terminal; leave --no-text out"),
+        (["--text", "--agent", "none", "--seat", "1"], "--seat is yours against a player, and --agent none has two"),
+    ],
+)
+def test_words_of_the_terminal_that_do_nothing_are_refused(words, said, capsys):
+    assert main(["play", "tictactoe", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "said", "heard"),

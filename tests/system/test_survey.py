@@ -120,6 +120,10 @@ def test_json_and_nothing(run, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     assert main(["runs", str(tmp_path / "empty")]) == 0
     assert "no runs below" in capsys.readouterr().out
+    (tmp_path / "empty" / "damaged" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "empty" / "damaged" / "config.json").write_text("{")
+    assert main(["runs", str(tmp_path / "empty")]) == 1
+    assert "no runs below" not in capsys.readouterr().out
     with pytest.raises(UsageError, match="no folder"):
         survey.find(tmp_path / "nowhere")
 

@@ -266,6 +266,7 @@ def test_net_and_search_change_by_name():
         ("go9 foo", "'foo' belongs to no setting"),
         ("go9 --net transformer", "unknown net 'transformer'; choose one of: mlp, resnet"),
         ("go9 --option komi", "--option komi is not of the form NAME=VALUE"),
+        ("go9 --option komi=7 --option komi=8", "option komi is given twice, as 7 and 8; name one"),
     ],
 )
 def test_a_mistake_is_one_sentence(words, sentence, capsys):
