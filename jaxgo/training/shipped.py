@@ -26,6 +26,7 @@ MADE_WITH: Mapping[str, str] = MappingProxyType(
         "othello-cpu": "--seed 1 --budget.seconds 3795",
         "othello-late-cpu": "--seed 2",
         "hex7-cpu": "--seed 1",
+        "breakthrough-cpu": "--seed 1",
         "kono-cpu": "--seed 1 --budget.seconds 1440",
         "kono-long-cpu": "--seed 1",
     }

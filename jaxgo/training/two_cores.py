@@ -201,6 +201,9 @@ ON_CPU: Mapping[str, OnCpu] = MappingProxyType(
         "hex7": OnCpu(
             20.0, ResNet(channels=32, blocks=2), 32, 64, "every game of 64 against uct:400 won at 64 simulations"
         ),
+        "breakthrough": OnCpu(
+            40.0, ResNet(channels=32, blocks=2), 32, 64, "every game of 64 against uct:400 won at 64 simulations"
+        ),
         "connect3d": OnCpu(
             5.0, Mlp(width=160, blocks=3), 32, 256, "+1122 ± 1084 Elo at 64 simulations, where uct:400 has +377 ± 1071"
         ),
