@@ -68,8 +68,8 @@ class Ledger:
             for name, code in zip((pair.a, pair.b), pair.checkpoints, strict=True):
                 if code and code != hashes.get(name, code):
                     raise UsageError(
-                        f"{self.path} holds results of another {name}, with other weights, settings or seconds; name "
-                        "its step, or write to another file"
+                        f"{self.path} holds results of another {name}, with other weights, files, settings or "
+                        "seconds; name its step, or write to another file"
                     )
 
     def _match_of(self, pair: PairResult) -> Match:

@@ -62,10 +62,12 @@ class Player:
         return drawn or (self.search.budget > 0 and self.model.evaluator.lucky)
 
     def fingerprint(self) -> str:
-        """A hash of all that the moves follow from: the search, the evaluator and its parameters, the temperature."""
+        """A hash of all that the moves follow from: the search and its files, the evaluator and its parameters, the
+        temperature."""
         heat = f" {self.temperature:g}" if self.temperature else ""
         digest = hashlib.sha256(f"{_stable_repr(self.search)} {_stable_repr(self.model.evaluator)}{heat}".encode())
-        for path, leaf in jax.tree_util.tree_leaves_with_path(self.params):
+        leaves = jax.tree_util.tree_leaves_with_path
+        for path, leaf in [*leaves(self.params), *leaves(self.search.reads(self.model.game))]:
             array = np.asarray(leaf)
             digest.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).tobytes())

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import history, keys
 from jaxgo.core.errors import UsageError, check_frozen, check_kind, check_settings, check_whole
+from jaxgo.core.game import Game
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
 from jaxgo.search import outside, reuse
@@ -175,6 +176,10 @@ class Search(abc.ABC, Generic[S]):
     def draws(self) -> bool:
         """Whether a temperature draws its moves: its policy gives more than one of them a chance."""
         return True
+
+    def reads(self, game: Game[Any]) -> tuple[np.ndarray, ...]:
+        """Hook: what is in the files that its settings only name, for the hash of a player."""
+        return ()
 
     @property
     def keeps_judgements(self) -> bool:

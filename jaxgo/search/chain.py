@@ -111,6 +111,9 @@ class Chain(Search[ChainState]):
     def draws(self) -> bool:
         return self.search.draws
 
+    def reads(self, game: Game[Any]) -> tuple[np.ndarray, ...]:
+        return read_book(game, self.book) if self.book else ()
+
     @property
     def keeps_judgements(self) -> bool:
         return self.search.keeps_judgements

@@ -81,7 +81,7 @@ def test_an_engine_with_other_seconds_is_another_player(openings, tmp_path):
     records.append(path, [pair])
     tournament(2.0)
     for other in (None, 10.0):
-        with pytest.raises(UsageError, match="other weights, settings or seconds"):
+        with pytest.raises(UsageError, match="other weights, files, settings or seconds"):
             tournament(other)
 
 

@@ -222,7 +222,7 @@ def test_a_sequential_test_counts_pairs_in_their_order(whole):
 def test_one_name_is_one_player(whole, tmp_path):
     path = tmp_path / "matches.jsonl"
     records.append(path, [dataclasses.replace(whole[2].results[0], checkpoints=("ab", ""))])
-    with pytest.raises(UsageError, match=r"another .*, with other weights, settings or seconds; name its step"):
+    with pytest.raises(UsageError, match=r"another .*, with other weights, files, settings or seconds; name its step"):
         Ledger(contest(), PLAN, OPENINGS, path)
 
 

@@ -169,6 +169,19 @@ def test_a_chain_with_a_book_is_loaded_by_its_name(tmp_path):
     assert load_player(player.name, make("tictactoe")).search == player.search
 
 
+def test_with_another_book_it_is_another_player(tmp_path, monkeypatch):
+    """Results of two players were counted as those of one, and the match went on where the other had ended."""
+    found = []
+    for folder, line in (("a", "b2 a1"), ("b", "b2 c1"), ("c", "b2 a1  # a comment")):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        (tmp_path / folder / "b.book").write_text(f"{line}\n")
+        read_book.cache_clear()  # another process
+        found.append(load_player("chain:book+random,book=b.book", GAME).fingerprint())
+    assert found[0] != found[1]
+    assert found[0] == found[2]
+
+
 def test_a_book_that_is_no_text_is_refused(tmp_path):
     book = tmp_path / "openings.book"
     book.write_bytes(b"\xff\xfe\x00")
