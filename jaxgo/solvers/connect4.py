@@ -445,7 +445,7 @@ class Solver:
         self._prove = _prover(device.platform)
 
     def values(self, states: Any) -> np.ndarray:
-        """`int8[B]`: what a batch of live positions is worth to their movers."""
+        """`int8[B]`: what a batch of positions is worth to their movers; of finished ones, their result."""
         stones = self._stones(states)
         if not len(stones):
             return np.zeros(0, np.int8)
@@ -453,8 +453,11 @@ class Solver:
             stones = np.concatenate([stones, np.zeros_like(stones)], axis=2)
         own = Words(jnp.asarray(stones[:, 0, 0]), jnp.asarray(stones[:, 0, 1]))
         mask = own | Words(jnp.asarray(stones[:, 1, 0]), jnp.asarray(stones[:, 1, 1]))
-        won = self._ask(own, mask, WIN, np.zeros(len(stones), np.uint32))
-        held = self._ask(own, mask, DRAW, np.where(won == YES, np.uint32(YES), np.uint32(OPEN)))
+        winner, mover = np.asarray(states.winner), np.asarray(states.to_play) + 1
+        over, lost = (winner != 0) | (np.asarray(states.ply) >= self.game.max_plies), (winner != 0) & (winner != mover)
+        won = self._ask(own, mask, WIN, np.where(over, np.where(winner == mover, YES, NO), OPEN))
+        known = np.where(over, np.where(lost, NO, YES), np.where(won == YES, YES, OPEN))
+        held = self._ask(own, mask, DRAW, known)
         return ((won == YES).astype(np.int8) + (held == YES) - 1).astype(np.int8)
 
     def _stones(self, states: Any) -> np.ndarray:
@@ -476,20 +479,19 @@ class Solver:
 
     def _ask(self, own: Words, mask: Words, question: int, answers: np.ndarray) -> np.ndarray:
         jobs = Job(own, mask, jnp.full(len(answers), question, jnp.uint32))
-        said, self.table, nodes = self._prove(self.game, jobs, jnp.asarray(answers), self.table, self.lanes)
+        said, self.table, nodes = self._prove(self.game, jobs, jnp.asarray(answers, jnp.uint32), self.table, self.lanes)
         self.nodes += int(np.asarray(nodes, np.int64).sum())
         return np.asarray(said)
 
     def moves(self, states: Any) -> np.ndarray:
-        """`int8[B, A]`: what each move is worth to its mover; ILLEGAL: it is not legal."""
+        """`int8[B, A]`: what each move is worth to its mover; ILLEGAL: it is not legal, as all are where it is over."""
         game, count = self.game, len(self._stones(states))
         legal, after = jax.device_get(_moved(game, states))
         flat = jax.tree.map(lambda x: x.reshape(count * game.width, *x.shape[2:]), after)
-        over = flat.winner != 0
-        live = legal.reshape(-1) & ~over & (flat.ply < game.max_plies)
-        value = np.where(over, 1, 0).astype(np.int8)  # who moved there has won, or the board is full
-        if live.any():
-            # always as many positions, so that one program serves: the others are copies of a live one
-            asked = np.where(live, np.arange(len(live)), np.flatnonzero(live)[0])
-            value = np.where(live, -self.values(jax.tree.map(lambda x: x[asked], flat)), value)
+        there = np.flatnonzero(legal)
+        if not len(there):
+            return np.full(legal.shape, ILLEGAL, np.int8)
+        # always as many positions, so that one program serves: the others are copies of one that is there
+        asked = np.where(legal.reshape(-1), np.arange(legal.size), there[0])
+        value = -self.values(jax.tree.map(lambda x: x[asked], flat))
         return np.where(legal, value.reshape(count, -1), ILLEGAL).astype(np.int8)

@@ -108,6 +108,16 @@ def test_a_finished_game_has_no_moves():
     assert Solver(game, places=1 << 20, lanes=1).moves(after(game, [[0, 1, 0, 1, 0, 1, 0]])).tolist() == [[-2] * 4]
 
 
+def test_a_finished_game_is_worth_its_result():
+    """A board that was won counted as one where the other side wins next."""
+    game, full = ConnectFour(4, 4), [3, 2, 1, 0, 2, 0, 0, 0, 3, 3, 1, 2, 3, 1, 2, 1]
+    states = after(game, [[0, 1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1], full, full[:-1]])
+    solver = Solver(game, places=1 << 20, lanes=1)
+    assert solver.values(states).tolist() == [-1, 1, 0, 0]
+    assert solver.moves(jax.tree.map(lambda x: x[1:2], states)).max() == 1, "the move that wins, as a move"
+    assert solver.moves(jax.tree.map(lambda x: x[3:], states)).tolist() == [[-2, 0, -2, -2]], "the last move"
+
+
 def test_no_positions_have_no_values():
     game = ConnectFour(4, 4)
     none = jax.tree.map(lambda x: x[:0], after(game, [[]]))
