@@ -105,6 +105,17 @@ def test_a_player_by_the_clock_stops_with_the_match():
 
 
 @pytest.mark.slow
+def test_engines_of_one_player_by_the_clock_share_their_programs(monkeypatch):
+    """Each table compiled the moves of the game for itself."""
+    for _ in range(2):
+        game = make("tictactoe")
+        engine = read_engine("puct:0.02s", game).open(game, Limits())
+        engine.begin([(0, 4)])
+        engine.told(1, 0)
+        monkeypatch.setattr(type(game), "step", None)
+
+
+@pytest.mark.slow
 def test_players_by_the_clock(tmp_path):
     """They play whole games from either seat beside players of so many simulations, and think as long as they may."""
     game = make("tictactoe")

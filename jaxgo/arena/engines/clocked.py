@@ -19,9 +19,12 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game, check_seats
 from jaxgo.core.play import NOTHING, Position
 from jaxgo.players import Player, is_external, load_player, parse, seconds_of, spelled
+from jaxgo.search.model import Model
 from jaxgo.search.think import Limit, Thinker
 
 LONGEST = 3600.0  # seconds for a move
+
+_step = jax.jit(Model.play, static_argnums=0)
 
 
 def is_timed(spec: str) -> bool:
@@ -75,7 +78,7 @@ class Clocked(Engine):
         self.seconds = seconds
         self._luck = jax.random.key(0)
         self._thinker = Thinker(player.search, player.model, player.params, self._luck, player.temperature)
-        self._model, self._step = player.model, jax.jit(player.model.play)
+        self._model = player.model
         self._position: Position | None = None
         self._gone = False  # no game goes on
 
@@ -85,14 +88,14 @@ class Clocked(Engine):
     def begin(self, moves: Sequence[tuple[int, int]]) -> None:
         self._position = self._model.start(jax.random.key(0), 1)
         for _, action in moves:
-            self._position = self._step(self._position, jnp.full(1, action, jnp.int32))[0]
+            self._position = _step(self._model, self._position, jnp.full(1, action, jnp.int32))[0]
         self._thinker.begin(self._position, self._luck)
         self._thinker.warm(Limit(seconds=self.seconds))  # compiles off the clock
 
     def told(self, seat: int, action: int) -> None:
         assert self._position is not None, "a game has begun"
         played = jnp.full(1, action, jnp.int32)
-        self._position = self._step(self._position, played)[0]
+        self._position = _step(self._model, self._position, played)[0]
         self._thinker.follow(played, self._position)
 
     def choose(self, seat: int) -> int:
