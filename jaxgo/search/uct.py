@@ -44,6 +44,10 @@ class Uct(Bandit):
             raise unknown_name("final choice of uct", self.final, get_args(Final))
 
     @property
+    def lucky(self) -> bool:
+        return not self.smooth  # in which order the moves of a node are tried first; smooth draws among equals alone
+
+    @property
     def keeps_judgements(self) -> bool:
         return super().keeps_judgements and self.delay == 0  # nothing was said of nodes before the delay was over
 

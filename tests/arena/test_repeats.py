@@ -5,12 +5,14 @@ import functools
 import itertools
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
 from jaxgo.arena import elo, games_file, records
 from jaxgo.arena.contest import Contest, Ended, News, seat
 from jaxgo.arena.ledger import Ledger
+from jaxgo.arena.match import play_match
 from jaxgo.arena.openings import Openings, book
 from jaxgo.arena.records import PairResult
 from jaxgo.arena.schedule import Schedule
@@ -32,8 +34,10 @@ SCORES = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.0, 1.0))
     [
         ("random", True),
         ("uct:8", True),
-        ("uct:8,evaluator=heuristic", False),
+        ("uct:8,evaluator=heuristic", True),  # in which order it tries moves first
+        ("uct:8,evaluator=heuristic,smooth=yes", False),
         ("flat:4", True),
+        ("flat:4,evaluator=heuristic", False),  # each move is worth the same whenever it is tried
         ("greedy", False),
         ("greedy,evaluator=rollout", False),  # its policy is the same however the playouts end
         ("puct:8", False),
@@ -48,6 +52,16 @@ SCORES = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.0, 1.0))
 )
 def test_who_draws_luck(spec, lucky):
     assert load_player(spec, TICTACTOE).lucky == lucky
+
+
+@pytest.mark.slow
+def test_uct_without_playouts_plays_another_game_each_time():
+    """It draws the order in which it tries moves: of 32 games of Connect Four against itself 31 differ."""
+    player = load_player("uct:16,evaluator=heuristic", CONNECT4)
+    start = jax.jit(player.model.start, static_argnums=1)(jax.random.key(0), 32)
+    score = play_match(player, player, jax.random.key(0), start)
+    assert len({tuple(line) for pair in range(32) for line in score.line(pair)}) > 32
+    assert player.lucky
 
 
 def contest(**more) -> Contest:
