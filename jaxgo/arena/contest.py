@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from jaxgo.arena import elo, records
+from jaxgo.arena.engines.clocked import Timed
 from jaxgo.arena.engines.protocols import External
 from jaxgo.arena.engines.specs import is_engine, read_engine
 from jaxgo.arena.match import check_temperature
@@ -13,11 +14,22 @@ from jaxgo.arena.records import PairResult
 from jaxgo.core.errors import UsageError, check_seed
 from jaxgo.core.game import Game, check_seats
 from jaxgo.players import Player, load_player, must_differ
+from jaxgo.search.base import check_begins
 
 
 def seat(spec: str, game: Game[Any]) -> Player | External:
     """Who is to play: one of jaxgo's players, or an engine."""
     return read_engine(spec, game) if is_engine(spec) else load_player(spec, game)
+
+
+def check_plays(player: Player | External) -> None:
+    """A UsageError where a player of jaxgo searches in a way that this game does not know; nothing is compiled."""
+    own = player.player if isinstance(player, Timed) else player
+    if isinstance(own, Player):
+        try:
+            check_begins(own.search, own.model)
+        except UsageError as fault:
+            raise UsageError(f"{player.name} cannot play: {fault}") from None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,6 +22,12 @@ from jaxgo.core.errors import UsageError
 from jaxgo.players import Player
 
 
+def written(contest: Contest, path: Path) -> list[PairResult]:
+    """The pairs of a file that were played by these rules, whoever played, and by any seed."""
+    rules = (contest.name, *records.read_options(contest.terms))
+    return [pair for pair in records.read_begun(path) if pair.rules == rules]
+
+
 class Ledger:
     """What is known of the matches of a schedule. Results are read from `path`, and new ones are added there.
 
@@ -48,9 +54,7 @@ class Ledger:
         self._lucky = [
             player.lucky or (contest.temperature > 0 and contest.draws(player)) for player in contest.players
         ]
-        written = records.read_begun(path) if path else []
-        rules = (contest.name, *records.read_options(contest.terms))
-        self.known = [pair for pair in written if pair.rules == rules]  # whoever played, and by any seed
+        self.known = written(contest, path) if path else []
         if not namesakes:
             self._refuse_namesakes()
         self._played: dict[Match, dict[int, PairResult]] = {}

@@ -107,6 +107,12 @@ def check_temperature(temperature: Any, hot_plies: Any) -> None:
         )
 
 
+def check_slots(slots: Any) -> None:
+    """A UsageError where this is no number of games that are under way; None leaves it to the memory."""
+    if slots is not None and not (is_whole(slots) and slots >= 1):
+        raise UsageError(f"a match needs at least one slot, a game that is under way, not {slots!r}")
+
+
 class Pool:
     """Agents that play each other in one program. Which plays which can change; what is compiled does not."""
 
@@ -126,8 +132,7 @@ class Pool:
         trial.check(game)
         if capacity < 1:
             raise UsageError("a match needs at least one opening")
-        if slots is not None and not (is_whole(slots) and slots >= 1):
-            raise UsageError(f"a match needs at least one slot, a game that is under way, not {slots!r}")
+        check_slots(slots)
         if not isinstance(mesh, Mesh | None):
             raise UsageError(f"{mesh!r} is no mesh of devices, such as jaxgo.system.devices.make_mesh()")
         check_temperature(temperature, hot_plies)

@@ -132,9 +132,7 @@ def random_openings(
     worth = by_player(judge) if judge else functools.partial(_by_playouts, game)
     if plies is not None:
         return Openings(game, [_candidates(game, seed, plies, balance, worth)])
-    plies = next((p for p in range(1, _most(game)) if _variety(game, seed, p) >= ENOUGH), _most(game))
-    longest = min(LONGEST, max(plies, game.max_plies - 1))
-    return Openings(game, (_candidates(game, seed, p, balance, worth) for p in range(plies, longest + 1)))
+    return Openings(game, _longer_and_longer(game, seed, balance, worth))
 
 
 def by_player(player: Player) -> Worth:
@@ -164,6 +162,14 @@ def start_only(game: Game[Any]) -> Openings:
 def _most(game: Game[Any]) -> int:
     """The most random plies that are played unasked: a quarter of the game, and less where games are long."""
     return max(1, min(8, game.max_plies // 4))
+
+
+def _longer_and_longer(game: Game[Any], seed: int, balance: float, worth: Worth) -> Iterator[Iterator[Candidate]]:
+    """Streams of openings, the first of as many plies as it takes to have enough; nothing is played before."""
+    plies = next((p for p in range(1, _most(game)) if _variety(game, seed, p) >= ENOUGH), _most(game))
+    longest = min(LONGEST, max(plies, game.max_plies - 1))
+    for length in range(plies, longest + 1):
+        yield _candidates(game, seed, length, balance, worth)
 
 
 def _variety(game: Game[Any], seed: int, plies: int) -> int:

@@ -93,12 +93,20 @@ class Setting:
         )
 
     def contest(self, name: str, agents: Sequence[str]) -> "Contest":
-        from jaxgo.arena.contest import Contest, seat
+        """What is played; a UsageError for all that could not be, before anything compiles."""
+        from jaxgo.arena.contest import Contest, check_plays, seat
+        from jaxgo.arena.match import check_slots
         from jaxgo.games.names import in_order, read_game
 
+        check_slots(self.slots)
+        self.limits()
         game = read_game(name, self.option)
         players = tuple(seat(spec, game) for spec in agents)
-        return Contest(name, game, players, in_order(name, self.option), self.seed, self.temperature, self.hot_plies)
+        terms = in_order(name, self.option)
+        contest = Contest(name, game, players, terms, self.seed, self.temperature, self.hot_plies)
+        for player in players:
+            check_plays(player)
+        return contest
 
     def openings(self, contest: "Contest") -> "Openings":
         from jaxgo.arena import openings
@@ -150,6 +158,7 @@ class TournamentCommand:
 
     def play(self, hosts: "Hosts") -> int:
         """Plays on this host, or among several, and shows what came of it."""
+        from jaxgo.arena.ledger import written
         from jaxgo.arena.schedule import Schedule
         from jaxgo.players import every_spec
         from jaxgo.system.files import check_writable
@@ -164,15 +173,18 @@ class TournamentCommand:
         out = self.out or home(self.name, contest.terms)
         saved = self.games or out.parent / GAMES
         folder, sample = (saved, None) if self.games else (saved if self.table.html else None, SAMPLE)
+        held = ""
+        if hosts.first:
+            names = [player.name for player in contest.players]
+            names += [name for pair in written(contest, out) for name in (pair.a, pair.b)]
+            held = self.table.check(names, [out])
+            check_writable(out)
+            if folder:
+                check_writable(folder / "games")
         begin = self.setting.tournament(contest, schedule, openings, hosts)
         if not hosts.first:
             return begin().serve()
         play = begin(out, folder, sample=sample)
-        check_writable(out)
-        if folder:
-            check_writable(folder / "games")
-        names = [*play.ledger.names, *(name for pair in play.ledger.known for name in (pair.a, pair.b))]
-        held = self.table.check(names, [out])
         last = match_screen.follow(play.run(held), quiet=self.table.json)
         self.table.show(last.results, [*play.notes(), f"{len(last.results)} pairs are in {out}"], [saved])
         return 0
@@ -206,21 +218,24 @@ class SprtCommand:
 
     def play(self, hosts: "Hosts") -> int:
         """Plays on this host, or among several, and tells what is known."""
+        from jaxgo.arena.ledger import written
         from jaxgo.arena.schedule import Schedule
         from jaxgo.arena.sprt import Sprt
         from jaxgo.system.files import check_writable
         from jaxgo.ui import match_screen
         from jaxgo.ui import tables as report
 
-        test = Sprt(self.elo0, self.elo1, self.alpha, self.beta)
+        test, most = Sprt(self.elo0, self.elo1, self.alpha, self.beta), Schedule(pairs=self.pairs)
         contest = self.setting.contest(self.game, (self.a, self.b))
+        openings = self.setting.openings(contest)
         out = self.out or home(self.game, contest.terms, "sprt.jsonl")
-        openings, most = self.setting.openings(contest), Schedule(pairs=self.pairs)
+        if hosts.first:
+            written(contest, out)  # refuses what is no file of results
+            check_writable(out)
         begin = self.setting.tournament(contest, most, openings, hosts, chunk=CHUNK_SPRT)
         if not hosts.first:
             return begin().serve()
         play = begin(out)
-        check_writable(out)
         verdict = match_screen.decide(play, test, quiet=self.json)
         remarks = [*play.notes(), *report.incidents(play.ledger.line())]
         if self.json:

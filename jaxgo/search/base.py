@@ -218,6 +218,15 @@ def check_parts(search: Any, model: Any) -> None:
     outside.check(search, model)
 
 
+def check_begins(search: Search, model: Model) -> None:
+    """A UsageError where a search cannot play this game: it begins with blank parameters, as shapes alone."""
+
+    def begin(key: Array) -> Any:
+        return search.begin(model, model.init(key), key, model.start(key, 1))
+
+    jax.eval_shape(begin, jax.random.key(0))
+
+
 def room(search: Search, plan: Budget | None, games: int) -> int:
     """Nodes that a tree begins with."""
     check_plan(plan, games)

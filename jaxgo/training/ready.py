@@ -1,13 +1,9 @@
 """Whether a run can begin, asked before anything is compiled for it: what a run would fail at later is told at once."""
 
-from typing import Any
-
-import jax
-from jaxtyping import Array
-
 from jaxgo.core.errors import UsageError
 from jaxgo.players import Player
-from jaxgo.search import Model, Search, name_of
+from jaxgo.search import name_of
+from jaxgo.search.base import check_begins
 from jaxgo.training import judge, machine
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.trainer import Trainer
@@ -21,7 +17,7 @@ def check(trainer: Trainer) -> None:
             f"search {name_of(config.search)} makes no simulations, so it teaches nothing; say --search gumbel"
         )
     game, _, _ = trainer.game, trainer.heads, trainer.book
-    _begins(trainer.selfplay.search, trainer.model)
+    check_begins(trainer.selfplay.search, trainer.model)
     _check_variety(config)
     try:
         judge.rated_search(config)
@@ -49,15 +45,6 @@ def _check_variety(config: TrainConfig) -> None:
 def _check_opponent(player: Player) -> None:
     """A UsageError where a search cannot play this game; nothing is compiled for it."""
     try:
-        _begins(player.search, player.model)
+        check_begins(player.search, player.model)
     except UsageError as fault:
         raise UsageError(f"judge.opponents or judge.final has {player.name}: {fault}") from None
-
-
-def _begins(search: Search, model: Model) -> None:
-    """Lets a search begin with blank parameters, as shapes alone."""
-
-    def begin(key: Array) -> Any:
-        return search.begin(model, model.init(key), key, model.start(key, 1))
-
-    jax.eval_shape(begin, jax.random.key(0))

@@ -184,6 +184,10 @@ def test_results_have_a_home():
         (("tictactoe", "--agents", "random", "gumbel:16,gumbel_scale=nan"), "gumbel_scale=nan is not a finite number"),
         (("sprt", "random", "greedy", "--game", "tictactoe", "--pairs", "0"), "at least 1 pair"),
         (("sprt", "random", "greedy", "--game", "tictactoe", "--out", "/proc/x"), "cannot write /proc/x"),
+        (("tictactoe", "--agents", "random", "threats:5"), "threats:5 cannot play: Mnk knows no threats; use a search"),
+        (("tictactoe", "--agents", "random", "threats:1s"), "threats:1s cannot play: Mnk knows no threats; use a"),
+        (("sprt", "random", "bfs", "--game", "tictactoe"), "bfs:1000 cannot play: bfs looks for the solution of a"),
+        (("sprt", "random", "greedy", "--game", "tictactoe", "--slots", "0"), "at least one slot"),
         (("tictactoe", "--agents", "random", "minimax"), "unknown search 'minimax'"),
         (("tictactoe", "--agents", "random", "random"), "random is given twice"),
         (("tictactoe", "--agents", "random", "@runs/no*/*"), "'runs/no*/*' is no step of a run with weights, nor such"),
@@ -205,7 +209,9 @@ def test_results_have_a_home():
         (("sprt", "random", "greedy", "--elo0", "5", "--elo1", "5"), "elo0 must be below elo1"),
     ],
 )
-def test_a_mistake_is_one_sentence(words, said, tmp_path, capsys):
+def test_a_mistake_is_one_sentence(words, said, tmp_path, capsys, monkeypatch):
+    for played in ("openings._wander", "program.begin"):
+        monkeypatch.setattr(f"jaxgo.arena.{played}", None)  # it is refused before anything compiles
     where = () if words[0] == "ratings" or "--out" in words else ("--out", tmp_path / "m.jsonl")
     assert run(*words, *where) == 2
     out, error = capsys.readouterr()
