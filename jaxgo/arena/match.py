@@ -157,6 +157,8 @@ class Pool:
             raise UsageError("each agent can play in one match at a time, and there must be a match")
         if not 1 <= min(self.counts) <= max(self.counts) <= self.capacity:
             raise UsageError(f"a match takes 1 to {self.capacity} openings here, not {self.counts}")
+        for position in openings:
+            trial.check_states(self.game, position.state)
         self._queues = self._queue(openings, keys)
         self._games, dead = program.begin(self.game, self.mesh, self.slots, self._queues)
         if np.asarray(dead).any():

@@ -83,9 +83,14 @@ def check_shapes(game: Game[Any]) -> None:
     _check_targets(game, state)
 
 
+def check_states(game: Game[Any], states: Any) -> None:
+    """A UsageError where a batch of positions, which `place` may have made, is of other arrays than a start, as those of
+    another game are."""
+    _check_kinds(game, tuple((x.shape[1:], x.dtype) for x in jax.tree.leaves(states)))
+
+
 @functools.lru_cache(maxsize=256)
-def check_state(game: Game[Any], kinds: tuple[tuple[Any, Any], ...]) -> None:
-    """A UsageError where a position, which `place` may have made, is of other arrays than a start, which trees cut."""
+def _check_kinds(game: Game[Any], kinds: tuple[tuple[Any, Any], ...]) -> None:
     start = tuple((x.shape, x.dtype) for x in jax.tree.leaves(_start(game)))
     if kinds != start:
         found, wanted = (", ".join(f"{kind}{list(shape)}" for shape, kind in some) for some in (kinds, start))

@@ -113,7 +113,7 @@ class Model:
         if isinstance(self.game, Functions):
             states = jax.vmap(self.game.at)(states)
         else:
-            self._check_states(states)
+            trial.check_states(self.game, states)
         return jax.vmap(functools.partial(play.resume, self.game))(states)
 
     def seen_by(self, search: Narrowing) -> "Model":
@@ -200,7 +200,7 @@ class Model:
         check_batch(position)
         keys.check_games(key, position.state.ply.shape[0])
         if not self.pays:
-            self._check_states(position.state)
+            trial.check_states(self.game, position.state)
         legal, over = self.legal(position), self.over(position)
         result = jax.vmap(functools.partial(play.returns, self.game))(position)
         leaves = self._leaves(params, key, position.state, legal, over, result[:, 0])
@@ -211,9 +211,6 @@ class Model:
         only = jnp.arange(leaves.logits.shape[1])[None] == move[:, None]
         logits = jnp.where(won[:, None], jnp.where(only, 0.0, ILLEGAL), leaves.logits)
         return leaves._replace(logits=logits, value=jnp.where(won, mover_sign(leaves.seat), leaves.value))
-
-    def _check_states(self, states: States) -> None:
-        trial.check_state(self.game, tuple((x.shape[1:], x.dtype) for x in jax.tree.leaves(states)))
 
     def expand(
         self,

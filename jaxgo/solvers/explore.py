@@ -13,6 +13,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Int32, UInt32
 
+from jaxgo.core import trial
 from jaxgo.core.errors import UsageError, check_settings
 from jaxgo.core.game import Game
 from jaxgo.evaluators.solved import as_numbers
@@ -97,6 +98,7 @@ class Explorer:
             raise UsageError(
                 f"roots are a batch of states, as model.start(key, 1).state gives one; {type(roots).__name__} is none"
             )
+        trial.check_states(game, roots)
         self.game, self.room, self.guided = game, room, guided
         self._waiting: dict[tuple[int, int], list[_Waiting]] = {}
         self.expanded = self.made = 0  # positions, and moves

@@ -71,6 +71,9 @@ def solve_puzzle(
             raise UsageError("this puzzle cannot be solved backward; only one whose rules say how, from its start, can")
         found = solve_puzzle(turned, None, method, room=room)
         return found._replace(moves=None if found.moves is None else found.moves[::-1])
+    ply: Any = getattr(state, "ply", None)
+    if state is not None and (ply is None or np.ndim(ply)):
+        raise UsageError("a puzzle is solved from one state, without the axis of a batch, such as play.begin(game).state")
     game = without_ply_limit(game)
     root = game.init(jax.random.key(0)) if state is None else state
     trail = _Trail()

@@ -17,6 +17,7 @@ from support import Host, untyped
 from jaxgo.cli import main as cli
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
+from jaxgo.core.lanes import alone
 from jaxgo.games import make, walking
 from jaxgo.games.sliding import SlidingBlocks
 from jaxgo.solvers.explore import Explorer, Room
@@ -207,6 +208,17 @@ def test_the_latin_cross_forward_and_backward(backward):
 def test_other_figures_forward_and_backward(figure, backward):
     game = make("pegs", board="french", figure="greek_cross") if figure == "french" else make("pegs", figure=figure)
     solves_figure(game, backward)
+
+
+def test_a_puzzle_is_solved_from_one_state_of_its_own():
+    game = make("hughe")
+    state = game.init(jax.random.key(0))
+    for wrong in (alone(state), game):
+        with pytest.raises(UsageError, match="solved from one state, without the axis of a batch"):
+            solve_puzzle(game, wrong, room=SMALL)
+    for other in ("klotski", "pegs"):
+        with pytest.raises(UsageError, match="a position for SlidingBlocks is made of .*; give one of this game"):
+            solve_puzzle(game, make(other).init(jax.random.key(0)), room=SMALL)
 
 
 def test_what_cannot_be_solved_is_said_to_be():

@@ -208,6 +208,8 @@ def test_roots_are_a_batch_of_states():
     for wrong in (state, Host(game).position, None):
         with pytest.raises(UsageError, match="roots are a batch of states"):
             Explorer(game, wrong, SMALL)
+    with pytest.raises(UsageError, match="a position for Mnk is made of .*; give one of this game"):
+        solve_game(game, alone(make("kono").init(jax.random.key(0))), SMALL)
 
 
 def test_what_cannot_be_solved_is_refused():
