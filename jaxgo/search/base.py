@@ -15,7 +15,7 @@ from jaxgo.core.play import Position
 from jaxgo.evaluators.base import MOST, Params
 from jaxgo.search import outside, reuse
 from jaxgo.search.edges import Edges, root_edges
-from jaxgo.search.model import ILLEGAL, Model
+from jaxgo.search.model import ILLEGAL, Model, check_batch
 from jaxgo.search.tree import ROOT, Tree
 
 Budget = Int32[Array, " B"] | Int32[Array, ""] | int | np.integer[Any]
@@ -203,8 +203,11 @@ class Search(abc.ABC, Generic[S]):
     ) -> SearchResult:
         """A whole search, by `budget` simulations or its own number of them."""
         check_parts(self, model)
-        begin, search, choose = keys.split(key, 3)
+        check_batch(root)
         budget = self.budget if budget is None else budget
+        check_plan(budget, games := root.state.ply.shape[0])
+        per_game(temperature, games, jnp.float32)  # refuses what is none before anything is searched
+        begin, search, choose = keys.split(key, 3)
         state = self.begin(model, params, begin, root, budget)
         state = self.extend(model, params, search, state, budget)
         return self.result(choose, state, temperature)

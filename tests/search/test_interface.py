@@ -148,6 +148,16 @@ def test_a_temperature_is_not_below_0(value: Any):
         per_game(value, 2, jnp.float32)
 
 
+@pytest.mark.parametrize("search", [Gumbel(simulations=4), AlphaBeta(depth=2), Greedy()])
+def test_what_a_search_is_asked_for_is_looked_at_before_it_begins(search: Any, monkeypatch):
+    """A temperature was refused after the whole search, a budget after the roots were judged."""
+    monkeypatch.setattr(Model, "root", None)
+    root = positions(FOUR.game, 2, 0)
+    for budget, heat in ((4, -1.0), (4, jnp.ones(3)), (-1, 0.0), (jnp.ones(3, jnp.int32), 0.0)):
+        with pytest.raises(UsageError, match="a temperature|simulations"):
+            search.run(FOUR, (), KEY, root, budget, heat)
+
+
 def test_a_key_for_each_game_begins_it():
     each = jax.random.split(KEY, 3)
     one, all_ = (jax.tree.map(np.asarray, jax.jit(FOUR.start, static_argnums=1)(key, 3)) for key in (KEY, each))
