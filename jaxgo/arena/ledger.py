@@ -24,7 +24,7 @@ from jaxgo.players import Player
 
 def written(contest: Contest, path: Path) -> list[PairResult]:
     """The pairs of a file that were played by these rules, whoever played, and by any seed."""
-    rules = (contest.name, *records.read_options(contest.terms))
+    rules = records.rules(contest.name, contest.options, contest.temperature, contest.hot_plies)
     return [pair for pair in records.read_begun(path) if pair.rules == rules]
 
 
@@ -62,7 +62,7 @@ class Ledger:
         for pair in self.known:
             if {pair.a, pair.b} <= names and pair.seed == contest.seed:
                 match = self._match_of(pair)
-                if pair.id == self.id(match, pair.number):
+                if pair.id == self._id(match, pair.number, pair.game, pair.options):
                     self._played.setdefault(match, {})[pair.number] = pair
 
     def _refuse_namesakes(self) -> None:
@@ -87,11 +87,15 @@ class Ledger:
         return (i, j) if self.names[i] <= self.names[j] else (j, i)
 
     def id(self, match: Match, number: int) -> str:
+        return self._id(match, number, self.contest.name, self.contest.options)
+
+    def _id(self, match: Match, number: int, game: str, options: Sequence[str]) -> str:
+        """The id of a pair where the game was called so."""
         a, b = self.seats(match)
         what = self.contest
         return records.pair_id(
-            what.name,
-            what.options,
+            game,
+            options,
             self.names[a],
             self.names[b],
             seed=what.seed,

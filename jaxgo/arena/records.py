@@ -5,6 +5,7 @@ is kept, and what ratings are fitted to. The id of a pair says which games it is
 again gets the same id, so a resumed run knows what it has, and merging two files is idempotent.
 """
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -58,8 +59,8 @@ class PairResult:
 
     @property
     def rules(self) -> tuple[Any, ...]:
-        """What was played, however it was typed: `suicide=yes` is `suicide=True`, and `komi=7` is `komi=7.0`."""
-        return self.game, *read_options(self.terms)
+        """What was played, however it was typed."""
+        return rules(self.game, self.options, self.temperature, self.hot_plies)
 
     @property
     def score(self) -> float:
@@ -90,6 +91,24 @@ def terms(options: Sequence[str], temperature: float, hot_plies: int) -> tuple[s
     """The options of a game, and the temperature of its first moves where they have one: it makes other players."""
     warm = temperature > 0 and hot_plies > 0
     return (*options, f"temperature={temperature}", f"hot_plies={hot_plies}") if warm else tuple(options)
+
+
+def rules(game: str, options: Sequence[str], temperature: float, hot_plies: int) -> tuple[Any, ...]:
+    """What is played, the same however it is typed: `suicide=yes` is `suicide=True`, `gomoku15` is `gomoku`, and an option
+    that says what the game has anyway is none."""
+    name, differ = _as_recorded(game, tuple(options))
+    return name, *read_options(terms(differ, temperature, hot_plies))
+
+
+@functools.lru_cache(maxsize=1024)
+def _as_recorded(game: str, options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    from jaxgo.games import GAMES  # who only writes results waits for no JAX
+    from jaxgo.games.names import as_recorded
+
+    if game in GAMES:  # no code that a file names is run
+        with contextlib.suppress(UsageError):
+            return as_recorded(game, options)
+    return game, options
 
 
 def read_options(options: Sequence[str]) -> list[tuple[str, Any]]:

@@ -96,14 +96,14 @@ class Setting:
         """What is played; a UsageError for all that could not be, before anything compiles."""
         from jaxgo.arena.contest import Contest, check_plays, seat
         from jaxgo.arena.match import check_slots
-        from jaxgo.games.names import in_order, read_game
+        from jaxgo.games.names import as_recorded, read_game
 
         check_slots(self.slots)
         self.limits()
         game = read_game(name, self.option)
         players = tuple(seat(spec, game) for spec in agents)
-        terms = in_order(name, self.option)
-        contest = Contest(name, game, players, terms, self.seed, self.temperature, self.hot_plies)
+        name, options = as_recorded(name, self.option)
+        contest = Contest(name, game, players, options, self.seed, self.temperature, self.hot_plies)
         for player in players:
             check_plays(player)
         return contest
@@ -170,7 +170,7 @@ class TournamentCommand:
         schedule = Schedule(kind, pairs, until)
         contest = self.setting.contest(self.name, every_spec(self.agents, self.steps))
         openings = self.setting.openings(contest)
-        out = self.out or home(self.name, contest.terms)
+        out = self.out or home(contest.name, contest.terms)
         saved = self.games or out.parent / GAMES
         folder, sample = (saved, None) if self.games else (saved if self.table.html else None, SAMPLE)
         held = ""
@@ -228,7 +228,7 @@ class SprtCommand:
         test, most = Sprt(self.elo0, self.elo1, self.alpha, self.beta), Schedule(pairs=self.pairs)
         contest = self.setting.contest(self.game, (self.a, self.b))
         openings = self.setting.openings(contest)
-        out = self.out or home(self.game, contest.terms, "sprt.jsonl")
+        out = self.out or home(contest.name, contest.terms, "sprt.jsonl")
         if hosts.first:
             written(contest, out)  # refuses what is no file of results
             check_writable(out)

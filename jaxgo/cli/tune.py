@@ -111,11 +111,12 @@ class Tune:
         from jaxgo.arena.openings import random_openings
         from jaxgo.arena.schedule import Schedule
         from jaxgo.arena.tournament import Tournament
-        from jaxgo.games.names import in_order
+        from jaxgo.games.names import as_recorded
         from jaxgo.ui import match_screen
 
         game, seed = space.player.model.game, self.seed + 1
-        contest = Contest(self.name, game, tuple(players), in_order(self.name, self.option), seed)
+        name, options = as_recorded(self.name, self.option)
+        contest = Contest(name, game, tuple(players), options, seed)
         openings = random_openings(game, seed=seed, plies=self.plies)
         play = Tournament(contest, Schedule(pairs=self.ladder), openings, folder / LADDER)
         last = match_screen.follow(play.run(), quiet=True)

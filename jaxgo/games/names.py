@@ -37,9 +37,12 @@ def read_settings(name: str, texts: Mapping[str, str]) -> dict[str, Value]:
     return {option: read_value(text, defaults.get(option)) for option, text in texts.items()}
 
 
-def in_order(name: str, options: Sequence[str]) -> tuple[str, ...]:
-    """Options of a game as records have them: the same for the same options, however they were typed."""
-    return tuple(sorted(write_settings(read_settings(name, _split(options)))))
+def as_recorded(name: str, options: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]:
+    """A game as records have it, by its name and the options in which it differs from that: the same for equal games,
+    however they were typed. One that is not in GAMES keeps its name."""
+    game = make(name, **read_settings(name, _split(options)))
+    name, differ = name_of(game) if name in GAMES else (name, _differences(find(name), game))
+    return name, tuple(sorted(write_settings(differ)))
 
 
 def describe_options(game: Game[Any]) -> str:

@@ -106,6 +106,10 @@ def test_what_no_ratings_can_be_made_of_is_refused():
 
 def test_options_are_the_same_however_they_are_typed():
     """A run writes suicide=True where jaxgo eval writes what was typed: their files made no common rating."""
+    go = [("go9", ()), ("go9", ("komi=7",)), ("go5", ("size=9", "komi=7.0"))]
+    for games in (go, [("gomoku", ()), ("gomoku15", ("rules=freestyle",))]):
+        assert len({pair("a", "b", 1, 1, 0, *game).rules for game in games}) == 1
+    assert pair("a", "b", 1, 1, 0, "nosuch:Game", ("x=1",)).rules == ("nosuch:Game", ("x", 1))
     run, typed = ("suicide=True", "komi=7"), ("komi=7.0", "suicide=yes")
     results = [pair("a", "b", 1, 0.5, 1, "go5", run), pair("a", "b", 1, 0, 2, "go5", typed)]
     assert elo.rate(results).pairs == 2

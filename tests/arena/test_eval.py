@@ -140,6 +140,10 @@ def test_results_have_a_home():
     assert evaluate.home("connect4", ("height=5", "k=3")) == Path("runs/eval/connect4_height=5_k=3/matches.jsonl")
     warm = evaluate.Setting(temperature=0.5, hot_plies=4).contest("tictactoe", ("random", "greedy"))
     assert evaluate.home(warm.name, warm.terms) == Path("runs/eval/tictactoe_temperature=0.5_hot_plies=4/matches.jsonl")
+    plain, named = evaluate.Setting(), evaluate.Setting(option=("k=3",))
+    for setting in (plain, named):
+        found = setting.contest("tictactoe", ("random", "greedy"))
+        assert evaluate.home(found.name, found.terms) == evaluate.home("tictactoe", ()), "an equal game"
     assert evaluate.home("minerace", ("board=../x",)).parts[:2] == ("runs", "eval")
     assert len(evaluate.home("minerace", ("board=../x",)).parts) == 4
 

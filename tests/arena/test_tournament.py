@@ -8,7 +8,7 @@ import pytest
 from support import Host
 
 from jaxgo.arena import elo, games_file, records, tournament
-from jaxgo.arena.contest import Contest, seat
+from jaxgo.arena.contest import Contest, Ended, seat
 from jaxgo.arena.ledger import Ledger
 from jaxgo.arena.openings import book, random_openings, start_only
 from jaxgo.arena.records import PairResult
@@ -48,6 +48,17 @@ def whole(tmp_path_factory):
     play = Tournament(contest(), PLAN, OPENINGS, folder / "matches.jsonl", folder / "games", slots=4)
     *_, last = play.run()
     return folder, play, last
+
+
+def test_pairs_of_an_equal_game_are_not_played_again(tmp_path):
+    """With an option that says what the game has anyway, or by its other name, it was another game."""
+    path, openings = tmp_path / "matches.jsonl", start_only(TICTACTOE)
+    told = dataclasses.replace(contest(*AGENTS[:2]), options=("k=3", "width=3"))
+    before = Ledger(told, Schedule(pairs=1), openings, path)
+    before.add([before.record(Ended((0, 1), 0, (1.0, 0.5), [[4], [4]]))])
+    for one in (told, contest(*AGENTS[:2])):
+        assert Ledger(one, Schedule(pairs=1), openings, path).done((0, 1)) == 1
+    assert not Ledger(dataclasses.replace(told, options=("k=2",)), Schedule(pairs=1), openings, path).known
 
 
 def test_every_match_is_played_in_full(whole):

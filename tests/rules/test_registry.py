@@ -8,7 +8,7 @@ import pytest
 
 import jaxgo
 from jaxgo.core.errors import UsageError
-from jaxgo.games.names import in_order, read_game
+from jaxgo.games.names import as_recorded, read_game
 
 
 def test_options_change_a_registered_game():
@@ -19,9 +19,11 @@ def test_options_change_a_registered_game():
     assert (repr(made.komi), repr(made.size)) == ("5.5", "7"), "as Python's numbers, which can be written down"
 
 
-def test_options_are_the_same_however_they_are_typed():
-    assert in_order("go9", ["komi = 7", "max_plies=80"]) == in_order("go9", ["max_plies=080", "komi=7.0"])
-    assert in_order("go9", ["komi=7"]) == ("komi=7.0",)
+def test_equal_games_are_recorded_alike_however_they_are_typed():
+    one = as_recorded("go9", ["komi = 6", "move_limit=80"])
+    assert one == as_recorded("go9", ["move_limit=080", "komi=6.0"]) == ("go9", ("komi=6.0", "move_limit=80"))
+    assert as_recorded("go9", ["komi=7"]) == as_recorded("go9") == ("go9", ())
+    assert as_recorded("gomoku15") == as_recorded("gomoku") == as_recorded("gomoku9", ["size=15"]) == ("gomoku", ())
 
 
 def test_an_option_that_is_given_twice_is_refused():
