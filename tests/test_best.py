@@ -113,9 +113,9 @@ def test_easier_players_think_less_and_draw_their_moves():
         load_player("easy", make("klotski"))
 
 
-@pytest.mark.parametrize("spec", ["alphabeta:9,temperature=1", "chain:win+alphabeta,temperature=1"])
-def test_who_finds_one_move_takes_no_temperature(spec):
-    with pytest.raises(UsageError, match="finds one move and cannot weigh the others"):
+@pytest.mark.parametrize("spec", ["alphabeta:9,temperature=1", "chain:win+alphabeta,temperature=1", "random,temperature=0.5"])
+def test_who_weighs_no_moves_takes_no_temperature(spec):
+    with pytest.raises(UsageError, match="does not weigh one move against the others"):
         load_player(spec, make("tictactoe"))
 
 

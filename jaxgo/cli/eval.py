@@ -51,8 +51,8 @@ class Setting:
     seed: int = 0
     """Of openings and of all luck."""
     temperature: float = 0.0
-    """Of the first moves of a game after the opening; 0: the best move. Engines, alphabeta and players by the clock
-    have none."""
+    """Of the first moves of a game after the opening; 0: the best move. Engines, alphabeta, random and players by the
+    clock have none."""
     hot_plies: int = 0
     """How many moves the temperature holds for."""
     slots: int | None = None

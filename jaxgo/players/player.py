@@ -52,7 +52,7 @@ class Player:
             raise UsageError(f"the temperature of a player is a number from 0 to {HOTTEST:g}, not {self.temperature!r}")
         if self.temperature > 0 and not self.search.draws:
             raise UsageError(
-                f"{name_of(self.search)} finds one move and cannot weigh the others: leave its temperature out"
+                f"{name_of(self.search)} does not weigh one move against the others: leave its temperature out"
             )
 
     @property

@@ -174,7 +174,7 @@ class Search(abc.ABC, Generic[S]):
 
     @property
     def draws(self) -> bool:
-        """Whether a temperature draws its moves: its policy gives more than one of them a chance."""
+        """Whether a temperature changes how it draws its moves: its policy says of more than one how good they are."""
         return True
 
     def reads(self, game: Game[Any]) -> tuple[np.ndarray, ...]:

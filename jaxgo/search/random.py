@@ -32,6 +32,10 @@ class Random(Search[RandomState]):
     def lucky(self) -> bool:
         return True
 
+    @property
+    def draws(self) -> bool:
+        return False  # any temperature is infinite here
+
     def begin(
         self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None
     ) -> RandomState:
@@ -48,7 +52,6 @@ class Random(Search[RandomState]):
         return state
 
     def result(self, key: Array, state: RandomState, temperature: Temperature = 0.0) -> SearchResult:
-        """Any temperature is infinite here."""
         legal = state.prior > ILLEGAL
         zeros = jnp.zeros(legal.shape, jnp.float32)
         nothing = jnp.zeros(legal.shape, bool)

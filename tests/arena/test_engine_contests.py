@@ -55,7 +55,7 @@ def test_a_temperature_is_only_for_players_that_can_have_one(tmp_path):
     warm = Contest("tictactoe", game, (clocked, agent), temperature=0.5, hot_plies=4)
     play = Tournament(warm, Schedule(pairs=3), random_openings(game, plies=1), tmp_path / "matches.jsonl")
     assert play.notes() == [
-        "the temperature is none of uct:0.2s: engines, players by the clock and alpha-beta play as ever"
+        "the temperature is none of uct:0.2s: engines, players by the clock, alpha-beta and random play as ever"
     ]
     sure = seat("alphabeta:30", game)
     with pytest.raises(UsageError, match="none of these players can have a temperature"):

@@ -193,10 +193,10 @@ def test_another_player_is_an_option(talk):
     (said,) = talk.rest()
     assert "unknown search 'nobody'" in said
     assert talk.engine.player.name == "random"
-    talk.tell("setoption name agent value random,temperature=1")
-    assert talk.engine.player.name == "random,temperature=1"
+    talk.tell("setoption name agent value greedy")
+    assert talk.engine.player.name == "greedy"
     assert talk.ask("isready", end="readyok") == ["readyok"]
-    assert talk.engine.session.player_of(0).name == "random,temperature=1"
+    assert talk.engine.session.player_of(0).name == "greedy"
 
 
 def test_a_player_that_fails_says_so(talk, monkeypatch):
