@@ -35,6 +35,8 @@ PLAYS = [
     ("dodgem7", {}, "uct:1600"),
     ("chess", {}, "alphabeta:4000,depth=20,quiescence=6"),  # playouts of chess are long, and men can be counted
     ("gardner", {}, "alphabeta:4000,depth=20,quiescence=6"),
+    ("breakthrough", {}, "gumbel:400@breakthrough-cpu"),
+    ("breakthrough6", {}, "alphabeta:4000,depth=20"),  # which won all of 20 games against playouts
     ("klotski", {}, "bfs:1000"),
     ("examples.own_game:Nim", {}, "uct:1600"),
 ]
@@ -113,7 +115,9 @@ def test_easier_players_think_less_and_draw_their_moves():
         load_player("easy", make("klotski"))
 
 
-@pytest.mark.parametrize("spec", ["alphabeta:9,temperature=1", "chain:win+alphabeta,temperature=1", "random,temperature=0.5"])
+@pytest.mark.parametrize(
+    "spec", ["alphabeta:9,temperature=1", "chain:win+alphabeta,temperature=1", "random,temperature=0.5"]
+)
 def test_who_weighs_no_moves_takes_no_temperature(spec):
     with pytest.raises(UsageError, match="does not weigh one move against the others"):
         load_player(spec, make("tictactoe"))

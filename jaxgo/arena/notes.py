@@ -32,7 +32,9 @@ def _cold(contest: Contest) -> list[str]:
     cold = [player.name for player in contest.players if not contest.draws(player)]
     if contest.temperature <= 0 or not cold:
         return []
-    return [f"the temperature is none of {', '.join(cold)}: engines, players by the clock, alpha-beta and random play as ever"]
+    return [
+        f"the temperature is none of {', '.join(cold)}: engines, players by the clock, alpha-beta and random play as ever"
+    ]
 
 
 def _apart(table: RatingTable, ledger: Ledger) -> list[str]:

@@ -15,6 +15,7 @@ import jax
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.games import GAMES
+from jaxgo.games.breakthrough import Breakthrough
 from jaxgo.games.chess.rules import Chess
 from jaxgo.games.gomoku.rules import Gomoku
 from jaxgo.nets import ResNet
@@ -28,7 +29,8 @@ BEST = "best"  # the spec of whoever that is
 EASIER = {"medium": (1 / 16, 1.0), "easy": (1 / 400, 3.0)}
 PUZZLE = "bfs:1000"
 THREATS = "puct:5000"  # by the heuristic, which knows threats: worth more than playouts
-MINIMAX = "alphabeta:4000,depth=20,quiescence=6"  # by the heuristic that counts men; a second of one core
+MINIMAX = "alphabeta:4000,depth=20"  # by the heuristic that counts men; a second of one core
+CAPTURES = f"{MINIMAX},quiescence=6"  # worth 330 Elo in chess
 WEIGHING = "puct:1600"  # who is easier to beat where the best finds one move, so that no temperature draws another
 ROLLOUTS = "uct:1600"
 
@@ -56,6 +58,8 @@ def without_weights(game: Game[Any]) -> str:
     if game.players == 1:
         return PUZZLE
     if isinstance(game, Chess):
+        return CAPTURES
+    if isinstance(game, Breakthrough):
         return MINIMAX
     return THREATS if isinstance(game, Gomoku) else ROLLOUTS
 

@@ -73,7 +73,9 @@ def solve_puzzle(
         return found._replace(moves=None if found.moves is None else found.moves[::-1])
     ply: Any = getattr(state, "ply", None)
     if state is not None and (ply is None or np.ndim(ply)):
-        raise UsageError("a puzzle is solved from one state, without the axis of a batch, such as play.begin(game).state")
+        raise UsageError(
+            "a puzzle is solved from one state, without the axis of a batch, such as play.begin(game).state"
+        )
     game = without_ply_limit(game)
     root = game.init(jax.random.key(0)) if state is None else state
     trail = _Trail()
