@@ -29,7 +29,7 @@ from jaxgo.core.errors import UsageError, check_settings
 ELO = 400 / math.log(10)  # an Elo point is 1/ELO of a natural unit of log odds
 MIXED = 4.0  # pairs of the pool's average spread that are mixed into the spread of each two agents
 MOST_LEVEL = 1e6  # of an anchor, either way
-NARROWEST, WIDEST = 1e-6, 50.0  # what a prior may say, or the fit has no numbers for it
+NARROWEST, BROADEST, FARTHEST = 1e-6, 1e7, 25.0  # what a prior may say, or the fit has no numbers for it
 STEPS = 100  # of Newton's method; a dozen is usual
 FAR = 3.0  # natural logarithms of the odds that one of them changes at most
 
@@ -50,10 +50,13 @@ class Prior:
 
     def __post_init__(self) -> None:
         check_settings("", self)
-        if self.pairs < 0 or not (self.advantage >= NARROWEST and self.draw >= NARROWEST):
-            raise UsageError(f"advantage and draw of a prior are at least {NARROWEST}, and pairs at least 0")
-        if abs(self.draw_mean) > WIDEST:
-            raise UsageError(f"draw_mean of a prior is from -{WIDEST} to {WIDEST}, not {self.draw_mean}")
+        if self.pairs < 0 or not all(NARROWEST <= spread <= BROADEST for spread in (self.advantage, self.draw)):
+            raise UsageError(
+                f"advantage and draw of a prior are at least {NARROWEST}, and pairs at least 0; the first two are at most "
+                f"{BROADEST:g}"
+            )
+        if abs(self.draw_mean) > FARTHEST:
+            raise UsageError(f"draw_mean of a prior is from -{FARTHEST} to {FARTHEST}, not {self.draw_mean}")
 
 
 def rate(

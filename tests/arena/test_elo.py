@@ -90,11 +90,14 @@ def test_what_no_ratings_can_be_made_of_is_refused():
     for level in ("1500", None, math.inf, 1e308):
         with pytest.raises(UsageError, match="the rating of the anchor must be a number"):
             judge(results, anchor=("a", level))
-    for wrong in ({"pairs": -1.0}, {"draw": 1e-200}, {"advantage": 0.0}):
+    for wrong in ({"pairs": -1.0}, {"draw": 1e-200}, {"advantage": 0.0}, {"draw": 1e8}, {"advantage": 1e300}):
         with pytest.raises(UsageError, match="of a prior are at least 1e-06, and pairs at least 0"):
             elo.Prior(**wrong)
-    with pytest.raises(UsageError, match="draw_mean of a prior is from -50"):
-        elo.Prior(draw_mean=700.0)
+    for mean in (700.0, 50.0):
+        with pytest.raises(UsageError, match="draw_mean of a prior is from -25"):
+            elo.Prior(draw_mean=mean)
+    drawn = [pair("a", "b", 0.5, 0.5, number) for number in range(4)]
+    assert np.isfinite(judge(drawn, prior=elo.Prior(draw=1e7, draw_mean=25.0)).elo).all(), "as far as a prior may go"
     with pytest.raises(UsageError, match="the prior is a Prior"):
         judge(results, prior=None)
     for field, wrong in (("a", 1), ("id", [1]), ("time", None), ("checkpoints", ("x",))):
