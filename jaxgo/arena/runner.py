@@ -77,7 +77,7 @@ class Runner:
             (self._contest.players[a], self._contest.players[b]),
             self._contest.game,
             [self._openings.actions(number) for number in numbers],
-            self._openings.positions(numbers),
+            self._positions(numbers),
             self._keys(match, numbers),
             limits=self._limits,
             temperature=self._contest.temperature,
@@ -92,8 +92,7 @@ class Runner:
     def _play_together(self, pool: Pool, plan: Plan) -> Iterator[News]:
         """Pairs are told as they end."""
         numbers = list(map(list, plan.values()))
-        padded = [some + some[-1:] * (self._room - len(some)) for some in numbers]  # one shape for all programs
-        openings = [_cut(self._openings.positions(more), len(some)) for some, more in zip(numbers, padded, strict=True)]
+        openings = [self._positions(some) for some in numbers]
         seats = [(self._row[a], self._row[b]) for a, b in map(self._ledger.seats, plan)]
         pool.begin(seats, openings, [self._keys(match, some) for match, some in plan.items()])
         if not self._compiled:
@@ -111,16 +110,17 @@ class Runner:
                 seen[i] |= ended
             yield News(fresh, taken)
 
+    def _positions(self, numbers: Sequence[int]) -> Position:
+        """The positions after these openings, in one shape for all programs."""
+        padded = [*numbers, *[numbers[-1]] * (self._room - len(numbers))]
+        return jax.tree.map(lambda x: np.asarray(x)[: len(numbers)], self._openings.positions(padded))
+
     def _keys(self, match: Match, numbers: Sequence[int]) -> Array:
         """The key of each pair, from who plays and which opening it is, and from nothing else."""
         words = [int(self._ledger.id(match, number)[:8], 16) for number in numbers]
         root = jax.random.key(self._contest.seed)
         more = words + [0] * (self._room - len(words))
         return jax.vmap(jax.random.fold_in, (None, 0))(root, jnp.asarray(more, jnp.uint32))[: len(words)]
-
-
-def _cut(positions: Position, count: int) -> Position:
-    return jax.tree.map(lambda x: np.asarray(x)[:count], positions)
 
 
 def _of_lane(score: Score, lane: int) -> tuple[tuple[float, float], list[list[int]]]:

@@ -119,7 +119,8 @@ class Model:
     def seen_by(self, search: Narrowing) -> "Model":
         """The same model, with the options of a search."""
         options = search.narrowing
-        if options.proves and not knows_threats(self.game):
+        # a proof by threats looks back no further than a tree does, and has no children that would tell it from an end
+        if options.proves and (not knows_threats(self.game) or self.game.repetition != "none"):
             options = dataclasses.replace(options, vcf=0, vct=0)
         return dataclasses.replace(self, narrowing=options)
 

@@ -3,6 +3,7 @@
 import sys
 
 import jax
+import numpy as np
 import pytest
 from engine_tables import GO, GOMOKU, PATIENT, gtp, play
 
@@ -13,10 +14,13 @@ from jaxgo.arena.engines.clocked import Clocked
 from jaxgo.arena.engines.process import Fault
 from jaxgo.arena.engines.protocols import RESIGN, Limits
 from jaxgo.arena.engines.specs import Program, is_engine, read_engine
-from jaxgo.arena.openings import random_openings
+from jaxgo.arena.ledger import Ledger
+from jaxgo.arena.openings import random_openings, start_only
+from jaxgo.arena.runner import Runner
 from jaxgo.arena.schedule import Schedule
 from jaxgo.arena.tournament import Tournament
 from jaxgo.core.errors import UsageError
+from jaxgo.core.play import Position
 from jaxgo.evaluators import Network
 from jaxgo.games import make
 from jaxgo.nets import Mlp, to_json
@@ -113,6 +117,28 @@ def test_engines_of_one_player_by_the_clock_share_their_programs(monkeypatch):
         engine.begin([(0, 4)])
         engine.told(1, 0)
         monkeypatch.setattr(type(game), "step", None)
+
+
+def test_openings_of_engines_have_one_shape(monkeypatch):
+    """Each other number of pairs compiled anew."""
+    asked, given, game = [], [], make("tictactoe")
+    one = Contest("tictactoe", game, (seat("puct:1s", game), seat("random", game)))
+    runner = Runner(Ledger(one, Schedule(pairs=8), start_only(game)), room=8)
+
+    def positions(numbers):
+        asked.append(len(numbers))
+        return Position(np.array(numbers), ())
+
+    def play_pairs(players, game, lines, positions, *_, **__):
+        given.append(positions.state.tolist())
+        return []
+
+    monkeypatch.setattr(runner._openings, "positions", positions)
+    monkeypatch.setattr("jaxgo.arena.engines.referee.play_pairs", play_pairs)
+    for numbers in ([0], [1, 2, 3]):
+        list(runner.play({(0, 1): numbers}))
+    assert asked == [8, 8]
+    assert given == [[0], [1, 2, 3]]
 
 
 @pytest.mark.slow

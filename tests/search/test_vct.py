@@ -17,6 +17,7 @@ from jaxgo.core import play
 from jaxgo.core.lanes import alone
 from jaxgo.evaluators import Heuristic, Uniform
 from jaxgo.games import make
+from jaxgo.games.connect4 import ConnectFour
 from jaxgo.search import Attack, Model, Puct, threats
 
 SIZE, LANES, DEPTH, NODES = 9, 64, 7, 3_000
@@ -134,3 +135,17 @@ def test_proofs_by_threes_serve_at_leaves():
     assert result.policy.max() > 0.99
     after = put(text, int(result.action[0]), "X")
     assert threes.makes_three(Reference(9), text, int(result.action[0]), "X") or fours.fives(Reference(9), after, "X")
+
+
+class Looking(ConnectFour):
+    """A game of somebody's own, with threats, in which positions that come back are draws."""
+
+    @property
+    def repetition(self):
+        return "draw"
+
+
+def test_threats_prove_nothing_where_rules_look_back():
+    """A move that was proven by them was taken for one that ends the game, and its value for a fact."""
+    for game, proves in ((ConnectFour(), True), (Looking(), False)):
+        assert Model(game, Uniform()).seen_by(Puct(vcf=20, vct=20)).narrowing.proves == proves
