@@ -52,8 +52,8 @@ class Prior:
         check_settings("", self)
         if self.pairs < 0 or not all(NARROWEST <= spread <= BROADEST for spread in (self.advantage, self.draw)):
             raise UsageError(
-                f"advantage and draw of a prior are at least {NARROWEST}, and pairs at least 0; the first two are at most "
-                f"{BROADEST:g}"
+                f"advantage and draw of a prior are at least {NARROWEST}, and pairs at least 0; the first two "
+                f"are at most {BROADEST:g}"
             )
         if abs(self.draw_mean) > FARTHEST:
             raise UsageError(f"draw_mean of a prior is from -{FARTHEST} to {FARTHEST}, not {self.draw_mean}")

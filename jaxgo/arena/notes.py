@@ -33,7 +33,8 @@ def _cold(contest: Contest) -> list[str]:
     if contest.temperature <= 0 or not cold:
         return []
     return [
-        f"the temperature is none of {', '.join(cold)}: engines, players by the clock, alpha-beta and random play as ever"
+        f"the temperature is none of {', '.join(cold)}: engines, players by the clock, alpha-beta and random play as "
+        "ever"
     ]
 
 

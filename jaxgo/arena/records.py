@@ -94,8 +94,8 @@ def terms(options: Sequence[str], temperature: float, hot_plies: int) -> tuple[s
 
 
 def rules(game: str, options: Sequence[str], temperature: float, hot_plies: int) -> tuple[Any, ...]:
-    """What is played, the same however it is typed: `suicide=yes` is `suicide=True`, `gomoku15` is `gomoku`, and an option
-    that says what the game has anyway is none."""
+    """What is played, the same however it is typed: `suicide=yes` is `suicide=True`, `gomoku15` is `gomoku`, and an
+    option that says what the game has anyway is none."""
     name, differ = _as_recorded(game, tuple(options))
     return name, *read_options(terms(differ, temperature, hot_plies))
 

@@ -84,8 +84,8 @@ def check_shapes(game: Game[Any]) -> None:
 
 
 def check_states(game: Game[Any], states: Any) -> None:
-    """A UsageError where a batch of positions, which `place` may have made, is of other arrays than a start, as those of
-    another game are."""
+    """A UsageError where a batch of positions, which `place` may have made, is of other arrays than a start, as that
+    of another game is."""
     _check_kinds(game, tuple((x.shape[1:], x.dtype) for x in jax.tree.leaves(states)))
 
 

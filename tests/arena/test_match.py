@@ -221,7 +221,7 @@ def test_what_is_no_match_is_refused():
             match(player, player, key, wrong)
     with pytest.raises(UsageError, match="the key of a match is one key for all games"):
         match(player, player, jax.random.split(key, 2), begin)
-    with pytest.raises(UsageError, match="a position for Mnk is made of .*; give one of this game"):
+    with pytest.raises(UsageError, match=r"a position for Mnk is made of .*; give one of this game"):
         match(player, player, key, starts(make("connect4"), 2))
     for heat in ((float("nan"), 2), (-1.0, 2), (True, 2), ("hot", 2), (None, 2), (1.0, -1), (1.0, 1.5), (1.0, True)):
         with pytest.raises(UsageError, match="temperature and hot plies are numbers that cannot be below 0"):

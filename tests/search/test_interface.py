@@ -154,7 +154,7 @@ def test_what_a_search_is_asked_for_is_looked_at_before_it_begins(search: Any, m
     monkeypatch.setattr(Model, "root", None)
     root = positions(FOUR.game, 2, 0)
     for budget, heat in ((4, -1.0), (4, jnp.ones(3)), (-1, 0.0), (jnp.ones(3, jnp.int32), 0.0)):
-        with pytest.raises(UsageError, match="a temperature|simulations"):
+        with pytest.raises(UsageError, match=r"a temperature|simulations"):
             search.run(FOUR, (), KEY, root, budget, heat)
 
 

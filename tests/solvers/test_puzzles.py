@@ -217,7 +217,7 @@ def test_a_puzzle_is_solved_from_one_state_of_its_own():
         with pytest.raises(UsageError, match="solved from one state, without the axis of a batch"):
             solve_puzzle(game, wrong, room=SMALL)
     for other in ("klotski", "pegs"):
-        with pytest.raises(UsageError, match="a position for SlidingBlocks is made of .*; give one of this game"):
+        with pytest.raises(UsageError, match=r"a position for SlidingBlocks is made of .*; give one of this game"):
             solve_puzzle(game, make(other).init(jax.random.key(0)), room=SMALL)
 
 

@@ -208,7 +208,7 @@ def test_roots_are_a_batch_of_states():
     for wrong in (state, Host(game).position, None):
         with pytest.raises(UsageError, match="roots are a batch of states"):
             Explorer(game, wrong, SMALL)
-    with pytest.raises(UsageError, match="a position for Mnk is made of .*; give one of this game"):
+    with pytest.raises(UsageError, match=r"a position for Mnk is made of .*; give one of this game"):
         solve_game(game, alone(make("kono").init(jax.random.key(0))), SMALL)
 
 
