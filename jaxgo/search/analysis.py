@@ -90,6 +90,12 @@ def principal_variation(tree: Lane, node: int = ROOT) -> list[int]:
         node = int(below[action])
 
 
+def _behind(tree: Lane, action: int, node: int = ROOT) -> list[int]:
+    """The actions of the line that begins with this one of a node."""
+    child = int(tree.child[node, action])
+    return [action, *(principal_variation(tree, child) if child >= 0 else [])]
+
+
 def depths(tree: Lane, top: int = ROOT) -> np.ndarray:
     """`int32[N]`: plies from a node to each one below it; NOWHERE elsewhere, as behind what the real game forbids."""
     out = np.full(len(tree.parent), NOWHERE, np.int32)
@@ -121,9 +127,7 @@ def table(result: SearchResult, name: Name, tree: Tree | None = None, game: int 
     reach = {} if known is None else _reach(known)
 
     def move(action: int) -> Move:
-        line = [action]
-        if known is not None and (child := int(known.child[ROOT, action])) >= 0:
-            line += principal_variation(known, child)
+        line = [action] if known is None else _behind(known, action)
         count = int(visits[action])
         return _move(
             name,
@@ -177,10 +181,9 @@ def inner(tree: Tree, line: Sequence[int], name: Name, exact: bool = True) -> li
     for i, action in enumerate(legal.tolist()):
         child, count = int(below[i]), int(visits[i])
         q = 0.0 if count == 0 else _worth(tree, game, child, float(value[child]) * (1.0 if seat == 0 else -1.0))
-        path = [action, *(principal_variation(known, child) if child >= 0 else [])]
         move = _move(
             name,
-            path,
+            _behind(known, action, node),
             visits=count,
             share=count / total,
             value=q,
@@ -216,7 +219,10 @@ def summary(
     if tree is not None:
         known = lane(tree, game)
         reached = depths(known)
-        record["variation"] = [name(action) for action in principal_variation(known)]
+        best = int(result.action[game])
+        told = best == int(result.first[game]) and result.visits[game, best] > 0  # else it was drawn, or is a guess
+        line = _behind(known, best) if told else principal_variation(known)
+        record["variation"] = [name(action) for action in line]
         record["nodes_at_depth"] = np.bincount(reached[reached >= 0]).tolist()
     return record
 

@@ -92,18 +92,30 @@ class SearchResult(NamedTuple):
         return self.proven & (self.q <= -1.0)
 
     @property
+    def first(self) -> Any:
+        """The move that the policy puts first, none that is proven lost if another is there: `Int32[B]`.
+
+        That is `action` where more moves are first, unless a temperature drew another one.
+        """
+        order, action = self.policy - 2.0 * self.lost, cast("Any", self.action)
+        tied = order[np.arange(len(action)), action] >= order.max(axis=-1)
+        return self._where(tied, action, order.argmax(axis=-1))
+
+    @property
     def worth(self) -> Any:
-        """What the positions are worth by the move that the policy puts first, none that is proven lost if another is
-        there, where it was tried: `Float32[B]`.
+        """What the positions are worth by their `first` move, where it was tried: `Float32[B]`.
 
         The mean at the root tells less, above all of a search that looks at many moves side by side: where one move of
         seven holds a draw, it tells of six losses.
         """
-        best, value = (self.policy - 2.0 * self.lost).argmax(axis=-1), cast("Any", self.value)
-        games = np.arange(len(best))
-        tried, q = self.visits[games, best] > 0, self.q[games, best]
-        where: Any = np.where if isinstance(value, np.ndarray) else jnp.where  # who has it on the host waits for no XLA
-        return where(tried & ~self.solved, q, value)
+        games, first = np.arange(len(self.value)), self.first
+        tried, q = self.visits[games, first] > 0, self.q[games, first]
+        return self._where(tried & ~self.solved, q, self.value)
+
+    def _where(self, which: Any, one: Any, other: Any) -> Any:
+        """`where` on the host for who has the result there, which waits for no XLA."""
+        where: Any = np.where if isinstance(self.value, np.ndarray) else jnp.where
+        return where(which, one, other)
 
 
 class Search(abc.ABC, Generic[S]):

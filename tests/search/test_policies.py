@@ -145,3 +145,7 @@ def test_a_position_is_worth_what_its_best_move_is():
     assert float(lost.worth[0]) == float(found.q[0, 3]), "most visits may go to a move before it is proven lost"
     untried = found._replace(visits=found.visits.at[0, 3].set(0))
     assert float(untried.worth[0]) == float(found.value[0])
+    tied = found._replace(policy=found.policy.at[0, 1].set(found.policy[0, 3]), q=found.q.at[0, 1].set(-0.9))
+    assert float(tied.worth[0]) == float(found.q[0, 3]), "of moves that are tied that which is played"
+    drawn = tied._replace(action=jnp.array([6]))
+    assert float(drawn.worth[0]) == float(tied.q[0, 1]), "not that which a temperature drew"
