@@ -1,6 +1,7 @@
 """Heat maps: every share lands on its cell, points belong to whom they belong to, and what cannot be is refused."""
 
 import dataclasses
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import jax
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from jaxgo.cli.main import main
+from jaxgo.cli.show import Show
 from jaxgo.core import play, position_text
 from jaxgo.games import make
 from jaxgo.players import load_player
@@ -89,3 +91,20 @@ def test_points_belong_to_whose_they_are(capsys, tmp_path):
     )
     assert "visits of uct:20,evaluator=uniform: " in capsys.readouterr().out
     assert 'class="heat"' in path.read_text()
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_a_picture_that_cannot_be_written_is_refused_before_the_search(kind, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(board_view, "png_package", lambda: None)
+    monkeypatch.setattr(Show, "_heat", lambda *_: pytest.fail("it was searched"))
+    (tmp_path / "file").touch()
+    path = tmp_path / "file" / f"x.{kind}"
+    assert main(["show", "tictactoe", "--heat", "visits", f"--{kind}", str(path)]) == 2
+    assert f"cannot write {path}" in capsys.readouterr().err
+
+
+def test_a_png_without_its_package_is_refused_before_the_search(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    monkeypatch.setattr(Show, "_heat", lambda *_: pytest.fail("it was searched"))
+    assert main(["show", "tictactoe", "--heat", "visits", "--png", str(tmp_path / "x.png")]) == 2
+    assert "PNG needs resvg_py" in capsys.readouterr().err

@@ -41,7 +41,7 @@ class Review:
 
     def run(self) -> int:
         from jaxgo.arena import review
-        from jaxgo.system.files import save_whole
+        from jaxgo.system.files import check_writable, save_whole
         from jaxgo.ui import review_view
 
         bring(self.game)
@@ -54,6 +54,8 @@ class Review:
             raise UsageError("there is no game to review; name a file, as in jaxgo review game.sgf")
         if self.svg is not None and len(records) > 1:
             raise UsageError(f"--svg draws one game, and there are {len(records)}; name one file, or leave --svg out")
+        if self.svg is not None:
+            check_writable(self.svg)
         found = self._found(records)
         if self.svg is not None:
             save_whole(self.svg, review_view.curve(found[0]))

@@ -49,7 +49,7 @@ class Show:
         from jaxgo.core import play, position_text
         from jaxgo.core.replay import replay, some_legal, split_moves, status
         from jaxgo.games.names import describe_options, read_game
-        from jaxgo.system.files import save_whole
+        from jaxgo.system.files import check_writable, save_whole
         from jaxgo.ui import board_view
 
         game = read_game(self.name, self.option)
@@ -63,6 +63,10 @@ class Show:
         check_seed(self.seed)
         moves = split_moves(self.moves)
         position, last = replay(game, moves, self.position)
+        for path in filter(None, (self.svg, self.png)):
+            check_writable(path)  # now, and not behind a search
+        if self.png:
+            board_view.png_package()
         if self.random:
             names, position = drawn(game, position, self.random, self.seed)
             moves += names

@@ -62,10 +62,14 @@ def svg(
     return "\n".join([*out, "</svg>"]) + "\n"
 
 
+def png_package() -> Any:
+    """What draws PNG; a UsageError where it is missing."""
+    return package("resvg_py", "PNG", "png")
+
+
 def png(picture: str) -> bytes:
     """A picture as PNG, in its light colours."""
-    resvg_py = package("resvg_py", "PNG", "png")
-    return bytes(resvg_py.svg_to_bytes(svg_string=picture, zoom=2.0))
+    return bytes(png_package().svg_to_bytes(svg_string=picture, zoom=2.0))
 
 
 def layers(game: Game[Any], codes: list[int], last: int | None = None) -> tuple[list[str], list[str], list[str]]:

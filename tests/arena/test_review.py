@@ -315,6 +315,9 @@ def test_games_of_one_kind_are_reviewed_together(files, capsys, tmp_path):
     assert "other.json is a game of tictactoe width=4, and" in capsys.readouterr().err
     assert main(["review", *files, "--svg", "x.svg"]) == 2
     assert "--svg draws one game, and there are 2" in capsys.readouterr().err
+    (tmp_path / "file").touch()
+    assert main(["review", files[0], "--agent", "nobody", "--svg", str(tmp_path / "file" / "x.svg")]) == 2
+    assert "cannot write" in capsys.readouterr().err, "before a player is loaded"
     assert main(["review"]) == 2
     assert "there is no game to review" in capsys.readouterr().err
     with pytest.raises(UsageError, match="plays tictactoe, and a game to review is of tictactoe width=4"):
