@@ -52,6 +52,7 @@ class Review:
         records = review.read(self.files)
         if not records:
             raise UsageError("there is no game to review; name a file, as in jaxgo review game.sgf")
+        records = self._moved(records)
         if self.svg is not None and len(records) > 1:
             raise UsageError(f"--svg draws one game, and there are {len(records)}; name one file, or leave --svg out")
         if self.svg is not None:
@@ -65,6 +66,19 @@ class Review:
         else:
             _print(found, self.moves)
         return 0
+
+    def _moved(self, records: "Mapping[str, GameRecord]") -> "Mapping[str, GameRecord]":
+        """The games that have moves to review; of many it is told that others are left out."""
+        moved = {place: record for place, record in records.items() if record.moves[self.skip :]}
+        out = [place for place in records if place not in moved]
+        behind = f" behind the first {self.skip}" if self.skip else ""
+        if len(records) == 1 or not out:
+            return records
+        if not moved:
+            raise UsageError(f"none of the {len(records):,} games has moves to review{behind}")
+        what = "a game is" if len(out) == 1 else f"{len(out):,} games are"
+        print(f"jaxgo: {what} left out, of {len(records):,}, without moves to review{behind}: {out[0]}", file=sys.stderr)
+        return moved
 
     def _found(self, records: "Mapping[str, GameRecord]") -> "list[review.Review]":
         """The reviews of the games. Games that differ in the limit of plies, which the rules know, are searched after

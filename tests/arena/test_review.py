@@ -308,6 +308,19 @@ def test_a_file_may_be_a_collection(tmp_path):
     assert list(review.read([path])) == [f"{path}: game 1", f"{path}: game 2"]
 
 
+def test_of_many_games_those_without_moves_are_left_out(files, capsys, tmp_path):
+    path = tmp_path / "none.json"
+    formats.save(path, record(""))
+    assert main(["review", str(path), *files, "--agent", SURE, "--json"]) == 0
+    out, error = capsys.readouterr()
+    assert [told["file"] for told in map(json.loads, out.splitlines()) if told["kind"] == "game"] == files
+    assert f"a game is left out, of 3, without moves to review: {path}" in error
+    assert main(["review", str(path), *files, "--agent", SURE, "--json", "--skip", "2"]) == 0
+    assert "2 games are left out, of 3, without moves to review behind the first 2: " in capsys.readouterr().err
+    assert main(["review", *files, "--skip", "6"]) == 2
+    assert "none of the 2 games has moves to review behind the first 6" in capsys.readouterr().err
+
+
 def test_games_of_one_kind_are_reviewed_together(files, capsys, tmp_path):
     other = tmp_path / "other.json"
     formats.save(other, record("b2 a1", make("tictactoe", width=4), "tictactoe"))
