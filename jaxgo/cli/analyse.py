@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jaxgo.search.analysis import Move
     from jaxgo.search.think import Limit, Snapshot, Thinker
 
+ROWS = 20  # of a table
 LINE = 8  # moves of a variation that a row of the table shows
 
 
@@ -40,8 +41,8 @@ class Analyse:
     """An option of the game, such as komi=5.5; may be given several times."""
     line: str = ""
     """Show the node behind these moves of the tree, and not its root: what the search thinks a few plies on."""
-    rows: int = 20
-    """Moves to list; 0: all."""
+    rows: int | None = None
+    """Moves to list, where not 20 of a table and all of others; 0: all."""
     noise: bool = False
     """Keep the search's own exploration noise; else it is off unless the agent's name sets it."""
     json: bool = False
@@ -60,11 +61,11 @@ class Analyse:
         from jaxgo.games.names import read_game
         from jaxgo.search.think import Limit
 
-        if self.rows < 0 or not 0 <= self.seconds < float("inf"):
+        if (self.rows or 0) < 0 or not 0 <= self.seconds < float("inf"):
             raise UsageError("--rows and --seconds are numbers that cannot be below 0")
         if self.json + self.dagaz + self.playouts > 1:
             raise UsageError("--json, --dagaz and --playouts are ways to print the same; choose one")
-        if self.playouts and (self.seconds or self.line or self.rows != Analyse.rows):
+        if self.playouts and (self.seconds or self.line or self.rows is not None):
             raise UsageError(
                 "--playouts prints all playouts of the agent's own number; leave --seconds, --rows and --line out"
             )
@@ -111,7 +112,7 @@ class Analyse:
             moves = analysis.inner(thinker.tree, steps, game.action_name, exact=game.repetition == "none")
         else:
             moves = analysis.table(snapshot.result, game.action_name, thinker.tree)
-        return moves[: self.rows or None]
+        return moves
 
     def _print_lines(self, agent: "Player", thinker: "Thinker", snapshot: "Snapshot") -> None:
         from jaxgo.search import analysis
@@ -119,13 +120,13 @@ class Analyse:
 
         moves = self._moves(agent, thinker, snapshot)
         if self.dagaz:
-            print("\n".join(analysis.dagaz_log(moves)))
+            print("\n".join(analysis.dagaz_log(moves)[: self.rows or None]))
             return
         name = thinker.model.game.action_name
         whole: dict[str, Any] = {"game": self.name, "agent": agent.name, "seconds": round(snapshot.seconds, 3)}
         outcomes = thinker.state.outcomes if isinstance(thinker.state, BanditState) else None
         whole |= analysis.summary(snapshot.result, name, thinker.tree, outcomes=outcomes)
-        for record in analysis.json_records(moves, whole):
+        for record in analysis.json_records(moves[: self.rows or None], whole):
             print(json.dumps(record))
 
     def _print_table(self, agent: "Player", thinker: "Thinker", limit: "Limit") -> None:
@@ -166,7 +167,8 @@ class Analyse:
             table.add_column(heading, justify="right")
         table.add_column("proven")
         table.add_column("principal variation")
-        for move in self._moves(agent, thinker, snapshot):
+        rows = ROWS if self.rows is None else self.rows
+        for move in self._moves(agent, thinker, snapshot)[: rows or None]:
             table.add_row(
                 move.name,
                 f"{move.visits:,}",

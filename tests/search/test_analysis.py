@@ -242,6 +242,21 @@ def test_the_command_prints_json_lines_and_the_log_of_dagaz(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 8
 
 
+def test_what_programs_read_is_not_cut(capsys):
+    """It ended at 20 moves, as a table does; of the log those were most visited and not most won."""
+    arguments = ["analyse", "tictactoe", "--option", "width=5", "--option", "height=5", "--agent", "flat:60"]
+    assert cli.main([*arguments, "--json"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()][1:]
+    assert len(records) == 25
+    assert cli.main([*arguments, "--dagaz"]) == 0
+    whole = capsys.readouterr().out.splitlines()
+    assert len(whole) == 25
+    assert cli.main([*arguments, "--dagaz", "--rows", "9"]) == 0
+    assert capsys.readouterr().out.splitlines() == whole[:9]
+    assert cli.main(arguments) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2 + 20
+
+
 @pytest.mark.slow
 def test_a_terminal_waits_for_the_node_of_a_line(capsys, monkeypatch):
     """The first tables are of small trees, where it is not yet."""
