@@ -44,7 +44,7 @@ class Statistics:
 def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRecord]:
     """All games of a folder and those below it, or those of one file; of one kind, or a UsageError.
 
-    With `say`, files that hold no game are left out and a message, as long as others hold one.
+    With `say`, games with a mistake and files that hold none are left out, and it is told, as long as there are others.
     """
     there = [folder] if folder.is_file() else sorted(folder.rglob("*"))
     paths = [path for path in there if path.suffix.lower() in ENDINGS and path.is_file()]
@@ -53,14 +53,15 @@ def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRec
     found: dict[str, GameRecord] = {}
     faults: list[UsageError] = []
     for path in paths:
-        try:
-            found |= {place: _judged(place, record) for place, record in formats.load_all(path).items()}
-        except UsageError as fault:
-            if say is None:
-                raise
-            faults.append(fault)
+        for place, one in _games(path).items():
+            try:
+                found[place] = _judged(place, one)
+            except UsageError as fault:
+                if say is None:
+                    raise
+                faults.append(fault)
     if not found:
-        raise faults[0]
+        raise faults[0] if faults else UsageError(f"there are no games below {folder}; its files are empty")
     first = next(iter(found))
     # a limit of plies makes no other game: that of a long one in SGF is as large as it needs
     kind = without_ply_limit(found[first].game)
@@ -68,13 +69,23 @@ def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRec
         if without_ply_limit(record.game) != kind:
             raise UsageError(f"{place} is a game of another kind than {first}; keep each kind in a folder of its own")
     if say and faults:
-        what = "a file that is no game is" if len(faults) == 1 else f"{len(faults):,} files that are no games are"
-        say(f"{what} left out, of {len(paths):,}: {faults[0]}")
+        what = "a game with a mistake is" if len(faults) == 1 else f"{len(faults):,} games with a mistake are"
+        say(f"{what} left out, of {len(found) + len(faults):,}: {faults[0]}")
     return list(found.values())
 
 
-def _judged(place: str, record: GameRecord) -> GameRecord:
+def _games(path: Path) -> dict[str, GameRecord | UsageError]:
+    """The games of a file by where they stand, or what is wrong with them."""
+    try:
+        return formats.load_each(path)
+    except UsageError as fault:
+        return {str(path): fault}
+
+
+def _judged(place: str, record: GameRecord | UsageError) -> GameRecord:
     """The game with its result, where its file tells none (PSQ and Zero+ never do) and it is over by the rules."""
+    if isinstance(record, UsageError):
+        raise record
     game = record.game
     if record.returns is not None or record.verdict:
         return record

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ WRITERS: dict[str, Callable[[GameRecord], str]] = {
     "gzero": gzero.write,
     "json": json_file.write,
 }
-COLLECTIONS: dict[Callable[..., GameRecord], Callable[[bytes], list[GameRecord]]] = {
+COLLECTIONS: dict[Callable[..., GameRecord], Callable[[bytes], Iterator[GameRecord | UsageError]]] = {
     sgf.read: sgf.read_all,
     pgn.read: pgn.read_all,
 }
@@ -97,10 +97,25 @@ def load(path: str | Path, game: Game[Any] | None = None, upto: int | None = Non
 
 def load_all(path: str | Path) -> dict[str, GameRecord]:
     """The games of a file by where they stand: of a collection in SGF or PGN all of them; other formats have one."""
-    records = _of_file(path, lambda data: COLLECTIONS.get(_reader(data), lambda data: [read(data)])(data))
-    if len(records) == 1:
-        return {str(path): records[0]}
-    return {f"{path}: game {number}": record for number, record in enumerate(records, 1)}
+    return {place: _whole(one) for place, one in load_each(path).items()}
+
+
+def load_each(path: str | Path) -> dict[str, GameRecord | UsageError]:
+    """The same, with what is wrong with a game in its place; a UsageError where no game can be told from another."""
+
+    def games(data: bytes) -> list[GameRecord | UsageError]:
+        return [*COLLECTIONS.get(_reader(data), lambda data: iter([read(data)]))(data)]
+
+    found = [UsageError(f"{path}: {one}") if isinstance(one, UsageError) else one for one in _of_file(path, games)]
+    if len(found) == 1:
+        return {str(path): found[0]}
+    return {f"{path}: game {number}": one for number, one in enumerate(found, 1)}
+
+
+def _whole(one: GameRecord | UsageError) -> GameRecord:
+    if isinstance(one, UsageError):
+        raise one
+    return one
 
 
 def _of_file(path: str | Path, read_data: Callable[[bytes], T]) -> T:

@@ -6,6 +6,7 @@ comment tells. Written: the export format, the result told by the record.
 """
 
 import dataclasses
+import functools
 import itertools
 import re
 import textwrap
@@ -23,7 +24,7 @@ from jaxgo.games.chess import san
 from jaxgo.games.chess.mailbox import Mailbox
 from jaxgo.games.chess.rules import Chess
 from jaxgo.games.names import name_of
-from jaxgo.records.record import GameRecord, bounded
+from jaxgo.records.record import GameRecord, attempt, bounded
 
 HEAD = re.compile(r'\s*(?:[%;].*\n\s*)*(?:\[\s*\w+\s*"|1\s*\.)')
 TOKEN = re.compile(
@@ -137,6 +138,7 @@ class Told:
     moves: list[tuple[int, str]] = dataclasses.field(default_factory=list)  # each with its line
     comments: dict[int, list[str]] = dataclasses.field(default_factory=dict)  # their words, by the moves before them
     result: str = ""
+    fault: str = ""  # what is no PGN; the game goes on to the tags of the next one
 
     @property
     def place(self) -> str:
@@ -164,9 +166,10 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     return _record(told, game, upto)
 
 
-def read_all(text: str | bytes) -> list[GameRecord]:
-    """All games of a file."""
-    return [_record(told) for told in _games(bounded(text))]
+def read_all(text: str | bytes) -> Iterator[GameRecord | UsageError]:
+    """All games of a file, or what is wrong with a game."""
+    for told in _games(bounded(text)):
+        yield attempt(functools.partial(_record, told))
 
 
 def _games(text: str) -> Iterator[Told]:
@@ -174,12 +177,19 @@ def _games(text: str) -> Iterator[Told]:
     now, line, inside, apart = Told(1, 1), 1, 0, False
     for found in TOKEN.finditer(text.translate(FIGURES)):
         kind, word = str(found.lastgroup), found.group()
-        if kind == "bad":
-            raise UsageError(f"line {line}: game {now.number}: {UNENDED.get(word, f'{word!r} where none belongs')}")
-        if kind == "bracket":
+        if inside and kind == "value" and apart and not now.fault:
+            now.fault = f"line {line}: game {now.number}: it ends inside a variation; a ')' is missing"
+        if now.fault:
+            if kind == "value" and apart:
+                yield now
+                now, inside = Told(line, now.number + 1), 0
+                now.take(kind, found, line)
+        elif kind == "bad":
+            now.fault = f"line {line}: game {now.number}: {UNENDED.get(word, f'{word!r} where none belongs')}"
+        elif kind == "bracket":
             inside += 1 if word == "(" else -1
             if inside < 0:
-                raise UsageError(f"line {line}: game {now.number}: a ')' without its '('")
+                now.fault = f"line {line}: game {now.number}: a ')' without its '('"
         elif not inside and kind != "blank":
             if kind == "result" and not (now.tags or now.moves):  # it is told twice
                 continue
@@ -192,13 +202,15 @@ def _games(text: str) -> Iterator[Told]:
                 now = Told(line, now.number + 1)
         line += word.count("\n")
         apart = kind == "blank" and word.count("\n") > 1  # an empty line
-    if inside:
-        raise UsageError(f"line {line}: game {now.number}: the file ends inside a variation; a ')' is missing")
-    if now.tags or now.moves:
+    if inside > 0 and not now.fault:
+        now.fault = f"line {line}: game {now.number}: the file ends inside a variation; a ')' is missing"
+    if now.tags or now.moves or now.fault:
         yield now
 
 
 def _record(told: Told, wanted: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
+    if told.fault:
+        raise UsageError(told.fault)
     game = _game(told, wanted)
     if not told.result and "Result" in told.tags and upto is None:
         raise UsageError(f"{told.place} breaks off: no result (1-0, 0-1, 1/2-1/2 or *) stands behind its moves")

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import re
+from collections.abc import Callable
 from typing import Any
 
 from jaxgo.core import position_text
@@ -45,6 +46,14 @@ class GameRecord:
         if self.verdict or self.returns is None or len(self.returns) != 2:
             return self.verdict
         return "0" if self.returns[0] == 0 else "B+" if self.returns[0] > 0 else "W+"
+
+
+def attempt(read: Callable[[], GameRecord]) -> GameRecord | UsageError:
+    """A game of a file that has more, or what is wrong with it: the others can be read."""
+    try:
+        return read()
+    except UsageError as error:
+        return error
 
 
 def winner(verdict: str) -> tuple[float, float] | None:

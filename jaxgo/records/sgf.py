@@ -8,6 +8,7 @@ Written: the same, one node a move.
 
 import codecs
 import dataclasses
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, get_args
@@ -26,7 +27,7 @@ from jaxgo.games.hex import SWAP, Hex
 from jaxgo.games.names import name_of
 from jaxgo.games.othello import Othello
 from jaxgo.games.sizes import on_points
-from jaxgo.records.record import GameRecord, bounded, winner
+from jaxgo.records.record import GameRecord, attempt, bounded, winner
 from jaxgo.records.sgf_nodes import Node, escape, games, main_line
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -117,9 +118,10 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     return _read(main_line(_text(text)), 1, game, upto)
 
 
-def read_all(text: str | bytes) -> list[GameRecord]:
-    """All games of a file, which may be a collection; of each the first line of play."""
-    return [_read(main_line(game, line), line) for line, game in games(_text(text))]
+def read_all(text: str | bytes) -> Iterator[GameRecord | UsageError]:
+    """All games of a file, which may be a collection, of each the first line of play; or what is wrong with a game."""
+    for line, game in games(_text(text)):
+        yield attempt(functools.partial(_read, main_line(game, line), line))
 
 
 def _text(text: str | bytes) -> str:

@@ -85,6 +85,16 @@ def test_all_games_of_a_collection_count(folder, tmp_path):
         statistics.read(path)
 
 
+def test_one_game_with_a_mistake_leaves_the_others_of_its_collection(tmp_path, capsys):
+    game = "(;GM[4]SZ[9]RE[B+];B[ee])\n"
+    (tmp_path / "all.sgf").write_text(game + "(;GM[4]SZ[9]RE[B+];B[zz])\n" + 2 * game)
+    assert cli.main(["stats", str(tmp_path)]) == 0
+    out, error = capsys.readouterr()
+    assert "3 finished games" in out
+    assert "a game with a mistake is left out, of 4: " in error
+    assert "all.sgf: line 2: B[zz] is no point" in error
+
+
 def test_openings_by_hand(folder):
     found = {opening.moves: opening for opening in statistics.count(statistics.read(folder)).openings}
     centre, corner = GAME.action_name(40), GAME.action_name(30)
@@ -156,7 +166,7 @@ def test_files_that_are_no_games_are_left_out_and_told(tmp_path, capsys):
     assert cli.main(["stats", str(tmp_path)]) == 0
     said = capsys.readouterr()
     assert "1 finished games, 0 unfinished" in said.out
-    assert "6 files that are no games are left out, of 7: " in said.err
+    assert "6 games with a mistake are left out, of 7: " in said.err
     assert "0.json: line 1" in said.err
     with pytest.raises(UsageError, match=r"notes.txt: line 1: this is no SGF"):
         statistics.read(tmp_path / "notes.txt")
