@@ -67,7 +67,7 @@ class Review:
             _print(found, self.moves)
         return 0
 
-    def _moved(self, records: "Mapping[str, GameRecord]") -> "Mapping[str, GameRecord]":
+    def _moved(self, records: "dict[str, GameRecord]") -> "dict[str, GameRecord]":
         """The games that have moves to review; of many it is told that others are left out."""
         moved = {place: record for place, record in records.items() if record.moves[self.skip :]}
         out = [place for place in records if place not in moved]
@@ -77,7 +77,9 @@ class Review:
         if not moved:
             raise UsageError(f"none of the {len(records):,} games has moves to review{behind}")
         what = "a game is" if len(out) == 1 else f"{len(out):,} games are"
-        print(f"jaxgo: {what} left out, of {len(records):,}, without moves to review{behind}: {out[0]}", file=sys.stderr)
+        print(
+            f"jaxgo: {what} left out, of {len(records):,}, without moves to review{behind}: {out[0]}", file=sys.stderr
+        )
         return moved
 
     def _found(self, records: "Mapping[str, GameRecord]") -> "list[review.Review]":

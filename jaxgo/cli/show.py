@@ -49,13 +49,11 @@ class Show:
         from jaxgo.core import play, position_text
         from jaxgo.core.replay import replay, some_legal, split_moves, status
         from jaxgo.games.names import describe_options, read_game
-        from jaxgo.system.files import check_writable, save_whole
+        from jaxgo.system.files import save_whole
         from jaxgo.ui import board_view
 
         game = read_game(self.name, self.option)
-        for path, kind in ((self.svg, "svg"), (self.png, "png")):
-            if path is not None and path.suffix.lower() != f".{kind}":
-                raise UsageError(f"--{kind} {path} is no name of such a picture; end it in .{kind}")
+        self._check_pictures()
         if self.numbers and not (self.svg or self.png):
             raise UsageError("--numbers is for pictures; name one by --svg or --png")
         if self.random < 0:
@@ -63,10 +61,6 @@ class Show:
         check_seed(self.seed)
         moves = split_moves(self.moves)
         position, last = replay(game, moves, self.position)
-        for path in filter(None, (self.svg, self.png)):
-            check_writable(path)  # now, and not behind a search
-        if self.png:
-            board_view.png_package()
         if self.random:
             names, position = drawn(game, position, self.random, self.seed)
             moves += names
@@ -89,6 +83,19 @@ class Show:
             print(f"Moves are written as {game.notation}.")
             print(f"Legal now: {some_legal(game, play.look(game, position).legal)}.")
         return 0
+
+    def _check_pictures(self) -> None:
+        """A UsageError where a picture cannot be written, before there is a search."""
+        from jaxgo.system.files import check_writable
+        from jaxgo.ui import board_view
+
+        for path, kind in ((self.svg, "svg"), (self.png, "png")):
+            if path is not None and path.suffix.lower() != f".{kind}":
+                raise UsageError(f"--{kind} {path} is no name of such a picture; end it in .{kind}")
+            if path is not None:
+                check_writable(path)
+        if self.png:
+            board_view.png_package()
 
     def _heat(self, game: "Game[Any]", position: "Position", moves: str) -> tuple[dict[str, Any], str]:
         """The map that was asked for, as the picture takes it, and in words."""

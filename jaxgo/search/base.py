@@ -114,7 +114,7 @@ class SearchResult(NamedTuple):
 
     def _where(self, which: Any, one: Any, other: Any) -> Any:
         """`where` on the host for who has the result there, which waits for no XLA."""
-        where: Any = np.where if isinstance(self.value, np.ndarray) else jnp.where
+        where: Any = np.where if isinstance(cast("Any", self.value), np.ndarray) else jnp.where
         return where(which, one, other)
 
 
