@@ -83,11 +83,13 @@ def _games(path: Path) -> dict[str, GameRecord | UsageError]:
 
 
 def _judged(place: str, record: GameRecord | UsageError) -> GameRecord:
-    """The game with its result, where its file tells none (PSQ and Zero+ never do) and it is over by the rules."""
+    """The game with its result, where its file tells none (PSQ and Zero+ never do) and it is over by the rules; a
+    UsageError where a move is not legal."""
     if isinstance(record, UsageError):
         raise record
     game = record.game
-    if record.returns is not None or record.verdict:
+    told = record.returns is not None or bool(record.verdict)
+    if told and record.tried:
         return record
     try:
         start, before = position_text.read(game, record.start or position_text.START)
@@ -95,8 +97,14 @@ def _judged(place: str, record: GameRecord | UsageError) -> GameRecord:
     except UsageError as error:
         raise UsageError(f"{place}: {error}") from None
     found = follow(game, start, line)
+    if (made := int(found.made)) < len(line):
+        number = made + 1 - len(before)
+        where = record.place(number) if number > 0 else f"move {made + 1} of its start"
+        raise UsageError(f"{place}: {where}, {game.action_name(line[made])!r} is not legal")
+    if told:
+        return record
     view = play.look(game, found.position)
-    return dataclasses.replace(record, returns=view.returns) if view.over and int(found.made) == len(line) else record
+    return dataclasses.replace(record, returns=view.returns) if view.over else record
 
 
 def count(records: Iterable[GameRecord], plies: int = 2) -> Statistics:

@@ -177,19 +177,16 @@ def _games(text: str) -> Iterator[Told]:
     now, line, inside, apart = Told(1, 1), 1, 0, False
     for found in TOKEN.finditer(text.translate(FIGURES)):
         kind, word = str(found.lastgroup), found.group()
-        if inside and kind == "value" and apart and not now.fault:
-            now.fault = f"line {line}: game {now.number}: it ends inside a variation; a ')' is missing"
+        next_ = kind == "value" and apart  # whatever is wrong with this game
+        if not now.fault and (wrong := _wrong(kind, word, inside, next_)):
+            now.fault = f"line {line}: game {now.number}: {wrong}"
         if now.fault:
-            if kind == "value" and apart:
+            if next_:
                 yield now
                 now, inside = Told(line, now.number + 1), 0
                 now.take(kind, found, line)
-        elif kind == "bad":
-            now.fault = f"line {line}: game {now.number}: {UNENDED.get(word, f'{word!r} where none belongs')}"
         elif kind == "bracket":
             inside += 1 if word == "(" else -1
-            if inside < 0:
-                now.fault = f"line {line}: game {now.number}: a ')' without its '('"
         elif not inside and kind != "blank":
             if kind == "result" and not (now.tags or now.moves):  # it is told twice
                 continue
@@ -202,10 +199,19 @@ def _games(text: str) -> Iterator[Told]:
                 now = Told(line, now.number + 1)
         line += word.count("\n")
         apart = kind == "blank" and word.count("\n") > 1  # an empty line
-    if inside > 0 and not now.fault:
+    if inside and not now.fault:
         now.fault = f"line {line}: game {now.number}: the file ends inside a variation; a ')' is missing"
     if now.tags or now.moves or now.fault:
         yield now
+
+
+def _wrong(kind: str, word: str, inside: int, next_: bool) -> str:
+    """What is wrong with a word of a game, so many variations deep; nothing if it may stand there."""
+    if kind == "bad":
+        return UNENDED.get(word, f"{word!r} where none belongs")
+    if word == ")" and kind == "bracket" and not inside:
+        return "a ')' without its '('"
+    return "it ends inside a variation; a ')' is missing" if inside and next_ else ""
 
 
 def _record(told: Told, wanted: Game[Any] | None = None, upto: int | None = None) -> GameRecord:
@@ -246,6 +252,7 @@ def _record(told: Told, wanted: Game[Any] | None = None, upto: int | None = None
         reason="" if end.lower() in SILENT else end,
         lines=tuple(line for line, _ in told.moves[: len(moves)]),
         comments={ply: " ".join(words) for ply, words in comments.items()},
+        tried=True,
     )
 
 

@@ -29,6 +29,7 @@ class GameRecord:
     reason: str = ""  # how it ended
     lines: tuple[int, ...] = ()  # of the file, where each move stands
     comments: dict[int, str] = dataclasses.field(default_factory=dict)  # on the position after so many moves
+    tried: bool = dataclasses.field(default=False, compare=False)  # its moves are legal: who read it has played them
 
     @property
     def first(self) -> int:

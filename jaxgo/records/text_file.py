@@ -85,7 +85,8 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
         raise UsageError(f"move {made + 1}, {found.action_name(moves[made])!r}, is not legal")
     players = tuple(head.get(seat, "") for seat in SEATS)
     result = _result(head)
-    return GameRecord(found, name, tuple(moves), players=players, returns=(2 * result - 1, 1 - 2 * result))
+    returns = (2 * result - 1, 1 - 2 * result)
+    return GameRecord(found, name, tuple(moves), players=players, returns=returns, tried=True)
 
 
 def _parts(text: str) -> tuple[dict[str, str], list[str]]:

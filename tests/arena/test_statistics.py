@@ -95,6 +95,23 @@ def test_one_game_with_a_mistake_leaves_the_others_of_its_collection(tmp_path, c
     assert "all.sgf: line 2: B[zz] is no point" in error
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.sgf", "(;GM[4]SZ[9]RE[B+]\n;B[ee]\n;W[ee])", "a.sgf: line 3: move 2, 'e5' is not legal"),
+        ("a.psq", "Piskvorky 9x9, 11:11, 0\n5,5,0\n5,5,0\na\nb\n-1\n", "a.psq: line 3: move 2, 'e5' is not legal"),
+    ],
+)
+def test_games_that_cannot_have_been_played_do_not_count(name, text, said, folder, capsys):
+    """Where a file told a result its moves were not tried; where it tells none the game was an unfinished one."""
+    (folder / name).write_text(text)
+    assert cli.main(["stats", str(folder)]) == 0
+    out, error = capsys.readouterr()
+    assert "9 finished games, 1 unfinished" in out
+    assert "a game with a mistake is left out, of 11: " in error
+    assert said in error
+
+
 def test_openings_by_hand(folder):
     found = {opening.moves: opening for opening in statistics.count(statistics.read(folder)).openings}
     centre, corner = GAME.action_name(40), GAME.action_name(30)
@@ -118,7 +135,7 @@ def test_games_that_began_elsewhere_are_other_games():
 
 def test_the_rules_say_how_a_game_ended_where_its_file_does_not(tmp_path):
     five = (40, 0, 41, 1, 42, 2, 43, 3, 44)
-    played = [five, five[:-1], (80, *five), (0, 0)]  # the third is won by the second mover, the last illegal
+    played = [five, five[:-1], (80, *five), (0, 1)]  # the third is won by the second mover
     for number, moves in enumerate(played):
         formats.save(tmp_path / f"{number}.{'psq' if number % 2 else 'gzero'}", GameRecord(GAME, "gomoku", moves))
     found = statistics.count(statistics.read(tmp_path))
@@ -177,10 +194,13 @@ def test_files_that_are_no_games_are_left_out_and_told(tmp_path, capsys):
 
 
 def test_a_long_game_of_go_is_no_other_kind(tmp_path):
-    for name, pairs in (("short", 1), ("long", 40)):
-        moves = ";B[aa];W[bb]" * pairs
-        (tmp_path / f"{name}.sgf").write_text(f"(;GM[1]SZ[5]RE[B+R]{moves})")
-    assert [len(record.moves) for record in statistics.read(tmp_path)] == [80, 2]
+    line = (
+        "bcdceddeaadaaeeebbcbbeebacddabccbddbbacacecdttadbcaeabacbeaabbbabdceacecadaebbadaceabeabbcbdacbbttbettedbcee"
+    )
+    moves = [f";{'BW'[ply % 2]}[{line[2 * ply : 2 * ply + 2]}]" for ply in range(54)]
+    for name, plies in (("short", 2), ("long", 54)):  # 5x5 ends after 50
+        (tmp_path / f"{name}.sgf").write_text(f"(;GM[1]SZ[5]RE[B+R]{''.join(moves[:plies])})")
+    assert [len(record.moves) for record in statistics.read(tmp_path)] == [54, 2]
 
 
 @jax.numpy_rank_promotion("allow")  # as people write their games
