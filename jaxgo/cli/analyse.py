@@ -52,7 +52,7 @@ class Analyse:
     playouts: bool = False
     """Print the log of Dagaz with every playout: who won, how deep it went, what stood there; for flat searches."""
     seed: int = 0
-    """Of the search's luck."""
+    """Of the search's luck, and of a start that is drawn, such as the scrambled slide15."""
 
     def run(self) -> int:
         from jaxgo import players
@@ -72,7 +72,7 @@ class Analyse:
         check_seed(self.seed)
         game = read_game(self.name, self.option)
         agent = players.load_player(self.agent, game, noise=self.noise)
-        position, _ = replay(game, split_moves(self.moves), self.position)
+        position, _ = replay(game, split_moves(self.moves), self.position, self.seed)
         root = live_root(game, position, self.moves)
         for name in split_moves(self.line):
             game.parse_action(name)

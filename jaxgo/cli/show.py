@@ -28,7 +28,7 @@ class Show:
     random: int = 0
     """So many moves more, drawn by chance, as far as the game goes."""
     seed: int = 0
-    """Of the drawn moves."""
+    """Of the drawn moves, and of a start that is drawn, such as the scrambled slide15."""
     option: Option = ()
     """An option of the game, such as komi=5.5; may be given several times."""
     svg: File = None
@@ -60,15 +60,17 @@ class Show:
             raise UsageError(f"--random {self.random} is below 0; say how many moves are to be drawn")
         check_seed(self.seed)
         moves = split_moves(self.moves)
-        position, last = replay(game, moves, self.position)
+        begun = self.position or drawn_start(game, self.seed)
+        position, last = replay(game, moves, begun, self.seed)
         if self.random:
             names, position = drawn(game, position, self.random, self.seed)
             moves += names
             last = game.parse_action(names[-1]) if names else last
-            print(f"--moves {shlex.quote(','.join(moves))}")
+            again = f" --seed {self.seed}" if begun and not self.position else ""
+            print(f"--moves {shlex.quote(','.join(moves))}{again}")
         heat, said = self._heat(game, position, ",".join(moves)) if self.heat else ({}, "")
         if self.svg or self.png:
-            numbers = numbered(game, replay(game, [], self.position)[0], moves) if self.numbers else {}
+            numbers = numbered(game, replay(game, [], begun, self.seed)[0], moves) if self.numbers else {}
             picture = board_view.svg(game, position.state, last=last, numbers=numbers, **heat)
             for path, made in ((self.svg, picture.encode()), (self.png, board_view.png(picture) if self.png else b"")):
                 if path is not None:
@@ -76,7 +78,7 @@ class Show:
         print(f"{self.name} {describe_options(game)}".rstrip())
         print(board_view.text(game, position.state))
         print(status(game, position))
-        print(f"--position {shlex.quote(position_text.write(game, position, moves, self.position))}")
+        print(f"--position {shlex.quote(position_text.write(game, position, moves, begun))}")
         if said:
             print(said)
         if self.notation:
@@ -118,6 +120,15 @@ class Show:
         found = analysis.table(result, game.action_name, thinker.tree)
         cells, said = heat.of_moves(game, position.state, found, kind)
         return {"heat": cells.tolist()}, f"{kind} of {agent.name}: {said}"
+
+
+def drawn_start(game: "Game[Any]", seed: int) -> str:
+    """The start that a seed draws, as text; nothing where it is the usual one."""
+    from jaxgo.core import play, position_text
+
+    start = play.begin(game, seed)
+    usual = position_text.drawing(game, start.state) == position_text.example(game)
+    return "" if usual else position_text.write(game, start, ())
 
 
 def drawn(game: "Game[Any]", position: "Position", count: int, seed: int) -> tuple[list[str], "Position"]:

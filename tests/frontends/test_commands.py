@@ -1,7 +1,9 @@
 """The commands of the front ends: what the program's words lead to."""
 
+import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -44,6 +46,36 @@ def test_a_position_is_shown_and_analysed(capsys):
     assert capsys.readouterr().out.splitlines()[2].startswith("c3 ")
     assert main(["show", "tictactoe", "--position", "XX. 0"]) == 2
     assert "this board has 3" in capsys.readouterr().err
+
+
+def test_a_start_is_drawn_alike_by_show_and_solve(capsys):
+    assert main(["solve", "slide8", "--seed", "3"]) == 0
+    solved = capsys.readouterr().out
+    board = solved[: solved.index("--position")]
+    assert main(["show", "slide8", "--seed", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert board in shown
+    assert next(line for line in solved.splitlines() if line.startswith("--position")) in shown
+    assert main(["show", "slide8"]) == 0
+    assert board not in capsys.readouterr().out
+    assert main(["show", "slide8", "--seed", "3", "--random", "4"]) == 0
+    first, *drawn = capsys.readouterr().out.splitlines()
+    again = first.split()
+    assert again[2:] == ["--seed", "3"]
+    assert main(["show", "slide8", *again]) == 0
+    assert capsys.readouterr().out.splitlines() == drawn
+    (position,) = (shlex.split(line) for line in drawn if line.startswith("--position"))
+    assert main(["show", "slide8", *position]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == drawn[1:]
+
+
+def test_analyse_begins_where_the_seed_says(capsys):
+    said = []
+    for seed in ("0", "3"):
+        assert main(["analyse", "slide8", "--agent", "flat:4", "--seed", seed, "--json"]) == 0
+        records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        said.append({record["name"] for record in records if record["kind"] == "move"})
+    assert said[0] != said[1], "other moves are legal there"
 
 
 def test_random_moves_are_those_that_are_printed(capsys):
