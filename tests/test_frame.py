@@ -119,7 +119,7 @@ def test_show_takes_options_and_tells_the_result(capsys):
         (["show", "tictactoe", "--moves", "b2,z9"], "'z9', names no move of this game; legal moves are: a3, b3, c3"),
         (["show", "tictactoe", "--moves", "b2,b2"], "move 2, 'b2', is not legal; legal moves are: a3, b3"),
         (["show", "tictactoe", "--moves", "a1,a2,b1,b2,c1,c2"], "move 6, 'c2', is not legal"),
-        (["show", "tictactoe", "--svg", "no/such/folder/x.svg"], "cannot write no/such/folder/x.svg"),
+        (["show", "tictactoe", "--svg", "README.md/x.svg"], "cannot write README.md/x.svg: "),
         (["show", "tictactoe", "--svg", "x.png"], "--svg x.png is no name of such a picture; end it in .svg"),
         (["show", "tictactoe", "--svg", ""], "end it in .svg"),
         (
