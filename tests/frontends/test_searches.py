@@ -40,3 +40,41 @@ def test_a_search_has_its_time_from_when_it_thinks(monkeypatch):
     compiling.began = time.monotonic() - 1
     searches.tick()
     assert compiling.stopped.is_set()
+
+
+def test_who_leaves_while_its_player_is_compiled_lets_others_search():
+    searches, ghost, stays, back = Searches(1), Thinking(0), Thinking(0), Thinking(0)
+    searches.ask("ghost", lambda: ghost)
+    searches.ask("stays", lambda: stays)
+    assert searches.waits("stays")
+    searches.forget("ghost")
+    assert ghost.dropped
+    assert not searches.waits("stays"), "or it waits until the other one is compiled, which nobody needs"
+    searches.ask("ghost", lambda: back)
+    ghost.future.set_result(None)  # compiled at last: the place is another's
+    assert searches.waits("ghost")
+    stays.future.set_result(None)
+    assert not searches.waits("ghost")
+
+
+def test_a_search_that_was_forgotten_as_it_began_keeps_no_place():
+    searches, ghost = Searches(1), Thinking(0)
+
+    def begins():
+        searches.forget("ghost")
+        return ghost
+
+    searches.ask("ghost", begins)
+    searches.ask("stays", lambda: Thinking(0))
+    assert ghost.dropped
+    assert not searches.waits("stays")
+
+
+def test_the_end_of_a_search_that_was_forgotten_frees_no_place_of_the_next():
+    searches, first, second = Searches(1), Thinking(0), Thinking(0)
+    searches.ask("one", lambda: first)
+    searches.forget("one")
+    searches.ask("one", lambda: second)
+    searches.ask("two", lambda: Thinking(0))
+    first.future.set_result(None)
+    assert searches.waits("two"), "the second one goes on"

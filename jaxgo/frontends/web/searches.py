@@ -1,9 +1,13 @@
 """Whose search runs: a few at a time, whoever asked first first, and nobody for long while others wait."""
 
+import functools
+import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import Any
 
 from jaxgo.frontends.thinking import Thinking
 from jaxgo.system import devices
@@ -34,6 +38,7 @@ class Searches:
         with self._lock:
             self._waiting.pop(who, None)
             self._end(who, Thinking.drop)
+        self._advance()
 
     def stop(self, who: Hashable) -> None:
         """Ends what a visitor runs; it answers with what it has found."""
@@ -46,7 +51,14 @@ class Searches:
             if thinking is None:
                 self._endings[who] = ending
             else:
-                ending(thinking)
+                self._end_now(who, thinking, ending)
+
+    def _end_now(self, who: Hashable, thinking: Thinking, ending: Ending) -> None:
+        ending(thinking)
+        # compiling cannot be cut short, and who is dropped before it thinks never searches: its place is free. What
+        # compiles on is bounded by the sockets, each of which is held until its session has ended.
+        if thinking.dropped and thinking.began == math.inf:
+            del self._running[who]
 
     def waits(self, who: Hashable) -> bool:
         """Whether a visitor's search has to wait for another one."""
@@ -83,10 +95,11 @@ class Searches:
                     continue
                 self._running[who] = thinking
                 if (ending := self._endings.pop(who, None)) is not None:
-                    ending(thinking)
-            thinking.future.add_done_callback(lambda _, who=who: self._ended(who))  # type: ignore[misc]
+                    self._end_now(who, thinking, ending)
+            thinking.future.add_done_callback(functools.partial(self._ended, who, thinking))
 
-    def _ended(self, who: Hashable) -> None:
+    def _ended(self, who: Hashable, thinking: Thinking, answer: Future[Any]) -> None:
         with self._lock:
-            self._running.pop(who, None)
+            if self._running.get(who) is thinking:  # or the place is that of the visitor's next search by now
+                del self._running[who]
         self._advance()
