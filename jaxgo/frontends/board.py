@@ -254,6 +254,16 @@ def from_text(game: Game[Any], text: str) -> Board:
     return board
 
 
+def walked(game: Game[Any], text: str, actions: Sequence[int], resigned: int | None, undo: int) -> Board:
+    """The board that a text tells of, or the usual one; moves are played, a seat gives up, and moves are taken back."""
+    board = from_text(game, text) if text else begin(game)
+    for action in actions:
+        board = board.play(board.read(action))
+    if resigned is not None:
+        board = board.resign(resigned)
+    return board.undo(undo) if undo else board
+
+
 def take_turn(board: Board, seat: int) -> Board:
     """Makes it the turn of a seat. In Go the other one leaves its turn, or the board goes on where the game had ended.
 

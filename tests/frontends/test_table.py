@@ -14,6 +14,7 @@ from jaxgo.core.lanes import alone
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
+from jaxgo.frontends.web import table
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.frontends.web.table import LOG
@@ -206,3 +207,45 @@ def test_a_thought_tells_whose_the_points_will_be_where_a_net_has_learnt_it(spec
         known = heat.learnt(player, alone(session.board.now.position.state))
         assert (known is None) == (spec == "uct:4")
         assert sat.last["thought"]["owned"] == pytest.approx([] if known is None else known.tolist(), abs=0.006)
+
+
+def words(sat):
+    """What the page says below the board."""
+    said = next(told for told in reversed(sat.heard) if told["tell"] in ("status", "position"))
+    return said["status"] if said["tell"] == "position" else said["text"]
+
+
+def test_a_table_that_waits_says_so_after_a_change_of_seats_too(monkeypatch):
+    monkeypatch.setattr(Session, "_warm_up", lambda *seat: None)
+    shared = Shared(Offers({}, ("random",)), most_searches=1)
+    shared.searches.ask("another", lambda: Thinking(0))
+    with guest(shared=shared) as sat:
+        for players in (["random", ""], ["random", None]):
+            sat.ask("seats", players=players)
+            for _ in range(2):
+                sat.table.tick()
+            assert words(sat) == "random waits until another search has ended"
+
+
+def test_a_page_hears_at_once_that_another_game_is_set_up(monkeypatch):
+    """The server's loop looks meanwhile, and what is refused is set up no more."""
+    makes, seen = table.read_game, []
+
+    def make_slowly(*what):
+        sat.table.tick()
+        seen.append(words(sat))
+        return makes(*what)
+
+    with guest() as sat:
+        monkeypatch.setattr(table, "read_game", make_slowly)
+        sat.ask("new", game="slide8")
+        assert words(sat) == "Your move"
+        sat.ask("setup", game="tictactoe", actions=[4])
+        assert seen == ["setting up slide8", "setting up tictactoe"]
+        before = words(sat)
+        with pytest.raises(UsageError):
+            sat.ask("new", options={"width": "x"})
+        with pytest.raises(UsageError):
+            sat.ask("load", text="no game")
+        sat.table.tick()
+        assert words(sat) == before

@@ -25,6 +25,7 @@ from jaxgo.frontends.web import drawing, offers, protocol, told
 from jaxgo.frontends.web.rounds import Rounds
 from jaxgo.frontends.web.score import Score
 from jaxgo.frontends.web.shared import Shared
+from jaxgo.frontends.web.status import StatusLine
 from jaxgo.games.names import name_of, read_game
 from jaxgo.players import BEST, Player
 from jaxgo.records.record import GameRecord
@@ -49,8 +50,7 @@ class Table:
         self._review: Reviewing | None = None
         self._rounds = Rounds()
         self._score = Score()
-        self._said = ""
-        self._looked: tuple[Any, ...] | None = None
+        self._line = StatusLine(self._status, tell)
         self._closed = False
         self._warm = False  # whether lines of moves are compiled for this game
 
@@ -77,6 +77,8 @@ class Table:
             except Exception:
                 put_back()
                 raise
+            finally:
+                self._line.came()
 
     def _remember(self) -> Callable[[], None]:
         """What makes the table again as it is now; the page is told where it has seen another one."""
@@ -110,12 +112,8 @@ class Table:
     def tick(self) -> None:
         """Looks whether the state of the search has another name by now."""
         session, waits = self.session, self.shared.searches.waits(self)
-        now = (session.state, session.number, waits, self._paused, self._machine())
-        if now != self._looked:  # nothing here may wait for a lock: the server's loop calls it
-            self._looked, said = now, self._status()
-            if said != self._said:
-                self._said = said
-                self._tell({"tell": "status", "text": said})
+        # nothing here may wait for a lock: the server's loop calls it
+        self._line.look(session.state, session.number, waits, self._paused, self._machine())
 
     # -- the game ----------------------------------------------------------------------------------------------
     def _asked(self, request: protocol.New | protocol.Setup) -> tuple[str, dict[str, str]]:
@@ -131,6 +129,7 @@ class Table:
     def _do_new(self, request: protocol.New) -> None:
         name, options = self._asked(request)
         if (name, options) != (self.name, self.options):
+            self._line.coming(f"setting up {name}")
             game = offers.check_length(self._make(name, options))
             self._quiet()
             met = any(self._players()) or self.session.game.players == 1  # of a puzzle they had left
@@ -159,6 +158,7 @@ class Table:
 
     def _fresh(self, paused: bool = False) -> None:
         """A game has begun, or was put up."""
+        self._line.came()
         self._score.begin(self.session.board, given=paused)
         self._paused = paused
         self._rounds.wait_no_more()
@@ -208,13 +208,9 @@ class Table:
     def _do_setup(self, request: protocol.Setup) -> None:
         name, options = self._asked(request)
         other = (name, options) != (self.name, self.options)
+        self._line.coming(f"setting up {name}")
         game = offers.check_length(self._make(name, options)) if other else self.session.game
-        board = boards.from_text(game, request.text) if request.text else boards.begin(game)
-        for action in request.actions:
-            board = board.play(board.read(action))
-        if request.resigned is not None:
-            board = board.resign(request.resigned)
-        board = board.undo(request.undo) if request.undo else board
+        board = boards.walked(game, request.text, request.actions, request.resigned, request.undo)
         players = self._load_all(request.players, game, name) if request.players else None
         source = offers.read_record(request.source, self._own) if request.source else None
         self._put_up(board, name, options, source)
@@ -455,6 +451,7 @@ class Table:
         self._tell(told.file(*self._score.record(request.game, self.session.record()), request.kind))
 
     def _do_load(self, request: protocol.Load) -> None:
+        self._line.coming("setting up the game of the file")
         record = offers.read_record(request.text, self._own)
         name, options = name_of(record.game)
         board = boards.of_record(record)
@@ -469,7 +466,7 @@ class Table:
 
     def _tell_position(self) -> None:
         shown, number = self.session.now
-        self._said = self._status()
+        said = self._line.now()
         limit = {name: self._limit and getattr(self._limit, name) for name in ("seconds", "simulations")}
         table = {
             "players": self._players(),
@@ -480,9 +477,10 @@ class Table:
             "loop": {"on": self._rounds.on, "delay": self._rounds.delay},
             "score": [[name, *row] for name, row in self._score.rows.items()],
             "kept": [{k: v for k, v in game.items() if k != "record"} for game in self._score.kept],
-            "status": self._said,
+            "status": said,
         }
         self._tell(told.position(shown, number) | table)
+        self._line.told(said)  # behind it: a look meanwhile may have told newer words
         if not self._warm and not shown.over:  # before a search is shown, which would wait for this to compile
             self._warm = True
             drawing.ghosts(shown, [shown.game.action_name(shown.legal()[0])])
