@@ -13,6 +13,9 @@ from jaxgo.frontends.web.table import Table
 
 HOME = "http://localhost"
 WAIT = 60.0
+FIRST_WON, SECOND_WON = (  # the score of two humans
+    [["you (first)", first, 0, 1 - first], ["you (second)", 1 - first, 0, first]] for first in (1, 0)
+)
 QUICK = "uct:8,solver=no,evaluator=uniform"
 
 

@@ -154,7 +154,7 @@ def test_a_game_after_the_other(page):
     expect(page.locator("#kept li").nth(2)).to_be_visible()
     page.locator("#loop").dispatch_event("click")  # the table of moves comes and goes above it, so it never rests
     expect(page.locator("#loop")).not_to_be_checked()
-    expect(page.locator("#score tbody tr")).to_have_count(1)
+    expect(page.locator("#score tbody td:first-child")).to_have_text(["random (first)", "random (second)"])
 
 
 def test_sgf_comes_down_and_goes_up(page, tmp_path):

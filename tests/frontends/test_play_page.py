@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("starlette")
 from starlette.websockets import WebSocket
-from visitor import QUICK, guest, state, visit
+from visitor import FIRST_WON, QUICK, SECOND_WON, guest, state, visit
 
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends.web import offers, server, table, told
@@ -29,7 +29,7 @@ def test_two_humans_play_a_game(client):
         assert told["moves"][-1] == "a2"
         assert told["result"]["text"].startswith("a draw")
         assert told["choices"] == []
-        assert told["score"] == [["you", 0, 2, 0]]
+        assert told["score"] == [["you (first)", 0, 1, 0], ["you (second)", 0, 1, 0]]
 
 
 def test_a_move_may_be_called_by_its_name(client):
@@ -144,7 +144,7 @@ def test_a_game_that_is_only_looked_through_is_not_counted(client):
         page.answer("new")
         for name in told["moves"]:
             told = page.play(name)
-        assert told["score"] == [["you", 1, 0, 1]]
+        assert told["score"] == FIRST_WON
 
 
 def test_a_game_that_somebody_gave_up_is_put_up_as_it_was(client):
@@ -167,7 +167,7 @@ def test_who_gave_up_is_known_again_at_the_end_of_his_game(client):
         for do in ("undo", "redo"):
             told = page.answer(do, count=1)
         assert told["result"]["text"].endswith("seat 0 resigned")
-        assert told["score"] == [["you", 1, 0, 1]], "it is counted once"
+        assert told["score"] == SECOND_WON, "it is counted once"
         told = page.answer("undo", count=2)
         assert (told["result"], told["resigned"], told["later"]) == (None, 0, [4, 6])
         again = page.answer("setup", actions=[4, 6], undo=2, resigned=0)
@@ -181,15 +181,15 @@ def test_a_game_that_ends_otherwise_is_counted_once_more(client):
     with visit(client) as page:
         for action in (4, 0, 3, 1, 5):
             told = page.answer("play", action=action, number=page.last["position"]["number"])
-        assert told["score"] == [["you", 1, 0, 1]]
+        assert told["score"] == FIRST_WON
         page.answer("undo", count=1)
         told = page.answer("redo", count=1)
-        assert told["score"] == [["you", 1, 0, 1]], "the same end"
+        assert told["score"] == FIRST_WON, "the same end"
         page.answer("undo", count=1)
         for action in (8, 2):
             told = page.answer("play", action=action, number=page.last["position"]["number"])
         assert told["result"]["text"].startswith("seat 1 wins")
-        assert told["score"] == [["you", 2, 0, 2]]
+        assert told["score"] == [["you (first)", 1, 0, 1], ["you (second)", 1, 0, 1]]
         assert len(told["kept"]) == 2
 
 

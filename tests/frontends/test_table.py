@@ -7,7 +7,7 @@ import time
 import pytest
 
 pytest.importorskip("starlette")
-from visitor import WAIT, guest
+from visitor import FIRST_WON, SECOND_WON, WAIT, guest
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.lanes import alone
@@ -36,7 +36,7 @@ def test_a_game_that_is_taken_back_in_the_pause_is_not_replaced_by_the_next():
         assert pause.finished.is_set()
         sat.play(5)
         assert not sat.table._rounds.pause.finished.is_set(), "the next game comes behind this one"
-        assert sat.last["position"]["score"] == [["you", 1, 0, 1]], "which counts once"
+        assert sat.last["position"]["score"] == FIRST_WON, "which counts once"
         for count in (5, 5):
             sat.ask("undo", count=count)
             sat.ask("redo", count=count)
@@ -97,10 +97,10 @@ def test_a_game_that_is_put_up_with_its_file_is_that_of_its_players():
 def test_a_game_that_was_given_up_before_a_move_and_put_up_again_counts_once():
     with guest() as sat:
         sat.ask("resign")
-        assert sat.last["position"]["score"] == [["you", 1, 0, 1]]
+        assert sat.last["position"]["score"] == SECOND_WON
         sat.ask("setup", players=["", ""], resigned=0)
         assert sat.last["position"]["paused"]
-        assert sat.last["position"]["score"] == [["you", 1, 0, 1]]
+        assert sat.last["position"]["score"] == SECOND_WON
 
 
 def test_who_looks_while_another_game_is_put_up_sees_one_of_both(monkeypatch):

@@ -7,6 +7,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.frontends.board import Board, Ending
 from jaxgo.records.record import GameRecord
 
+SIDES = ("first", "second")  # what the page calls the seats
 KEPT = 100  # games that a visitor can still save
 
 
@@ -42,7 +43,8 @@ class Score:
             return
         self._counted |= {board.ending}
         rows = {name: list(row) for name, row in self.rows.items()}
-        for seat, name in enumerate(players):
+        same = len(set(players)) < len(players)  # both seats in one row would win and lose every game
+        for seat, name in enumerate(f"{name} ({SIDES[seat]})" if same else name for seat, name in enumerate(players)):
             gain = result.returns[seat]
             rows.setdefault(name, [0, 0, 0])[0 if gain > 0 else 2 if gain < 0 else 1] += 1
         self.rows = rows

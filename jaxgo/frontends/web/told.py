@@ -10,6 +10,7 @@ from jaxgo.frontends.board import Board
 from jaxgo.frontends.reviewing import Reviewing
 from jaxgo.frontends.thinking import Thought
 from jaxgo.frontends.web import drawing
+from jaxgo.frontends.web.score import SIDES
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
 from jaxgo.ui import review_view
@@ -104,7 +105,7 @@ def status(shown: Board, state: str, machine: str | None, waits: bool, paused: b
         return f"{machine} is {state}"
     if machine:
         return f"{machine} is to move; the game is paused" if paused else f"{machine} is to move"
-    yours = "Your move" if shown.game.players == 1 else f"Your move: you are {('first', 'second')[shown.now.seat]}"
+    yours = "Your move" if shown.game.players == 1 else f"Your move: you are {SIDES[shown.now.seat]}"
     if state == "idle":
         return yours
     return f"{yours} ({'analysing' if state == 'thinking' else 'players are warming up'})"
