@@ -249,3 +249,32 @@ def test_a_page_hears_at_once_that_another_game_is_set_up(monkeypatch):
             sat.ask("load", text="no game")
         sat.table.tick()
         assert words(sat) == before
+
+
+def test_a_game_that_another_one_replaces_is_kept_unfinished():
+    """Its moves that were taken back, too; not one that was only looked through, nor a finished one once more."""
+    with guest() as sat:
+        sat.play(4, 0)
+        sat.ask("undo", count=1)
+        sat.ask("redo", count=1)
+        sat.ask("undo", count=1)
+        told = sat.ask("new")
+        assert told["kept"] == [{"players": ["you", "you"], "result": "unfinished", "moves": 2}]
+        assert told["score"] == []
+        sat.ask("save", kind="json", game=0)
+        assert json.loads(sat.last["file"]["text"])["moves"] == ["b2", "a3"]
+        sat.play(4)
+        sat.ask("setup", actions=[0, 1, 2])
+        sat.play(3)
+        assert len(sat.ask("new", game="slide8")["kept"]) == 3
+        sat.ask("setup", game="tictactoe", actions=[0, 1, 2], undo=1)
+        sat.ask("load", text=json.dumps({"jaxgo": 1, "game": "tictactoe", "moves": ["b2"]}))
+        assert [game["moves"] for game in sat.ask("new")["kept"]] == [2, 1, 4]
+        sat.play(*WON)
+        sat.ask("undo", count=2)
+        assert [game["result"] for game in sat.ask("new")["kept"]][3:] == ["seat 0 wins: by the rules"]
+        sat.play(4)
+        with pytest.raises(UsageError):
+            sat.ask("setup", actions=[4, 4])
+        sat.ask("resign")
+        assert len(sat.last["position"]["kept"]) == 5

@@ -11,17 +11,21 @@ SIDES = ("first", "second")  # what the page calls the seats
 KEPT = 100  # games that a visitor can still save
 
 
+Kept = tuple[dict[str, Any], ...]
+
+
 class Score:
     """A game counts once: who walks through it, or puts one up that is over, has not played it."""
 
-    def __init__(self, kept: tuple[dict[str, Any], ...] = ()) -> None:
+    def __init__(self) -> None:
         self.rows: dict[str, list[int]] = {}  # by player: won, drawn, lost
-        self.kept = kept
+        self.kept: Kept = ()
         self._given: Ending | None = None  # of a game that was put up: nobody has played it here
         self._counted: frozenset[Ending | None] = frozenset()  # those that are known, or must not count
 
-    def begin(self, board: Board, given: bool) -> None:
-        """Another game: a new one, or one that is `given` whole."""
+    def begin(self, board: Board, kept: Kept, given: bool) -> None:
+        """Another game: a new one, or one that is `given` whole; and the games that are kept from before."""
+        self.kept = kept
         self._given = board.whole.ending if given else None
         self._counted = frozenset({self._given})
 
@@ -48,5 +52,14 @@ class Score:
             gain = result.returns[seat]
             rows.setdefault(name, [0, 0, 0])[0 if gain > 0 else 2 if gain < 0 else 1] += 1
         self.rows = rows
-        game = {"players": players, "result": result.text, "moves": len(board.actions), "record": record()}
-        self.kept = (*self.kept, game)[-KEPT:]
+        self.kept = self._with(board, players, result.text, record())
+
+    def with_left(self, board: Board, players: list[str], record: Callable[[Board], GameRecord]) -> Kept:
+        """The games that are kept when one that somebody has played at is left; `board` is the whole of it."""
+        if not board.moves or board.over or board.ending == self._given:
+            return self.kept
+        return self._with(board, players, "unfinished", record(board))
+
+    def _with(self, board: Board, players: list[str], result: str, record: GameRecord) -> Kept:
+        game = {"players": players, "result": result, "moves": len(board.actions), "record": record}
+        return (*self.kept, game)[-KEPT:]

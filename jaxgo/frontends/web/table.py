@@ -23,7 +23,7 @@ from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
 from jaxgo.frontends.web import drawing, offers, protocol, told
 from jaxgo.frontends.web.rounds import Rounds
-from jaxgo.frontends.web.score import Score
+from jaxgo.frontends.web.score import Kept, Score
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.frontends.web.status import StatusLine
 from jaxgo.games.names import name_of, read_game
@@ -44,7 +44,7 @@ class Table:
         self._lock = threading.RLock()
         self.name, self.options = name, dict(options or {})
         self._own = name  # what the server was started with: it may be a game of one's own
-        self.session = Session(self._make(name, self.options), name, points=True)
+        self.session = Session(read_game(name, write_settings(self.options)), name, points=True)
         self._limit: Limit | None = None
         self._paused, self._analysing = False, False
         self._review: Reviewing | None = None
@@ -116,34 +116,36 @@ class Table:
         self._line.look(session.state, session.number, waits, self._paused, self._machine())
 
     # -- the game ----------------------------------------------------------------------------------------------
-    def _asked(self, request: protocol.New | protocol.Setup) -> tuple[str, dict[str, str]]:
-        """The game that a request is about, and its options: those that are here, if it says nothing."""
-        if not request.game and not request.options:
-            return self.name, self.options
-        return offers.check_game(request.game or self.name, self._own), dict(request.options)
-
-    @staticmethod
-    def _make(name: str, options: dict[str, str]) -> Game[Any]:
-        return read_game(name, write_settings(options))
+    def _asked(self, request: protocol.New | protocol.Setup) -> tuple[Game[Any], str, dict[str, str]]:
+        """The game that a request is about, its name and its options: those that are here, if it says nothing."""
+        name, options = self.name, self.options
+        if request.game or request.options:
+            name, options = offers.check_game(request.game or name, self._own), dict(request.options)
+        if (name, options) == (self.name, self.options):
+            return self.session.game, name, options
+        self._line.coming(f"setting up {name}")
+        return offers.check_length(read_game(name, write_settings(options))), name, options
 
     def _do_new(self, request: protocol.New) -> None:
-        name, options = self._asked(request)
+        (game, name, options), kept = self._asked(request), self._with_this()
         if (name, options) != (self.name, self.options):
-            self._line.coming(f"setting up {name}")
-            game = offers.check_length(self._make(name, options))
             self._quiet()
             met = any(self._players()) or self.session.game.players == 1  # of a puzzle they had left
             unchosen = any(player.asked == BEST for player in self.session.seats if player)
             self.session.new_game(game, name)
             self.name, self.options = name, options
-            self._score, self._analysing = Score(self._score.kept), False
+            self._score, self._analysing = Score(), False
             if unchosen or (met and not any(self._players())):  # or who was there does not play this game
                 self._offer()
             self._tell_board()
         else:
             self.session.new_game()
-        self._fresh()
+        self._fresh(kept)
         self.session.warm_up()
+
+    def _with_this(self) -> Kept:
+        """The games that are kept, and the one on the board as far as it was played: another one takes its place."""
+        return self._score.with_left(self.session.board.whole, self._names(), self.session.record)
 
     def _offer(self) -> None:
         """Somebody to play against; beside a run nobody computes before it is asked."""
@@ -156,10 +158,10 @@ class Table:
             except UsageError:  # its folder has been removed since the server began: the next one
                 LOG.warning("%s cannot sit down", spec)
 
-    def _fresh(self, paused: bool = False) -> None:
+    def _fresh(self, kept: Kept, paused: bool = False) -> None:
         """A game has begun, or was put up."""
         self._line.came()
-        self._score.begin(self.session.board, given=paused)
+        self._score.begin(self.session.board, kept, given=paused)
         self._paused = paused
         self._rounds.wait_no_more()
         self._changed()
@@ -206,24 +208,21 @@ class Table:
         self._changed()
 
     def _do_setup(self, request: protocol.Setup) -> None:
-        name, options = self._asked(request)
-        other = (name, options) != (self.name, self.options)
-        self._line.coming(f"setting up {name}")
-        game = offers.check_length(self._make(name, options)) if other else self.session.game
+        (game, name, options), kept = self._asked(request), self._with_this()
         board = boards.walked(game, request.text, request.actions, request.resigned, request.undo)
         players = self._load_all(request.players, game, name) if request.players else None
         source = offers.read_record(request.source, self._own) if request.source else None
         self._put_up(board, name, options, source)
         if players is not None:
             self._sit(players)
-        self._fresh(paused=bool(request.text or request.actions) or request.resigned is not None)
+        self._fresh(kept, paused=bool(request.text or request.actions) or request.resigned is not None)
 
     def _put_up(
         self, board: boards.Board, name: str, options: dict[str, str], source: GameRecord | None = None
     ) -> None:
         """Another board, which may be of another game, and the record that it is from."""
         if board.game != self.session.game:
-            self._score, self._analysing = Score(self._score.kept), False
+            self._score, self._analysing = Score(), False
         self._quiet()
         self.session.restore(board, name, source)
         self.name, self.options = name, options
@@ -273,6 +272,9 @@ class Table:
 
     def _players(self) -> list[str]:
         return [player.name if player else "" for player in self.session.seats]
+
+    def _names(self) -> list[str]:
+        return [name or HUMAN for name in self._players()]
 
     def _machine(self) -> str | None:
         """The player to move, if it is one."""
@@ -326,7 +328,7 @@ class Table:
         self.shared.searches.forget(self)
         shown = self.session.board
         if shown.over:
-            self._score.end(shown, [name or HUMAN for name in self._players()], self.session.record)
+            self._score.end(shown, self._names(), self.session.record)
             self._wait()
         self._tell_position()
         if self._review and not self._review.still(shown):
@@ -444,7 +446,7 @@ class Table:
         """The next game of a loop, with the sides changed."""
         self._sit(self.session.seats[::-1])
         self.session.new_game()
-        self._fresh()
+        self._fresh(self._score.kept)
 
     # -- records -----------------------------------------------------------------------------------------------
     def _do_save(self, request: protocol.Save) -> None:
@@ -454,9 +456,9 @@ class Table:
         self._line.coming("setting up the game of the file")
         record = offers.read_record(request.text, self._own)
         name, options = name_of(record.game)
-        board = boards.of_record(record)
+        board, kept = boards.of_record(record), self._with_this()
         self._put_up(board, name, {key: write_value(value) for key, value in options.items()}, record)
-        self._fresh(paused=True)
+        self._fresh(kept, paused=True)
 
     # -- what the page is told ---------------------------------------------------------------------------------
     def _tell_board(self) -> None:
