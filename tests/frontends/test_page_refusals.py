@@ -469,3 +469,24 @@ def fuzz(client, count):
         page.answer("loop", on=False)
         page.answer("setup", text="... / ... / ... 0".replace(" / ", "/"))
         assert page.play("b2")["moves"] == ["b2"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        ({"do": "budget", "seconds": 999}, "the time of a move must be between 0 and 120 seconds"),
+        ({"do": "budget", "simulations": 10**6}, "the time of a move must be between 0 and 200,000 simulations"),
+        ({"do": "loop", "on": True, "delay": 61}, "the pause must be between 0 and 60 seconds"),
+        ({"do": "setup", "game": "tictactoe", "actions": [None]}, "each move in a link must be a whole number"),
+        ({"do": "new", "game": "x" * 500}, "the name of a game is longer than 400 characters"),
+        ({"do": "seats", "players": ["", "x" * 500]}, "the spec of a player is longer than 400 characters"),
+    ],
+)
+def test_what_people_fill_in_is_refused_in_the_words_of_the_page(request_, words):
+    with pytest.raises(UsageError, match=f"^{words}$"):
+        protocol.read(json.dumps(request_))
+
+
+def test_what_the_page_calls_a_field_is_a_field():
+    fields = {f"{word}.{field.name}" for word, kind in protocol.KINDS.items() for field in dataclasses.fields(kind)}
+    assert {name.removesuffix("[]") for name in protocol.CALLED} <= fields

@@ -182,6 +182,25 @@ ARTICLES = {
     list: "a list",
     dict: "an object",
 }
+# what the page calls the fields that people fill in, and the unit of numbers
+CALLED = {
+    "budget.seconds": ("the time of a move", " seconds"),
+    "budget.simulations": ("the time of a move", " simulations"),
+    "loop.delay": ("the pause", " seconds"),
+    "play.name": ("the name of a move", ""),
+    "setup.actions": ("the list of moves in a link", ""),
+    "setup.actions[]": ("each move in a link", ""),
+    "setup.text": ("the position", ""),
+    "setup.game": ("the name of a game", ""),
+    "new.game": ("the name of a game", ""),
+    "setup.options": ("the list of options", ""),
+    "new.options": ("the list of options", ""),
+    "setup.options[]": ("each option", ""),
+    "new.options[]": ("each option", ""),
+    "setup.players[]": ("the spec of a player", ""),
+    "seats.players[]": ("the spec of a player", ""),
+    "load.text": ("the file", ""),
+}
 COUNTS = {"players": 2, "options": 32, "actions": 4096}
 
 
@@ -211,6 +230,7 @@ def read(text: str) -> Request:
 
 def _value(where: str, name: str, value: Any, hint: Any) -> Any:
     """The value if it is of its kind and within its bounds."""
+    called, unit = CALLED.get(where, (where, ""))
     if isinstance(hint, UnionType):  # of a kind and None
         if value is None:
             return None
@@ -219,19 +239,19 @@ def _value(where: str, name: str, value: Any, hint: Any) -> Any:
     if kind is float and type(value) is int and abs(value) < 2**53:
         value = float(value)
     if type(value) is not kind:
-        raise UsageError(f"{where} must be {ARTICLES[kind]}")
+        raise UsageError(f"{called} must be {ARTICLES[kind]}")
     if kind in (int, float):
         low, high = BOUNDS[name]
         if not (math.isfinite(value) and low <= value <= high):
-            raise UsageError(f"{where} must be between {low:g} and {high:g}")
+            raise UsageError(f"{called} must be between {low:g} and {high:,g}{unit}")
     elif kind is str:
         if len(value) > LENGTHS.get(name, WORD):
-            raise UsageError(f"{where} is longer than {LENGTHS.get(name, WORD)} characters")
+            raise UsageError(f"{called} is longer than {LENGTHS.get(name, WORD)} characters")
     elif kind in (list, dict):
         if len(value) > COUNTS[name]:
-            raise UsageError(f"{where} has more than {COUNTS[name]} entries")
+            raise UsageError(f"{called} has more than {COUNTS[name]} entries")
         inner, one = get_args(hint)[-1], "action" if name == "actions" else name
         if kind is dict:
-            return {str(key)[:WORD]: _value(where, one, item, inner) for key, item in value.items()}
-        return [_value(where, one, item, inner) for item in value]
+            return {str(key)[:WORD]: _value(f"{where}[]", one, item, inner) for key, item in value.items()}
+        return [_value(f"{where}[]", one, item, inner) for item in value]
     return value
