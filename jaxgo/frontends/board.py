@@ -21,6 +21,7 @@ from jaxgo.games.go.rules import Go
 from jaxgo.records.record import GameRecord
 
 RESIGNED = "resigned"
+SEATS = ("seat 0", "seat 1")
 Ending = tuple[tuple[int, ...], int | None]  # the moves, and who gave up
 
 
@@ -129,17 +130,17 @@ class Board:
             raise UsageError("nobody can resign in a game of one player")
         return dataclasses.replace(self, resigned=seat, undone=(), resigns=None)  # the game ends here
 
-    def result(self) -> Result | None:
-        """None while the game goes on."""
+    def result(self, seats: tuple[str, str] = SEATS) -> Result | None:
+        """How the game ended, in words that call the seats so; None while it goes on."""
         if self.resigned is not None:
             returns = tuple(-1.0 if seat == self.resigned else 1.0 for seat in range(2))
-            return Result(returns, RESIGNED, f"seat {1 - self.resigned} wins: seat {self.resigned} resigned")
+            return Result(returns, RESIGNED, f"{seats[1 - self.resigned]} wins: {seats[self.resigned]} resigned")
         if not self.now.over:
             return None
         reason = self._reason()
         if self.game.players == 1:
             return Result(self.now.returns, reason, "solved" if self.now.returns[0] >= 1 else f"not solved: {reason}")
-        return Result(self.now.returns, reason, f"{_said(self.now.returns)}{self._score()}: {reason}")
+        return Result(self.now.returns, reason, f"{_said(self.now.returns, seats)}{self._score()}: {reason}")
 
     def _with(self, action: int, view: View, undone: tuple[tuple[int, View], ...]) -> "Board":
         resigns = self.resigns if undone else None  # who plays on has not given up
@@ -296,10 +297,10 @@ def _go_score(game: Go, state: Any) -> Int32[Array, ""]:
     return game.score(state)
 
 
-def _said(returns: tuple[float, ...]) -> str:
+def _said(returns: tuple[float, ...], seats: tuple[str, str]) -> str:
     if returns[0] == returns[1]:
         return "a draw"
-    return f"seat {int(returns[1] > returns[0])} wins"
+    return f"{seats[returns[1] > returns[0]]} wins"
 
 
 def _moves(count: int) -> str:

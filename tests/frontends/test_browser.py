@@ -105,7 +105,7 @@ def test_a_whole_game_by_keyboard(page):
     expect(page.locator("#said")).to_contain_text("c2")
     for key in ("ArrowDown", "Enter"):
         page.keyboard.press(key)
-    expect(page.locator("#banner")).to_contain_text("seat 0 wins")
+    expect(page.locator("#banner")).to_contain_text("first wins")
 
 
 def test_back_and_on_by_keys_and_buttons(page):
@@ -305,7 +305,7 @@ def test_a_phone_sees_it_without_scrolling_sideways(browser, address):
         for count, cell in enumerate((4, 0, 3, 1, 5), 1):
             phone.locator(f".hit[data-cell='{cell}']").tap()
             expect(moves(phone)).to_have_count(count)
-        expect(phone.locator("#banner")).to_contain_text("seat 0 wins")
+        expect(phone.locator("#banner")).to_contain_text("first wins")
         phone.close()
 
 

@@ -77,7 +77,7 @@ def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser, m
         page.locator("#resign").click()
         expect(page.locator("#status")).to_contain_text("resigned")
         page.reload()
-        expect(page.locator("#status")).to_contain_text("seat 0 wins: seat 1 resigned")
+        expect(page.locator("#status")).to_contain_text("first wins: second resigned")
         expect(moves(page)).to_have_count(1)
         assert not [fault for fault in faults if "WebSocket" not in fault]
         page.close()
@@ -110,7 +110,7 @@ def test_a_page_that_is_read_again_while_its_game_is_put_up_keeps_it(page, monke
 def test_moves_that_were_taken_back_are_there_again_and_so_is_who_gave_up(page):
     touch(page, 4, 0, 8)
     page.locator("#resign").click()
-    expect(page.locator("#status")).to_contain_text("seat 0 wins: seat 1 resigned")
+    expect(page.locator("#status")).to_contain_text("first wins: second resigned")
     page.press("body", "ArrowLeft")
     page.press("body", "ArrowLeft")
     expect(moves(page)).to_have_count(1)
@@ -119,7 +119,7 @@ def test_moves_that_were_taken_back_are_there_again_and_so_is_who_gave_up(page):
     expect(page.locator("#status")).to_contain_text("Your move")
     page.press("body", "End")
     expect(moves(page)).to_have_count(3)
-    expect(page.locator("#status")).to_contain_text("seat 0 wins: seat 1 resigned")
+    expect(page.locator("#status")).to_contain_text("first wins: second resigned")
 
 
 def test_a_limit_and_game_after_game_are_kept(page):

@@ -139,7 +139,7 @@ def test_a_game_that_is_only_looked_through_is_not_counted(client):
         whole = [4, 0, 3, 1, 5]
         page.answer("setup", actions=whole, undo=len(whole))
         told = page.answer("redo", count=len(whole))
-        assert told["result"]["text"].startswith("seat 0 wins")
+        assert told["result"]["text"].startswith("first wins")
         assert (told["score"], told["kept"]) == ([], [])
         page.answer("new")
         for name in told["moves"]:
@@ -166,7 +166,7 @@ def test_who_gave_up_is_known_again_at_the_end_of_his_game(client):
         told = page.answer("resign")
         for do in ("undo", "redo"):
             told = page.answer(do, count=1)
-        assert told["result"]["text"].endswith("seat 0 resigned")
+        assert told["result"]["text"].endswith("first resigned")
         assert told["score"] == SECOND_WON, "it is counted once"
         told = page.answer("undo", count=2)
         assert (told["result"], told["resigned"], told["later"]) == (None, 0, [4, 6])
@@ -188,7 +188,7 @@ def test_a_game_that_ends_otherwise_is_counted_once_more(client):
         page.answer("undo", count=1)
         for action in (8, 2):
             told = page.answer("play", action=action, number=page.last["position"]["number"])
-        assert told["result"]["text"].startswith("seat 1 wins")
+        assert told["result"]["text"].startswith("second wins")
         assert told["score"] == [["you (first)", 1, 0, 1], ["you (second)", 1, 0, 1]]
         assert len(told["kept"]) == 2
 

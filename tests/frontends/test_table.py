@@ -272,7 +272,7 @@ def test_a_game_that_another_one_replaces_is_kept_unfinished():
         assert [game["moves"] for game in sat.ask("new")["kept"]] == [2, 1, 4]
         sat.play(*WON)
         sat.ask("undo", count=2)
-        assert [game["result"] for game in sat.ask("new")["kept"]][3:] == ["seat 0 wins: by the rules"]
+        assert [game["result"] for game in sat.ask("new")["kept"]][3:] == ["first wins: by the rules"]
         sat.play(4)
         with pytest.raises(UsageError):
             sat.ask("setup", actions=[4, 4])

@@ -158,7 +158,7 @@ def test_the_newest_player_plays_and_the_page_shows_it(run, request):
         page.locator("h1").click()
         page.keyboard.press("End")
         expect(page.locator("#moves li")).to_have_count(5)
-        expect(page.locator("#banner")).to_contain_text("seat 0 wins")
+        expect(page.locator("#banner")).to_contain_text("first wins")
         watched_run.save_player(run, 6)
         expect(page.locator("#run-games")).to_contain_text("of step 6, by its policy alone")
         page.locator("#run-games ol").last.locator("button").first.click()

@@ -42,7 +42,7 @@ class Score:
 
     def end(self, board: Board, players: list[str], record: Callable[[], GameRecord]) -> None:
         """A game is over: it counts, unless it is known. `record` tells how files tell it."""
-        result = board.result()
+        result = board.result(SIDES)
         if result is None or board.ending in self._counted:
             return
         self._counted |= {board.ending}

@@ -32,7 +32,7 @@ def board(shown: Board, name: str, options: dict[str, str], players: list[str]) 
 
 def position(shown: Board, number: int) -> dict[str, Any]:
     """What stands on the board, what may be played, and what has been."""
-    result, first = shown.result(), int(shown.game.first_pieces(shown.now.position.state))
+    result, first = shown.result(SIDES), int(shown.game.first_pieces(shown.now.position.state))
     return {
         "tell": "position",
         "number": number,
@@ -96,7 +96,7 @@ def review(found: Reviewing) -> dict[str, Any]:
 def status(shown: Board, state: str, machine: str | None, waits: bool, paused: bool) -> str:
     """The line below the board: how the game ended, or who is to move and what goes on. `machine` is the player to
     move, if it is one; `state` is that of the session."""
-    result = shown.result()
+    result = shown.result(SIDES)
     if result:
         return f"Game over: {result.text}"
     if waits:
