@@ -21,7 +21,7 @@ from jaxgo.frontends.thinking import ROOM_BYTES, Mind, OnSnapshot, Thinking, Tho
 from jaxgo.players import BEST, Player, load_player
 from jaxgo.records.record import GameRecord
 from jaxgo.search.think import Limit
-from jaxgo.system import aside
+from jaxgo.system import aside, heap
 
 ASIDE = -1  # the adviser's seat
 ELSEWHERE = -1  # the number of a position that was not on the board
@@ -327,6 +327,7 @@ class Session:
         if not mind.ready:
             self._state = "warming up"
             mind.warm(board if not board.over else boards.begin(board.game, seed=self._seed))
+            heap.give_back()  # what the compiler took, which is more than what it made
 
     def _ask(
         self,

@@ -1,7 +1,18 @@
-"""Memory that nobody uses any more, given back to the system."""
+"""What this process holds of the memory, and what of it nobody uses any more, given back to the system."""
 
 import contextlib
 import ctypes
+import os
+from pathlib import Path
+
+
+def held() -> int:
+    """Bytes of memory that this process holds; 0 where nobody tells, as outside Linux."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def give_back() -> None:

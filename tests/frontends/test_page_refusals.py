@@ -408,6 +408,7 @@ def test_no_visitor_uses_up_what_the_server_may_compile(monkeypatch):
     monkeypatch.setattr(think, "compiled", lambda: len(programs))
     monkeypatch.setattr(play, "compiled", lambda: 0)
     monkeypatch.setattr(compiled.jax, "clear_caches", sweep)  # the programs of other tests
+    monkeypatch.setattr(compiled.heap, "held", lambda: 0)
     monkeypatch.setattr(
         Session, "set_player", lambda self, seat, player, warm=True: player is not None and programs.append(player)
     )
