@@ -81,6 +81,12 @@ export class Board {
     this.redraw();
   }
 
+  // Until there is another position nothing can be touched.
+  leave() {
+    this.position = this.held = null;
+    this.chosen = [];
+  }
+
   think(thought) {
     this.thought = thought;
     this.redraw();

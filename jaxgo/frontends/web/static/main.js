@@ -13,7 +13,8 @@ let boards = 0; // that the server has told of since it said hello
 let usual = null; // what the server began with
 let coming = false; // whether the game that the tab has kept is still to be put up
 let kept = null; // that game
-let instead = null; // the position to show if the server refuses that game
+let due = null; // the request for another game that the server has not answered yet
+let before = null; // the position to show again if it refuses
 let source = ""; // the text of the file that the game is from, which tells who played it
 let sought = null; // that of the game that the server was asked for last
 let aim = null; // so many moves of the game are to be shown
@@ -33,6 +34,7 @@ const send = (message) => {
     sought = sources[message.do]?.(message) ?? sought;
     complain("");
     socket.send(text);
+    if (sources[message.do]) leave(message);
     return true;
   }
   return false;
@@ -52,7 +54,7 @@ const told = {
     games = message.games;
     put(find("game"), ...games.map((game) => make("option", { value: game.name, title: game.about }, game.name)));
     if (!shape) status(`setting up ${message.game}`);
-    [boards, usual, instead, position] = [0, null, null, null]; // this server knows nothing of what another one told
+    [boards, usual, due, before, position] = [0, null, null, null, null]; // this server knows nothing of what another one told
     put(find("link"));
     complain("");
     offer();
@@ -61,11 +63,12 @@ const told = {
   },
   board(message) {
     shape = message;
-    [position, aim, asked] = [null, null, null];
+    [position, before, aim, asked] = [null, null, null, null];
     [source, sought] = [sought ?? source, null];
     boards += 1;
+    if (boards > 1) due = null; // the first board is what the server began with, whatever it was asked for
     offer();
-    status(`setting up ${message.game}`);
+    status(`setting up ${(due && called(due)) || message.game}`);
     put(find("moves-now"));
     find("game").value = message.game;
     document.title = `jaxgo: ${message.game}`;
@@ -92,11 +95,12 @@ const told = {
     const mover = message.players[message.mover];
     if (mover && message.moves.length > position?.moves.length) say(`${mover} plays ${message.moves.at(-1)}`);
     position = message;
-    if (coming && boards === 1) { // a click on it would be lost
+    if (due && renews(due)) { // a click on it would be lost
       remember();
-      [instead, position] = [message, null];
+      [before, position] = [message, null];
       return;
     }
+    due = before = null;
     panel.set(message);
     board.set(message);
     menu([]);
@@ -123,7 +127,7 @@ const told = {
     if (position) panel.set(position);
   },
   run: (message) => run.set(message),
-  status: (message) => status(message.text),
+  status: (message) => position && status(message.text), // that of a game which was left is not told
   error(message) {
     [aim, asked, sought] = [null, null, null];
     if (coming && kept?.setup.players) { // who played may be on offer no more: the game is put up without them
@@ -133,10 +137,8 @@ const told = {
     } else if (coming) {
       coming = false;
       forget();
-      if (instead) told.position(instead);
-    } else if (position) {
-      panel.refused(position);
-    }
+      stay();
+    } else stay();
     complain(message.text);
   },
   file(message) {
@@ -146,11 +148,40 @@ const told = {
   },
 };
 
+// Another game was asked for: until the server has set it up nothing can be chosen in this one.
+function leave(message) {
+  due = message;
+  before = position ?? before;
+  position = aim = asked = null;
+  board.leave();
+  menu([]);
+  offer();
+  status(`setting up ${called(message)}`);
+}
+
+// It was refused, or something else was: the page shows what there is.
+function stay() {
+  due = null;
+  if (before) told.position(before);
+  if (shape) find("game").value = shape.game;
+  if (position) panel.refused(position);
+}
+
+// What a request for another game calls it.
+const called = ({ do: what, game }) => game || (what === "new" ? "a new game" : "the game");
+
+// Whether the server answers a request for another game with a board first: not where it is the game that is here.
+function renews({ do: what, game, options: own }) {
+  const sorted = (some) => JSON.stringify(Object.entries(some).sort());
+  return what !== "new" || Boolean(game && (game !== shape.game || sorted(own) !== sorted(shape.options)));
+}
+
 // Whether a position begins a new game on the same board. Who gave up before any move may take it back: that is none.
 function begins(message) {
   const bare = ({ moves, undone }) => !moves.length && !undone;
-  if (!position || message.number === position.number || !bare(message) || message.resigned !== null) return false;
-  return !bare(position) || position.resigned === null;
+  const was = position ?? before;
+  if (!was || message.number === was.number || !bare(message) || message.resigned !== null) return false;
+  return !bare(was) || was.resigned === null;
 }
 
 function status(text) {
