@@ -102,7 +102,9 @@ def test_a_whole_game_by_keyboard(page):
             page.keyboard.press(key)
         expect(moves(page)).to_have_count(count)
     assert moves(page).all_inner_texts() == ["a3", "b3", "b2", "c2"]
-    expect(page.locator("#said")).to_contain_text("c2")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#said")).to_contain_text("b2")
+    page.keyboard.press("ArrowRight")
     for key in ("ArrowDown", "Enter"):
         page.keyboard.press(key)
     expect(page.locator("#banner")).to_contain_text("first wins")

@@ -85,3 +85,15 @@ def test_a_game_that_is_refused_gives_the_one_before_back(page):
     page.locator("#new").click()  # the same game: no other board is told
     expect(moves(page)).to_have_count(0)
     touch(page, 0)
+
+
+def test_what_the_page_says_of_clicks_is_seen_until_the_board_changes(page):
+    touch(page, 4)
+    said = page.locator("#said")
+    Mouse().choose(page, None, [4])
+    expect(said).to_have_text("no move at b2")
+    assert said.bounding_box()["height"] > 10
+    page.locator("#hint").click()
+    expect(said).to_contain_text("hint: ")
+    touch(page, 0)
+    expect(said).to_be_empty()

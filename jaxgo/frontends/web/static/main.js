@@ -94,6 +94,7 @@ const told = {
     // a page that is behind hears of several moves at once
     const mover = message.players[message.mover];
     if (mover && message.moves.length > position?.moves.length) say(`${mover} plays ${message.moves.at(-1)}`);
+    else if (message.number !== (position ?? before)?.number) say(""); // what was said is of another position
     position = message;
     if (due && renews(due)) { // a click on it would be lost
       remember();
