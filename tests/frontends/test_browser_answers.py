@@ -97,3 +97,53 @@ def test_what_the_page_says_of_clicks_is_seen_until_the_board_changes(page):
     expect(said).to_contain_text("hint: ")
     touch(page, 0)
     expect(said).to_be_empty()
+
+
+def test_a_promotion_shows_its_choices_and_keeps_them(page):
+    page.evaluate("location.hash = 'game=gardner&start=5/P3k/5/5/K4 w - - 0 1'")
+    expect(page).to_have_title("jaxgo: gardner")
+    page.locator("#moves-now option").first.wait_for(state="attached")
+    board = page.locator("#board").bounding_box()
+    page.set_viewport_size({"width": 1200, "height": int(board["y"] + board["height"])})  # its menu is out of sight
+    for cell in (5, 0):
+        Mouse().choose(page, None, [cell])
+    choices = page.locator("#menu button")
+    expect(choices).to_have_count(4)
+    expect(choices.first).to_be_in_viewport()
+    page.locator("#amount").fill("2")
+    page.press("#amount", "Enter")  # the same position is told once more
+    expect(page.locator("#unit")).to_have_value("seconds")
+    expect(choices).to_have_count(4)
+    choices.first.click()
+    expect(moves(page)).to_have_count(1)
+    expect(choices).to_have_count(0)
+
+
+def test_a_double_click_plays_one_move_and_is_no_mistake(page):
+    touch(page, 0)
+    page.locator(".hit[data-cell='4']").dblclick(force=True)
+    expect(moves(page)).to_have_count(2)
+    page.fill("#move", "a1")
+    page.evaluate("for (let i = 0; i < 2; i++) document.querySelector('#typed').requestSubmit()")
+    expect(moves(page)).to_have_count(3)
+    page.wait_for_timeout(300)  # for a refusal
+    expect(page.locator("#error")).to_be_empty()
+    page.locator("#undo").click()
+    expect(moves(page)).to_have_count(2)
+    touch(page, 8)
+
+
+def test_a_file_is_dropped_on_the_page(page):
+    page.evaluate(
+        """(text) => {
+          const files = new DataTransfer();
+          files.items.add(new File([text], "g.sgf"));
+          const look = { dataTransfer: files, bubbles: true, cancelable: true };
+          const over = new DragEvent("dragover", look);
+          document.querySelector("#board").dispatchEvent(over);
+          if (over.defaultPrevented) document.querySelector("#board").dispatchEvent(new DragEvent("drop", look));
+        }""",
+        "(;GM[1]FF[4]SZ[5];B[cc])",
+    )
+    expect(page).to_have_title("jaxgo: go5")
+    expect(moves(page)).to_have_count(1)

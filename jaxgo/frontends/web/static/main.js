@@ -19,6 +19,7 @@ let source = ""; // the text of the file that the game is from, which tells who 
 let sought = null; // that of the game that the server was asked for last
 let aim = null; // so many moves of the game are to be shown
 let asked = null; // the number of the position from which the server was asked for them
+let played = null; // the number of the position in which a move was chosen
 let wait = 500; // milliseconds until the next try to connect
 
 const MOST = 64 * 1024; // characters of a message
@@ -41,11 +42,16 @@ const send = (message) => {
 };
 const sources = { load: ({ text }) => text, setup: ({ source = "" }) => source, new: () => "" };
 const complain = (text) => put(find("error"), text);
-const play = (action) => position && send({ do: "play", action, number: position.number });
+// A move, by its action or its name: one for each position, whatever the second click of two is on. Whether it was sent.
+const play = (move) => {
+  if (!position || played === position.number || !send({ do: "play", ...move, number: position.number })) return false;
+  played = position.number;
+  return true;
+};
 const say = (text) => put(find("said"), text);
 const panel = new Panel(send);
 const run = new Run({ replay, meet });
-const board = new Board(find("stage"), { play, say, ask: (choices) => menu(choices) });
+const board = new Board(find("stage"), { play: (action) => play({ action }), say, ask: (choices) => menu(choices) });
 
 // -- what the server tells ------------------------------------------------------------------------------------
 
@@ -54,7 +60,7 @@ const told = {
     games = message.games;
     put(find("game"), ...games.map((game) => make("option", { value: game.name, title: game.about }, game.name)));
     if (!shape) status(`setting up ${message.game}`);
-    [boards, usual, due, before, position] = [0, null, null, null, null]; // this server knows nothing of what another one told
+    [boards, usual, due, before, position, played] = [0, null, null, null, null, null]; // this server knows nothing of what another one told
     put(find("link"));
     complain("");
     offer();
@@ -103,8 +109,9 @@ const told = {
     }
     due = before = null;
     panel.set(message);
+    const moved = board.position?.number !== message.number; // else what is being chosen stays so
     board.set(message);
-    menu([]);
+    if (moved) menu([]);
     status(message.status);
     put(find("moves-now"), ...message.choices.map((choice) => make("option", { value: choice.name })));
     const banner = find("banner");
@@ -130,7 +137,7 @@ const told = {
   run: (message) => run.set(message),
   status: (message) => position && status(message.text), // that of a game which was left is not told
   error(message) {
-    [aim, asked, sought] = [null, null, null];
+    [aim, asked, sought, played] = [null, null, null, null];
     if (coming && kept?.setup.players) { // who played may be on offer no more: the game is put up without them
       const { players, source, ...setup } = kept.setup;
       kept = null;
@@ -203,7 +210,8 @@ function menu(choices) {
   const focused = find("menu").contains(document.activeElement);
   const others = position ? position.choices.filter((choice) => !choice.steps.length) : [];
   keep(find("menu"), [...choices, ...others], ({ action, name }) => `${action} ${name}`,
-    ({ action, name }) => make("button", { "data-action": action, onclick: () => play(action) }, name));
+    ({ action, name }) => make("button", { "data-action": action, onclick: () => play({ action }) }, name));
+  if (choices.length) find("menu").scrollIntoView({ block: "nearest" }); // on a phone it may be out of sight
   if (focused && !find("menu").contains(document.activeElement)) board.frame.focus({ preventScroll: true });
 }
 
@@ -375,19 +383,30 @@ find("options").addEventListener("submit", (event) => {
 });
 find("typed").addEventListener("submit", (event) => {
   event.preventDefault();
-  if (position) send({ do: "play", name: find("move").value.trim().slice(0, 40), number: position.number });
+  play({ name: find("move").value.trim().slice(0, 40) });
   find("move").value = "";
 });
 find("position").addEventListener("submit", (event) => {
   event.preventDefault();
   send({ do: "setup", text: find("text").value });
 });
-find("file").addEventListener("change", async (event) => {
+find("file").addEventListener("change", (event) => {
   const [file] = event.target.files;
+  if (file) load(file);
   event.target.value = "";
-  if (file && file.size > 60000) complain("that file is too large; a record has at most 60 kB");
-  else if (file) send({ do: "load", text: decoded(await file.arrayBuffer()) });
 });
+document.addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
+document.addEventListener("drop", (event) => {
+  const [file] = event.dataTransfer?.files ?? [];
+  if (!file) return;
+  event.preventDefault(); // the browser would leave the page to show it
+  load(file);
+});
+
+async function load(file) {
+  if (file.size > 60000) complain("that file is too large; a record has at most 60 kB");
+  else send({ do: "load", text: decoded(await file.arrayBuffer()) });
+}
 
 // A file is UTF-8, or in the letters that an SGF names.
 function decoded(bytes) {
@@ -430,7 +449,7 @@ for (const id of ["overlay", "line", "legal", "space", "level"]) {
     find("levels").hidden = !board.inSpace;
   });
 }
-find("roots").addEventListener("click", ({ target }) => target.dataset.action && play(Number(target.dataset.action)));
+find("roots").addEventListener("click", ({ target }) => target.dataset.action && play({ action: Number(target.dataset.action) }));
 find("graph").addEventListener("click", (event) => position && walk(panel.plyAt(event)));
 find("moves").addEventListener("click", ({ target }) => position && target.dataset.ply && walk(Number(target.dataset.ply)));
 find("files").addEventListener("click", ({ target }) => {
