@@ -6,7 +6,7 @@ import threading
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browsing import WAIT, needs_browser
+from browsing import WAIT, needs_browser, opened
 from page_hands import Mouse, begin, moves, sit
 from playwright.sync_api import expect
 
@@ -147,3 +147,28 @@ def test_a_file_is_dropped_on_the_page(page):
     )
     expect(page).to_have_title("jaxgo: go5")
     expect(moves(page)).to_have_count(1)
+
+
+@pytest.mark.parametrize("game", ["slide8", "connect3d"])
+def test_a_phone_held_sideways_scrolls_beside_a_board_that_is_dragged(browser, address, game):
+    phone, faults = opened(browser, f"{address}#game={game}", 568, 320, has_touch=True)
+    expect(phone).to_have_title(f"jaxgo: {game}")
+    phone.locator("#moves-now option").first.wait_for(state="attached")
+    phone.locator("#board").scroll_into_view_if_needed()
+    wire = phone.context.new_cdp_session(phone)
+    scrolled = []
+    for across in (0.5, 0.04):  # of the board, which is turned or slid there, and of the margin
+        box = phone.locator("#board").bounding_box()
+        x, y = box["x"] + across * box["width"], box["y"] + 0.6 * box["height"]
+        before = phone.evaluate("scrollY")
+        for part in range(8):
+            kind = "touchMove" if part else "touchStart"
+            wire.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y - 15 * part}]})
+            phone.wait_for_timeout(20)
+        wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        phone.wait_for_timeout(200)
+        scrolled.append(phone.evaluate("scrollY") - before)
+    assert scrolled[0] == 0
+    assert scrolled[1] > 40
+    phone.close()
+    assert not faults

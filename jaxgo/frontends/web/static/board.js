@@ -32,6 +32,7 @@ export class Board {
     );
     this.flat = draw("svg", { class: `diagram flat ${board.grid}`, "aria-hidden": "true", viewBox: `0 0 ${width} ${height}` },
       draw("rect", { class: "back", width, height, rx: 6 }), ...Object.values(this.layers));
+    this.flat.style.setProperty("--ratio", width / height); // what is dragged is no wider than it is drawn
     put(this.layers.board, ...board.marks.map(marked));
     put(this.layers.hits, ...board.at.flatMap((place, cell) => place === null ? [] : [this.cell(cell, { class: "hit", "data-cell": cell })]));
     const focused = this.frame && this.frame === document.activeElement;
