@@ -353,7 +353,8 @@ def test_what_went_wrong_is_shown_until_the_page_asks_for_something_else(page, m
 
 def look(page, where, what):
     """A computed colour, its three parts from 0 to 1."""
-    told = page.locator(where).first.evaluate("(one, what) => getComputedStyle(one)[what]", what)
+    at = page.locator(where).first if isinstance(where, str) else where
+    told = at.evaluate("(one, what) => getComputedStyle(one)[what]", what)
     return [int(part) / 255 for part in re.findall(r"\d+", told)[:3]]
 
 
@@ -361,6 +362,16 @@ def contrast(*colours):
     """As WCAG counts it, from 1 to 21."""
     lights = sorted(np.dot([0.2126, 0.7152, 0.0722], np.array(one) ** 2.2) for one in colours)
     return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def assert_seen(page, grounds, *marks):
+    """On each ground at least one of the two colours of each mark."""
+    for mark in marks:
+        target = mark == ".target"  # it is filled; others are rings on wider ones
+        light = "#board .target" if target else f"#board .under:has(+ {mark})"
+        colours = [look(page, f"#board {mark}", "fill" if target else "stroke"), look(page, light, "stroke")]
+        for ground in grounds:
+            assert max(contrast(ground, colour) for colour in colours) > 3, (mark, ground, colours)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -376,12 +387,23 @@ def test_where_the_game_is_and_what_may_be_touched_is_seen_in_light_and_dark(bro
     page.locator("#legal").check()
     choose_target()
     expect(page.locator("#board .chosen")).to_be_visible()
-    board = look(page, "#board .flat .board", "fill")
-    assert contrast(board, look(page, "#board .chosen", "stroke")) > 3
-    assert contrast(board, look(page, "#board .target", "fill")) > 3
+    board = [look(page, "#board .flat .board", "fill")]
+    assert_seen(page, board, ".chosen", ".target")
     choose_target()
+    expect(page.locator("#board .last").first).to_be_visible()
+    assert_seen(page, board, ".last")
     here = "#moves .here"
     assert contrast(look(page, here, "color"), look(page, here, "backgroundColor")) > 4.5
+    begin(page, "kamisado")
+    tints = page.locator("#board .flat rect.tint")
+    grounds = [look(page, tints.nth(cell), "fill") for cell in range(8)]  # a row has all eight colours
+    assert len({tuple(ground) for ground in grounds}) == 8
+    choose_target()
+    assert_seen(page, grounds, ".chosen", ".target")
+    page.locator("h1").click()
+    page.keyboard.press("Tab")
+    page.locator("#board").focus()
+    assert_seen(page, grounds, ".corner")
     page.close()
     assert not faults
 

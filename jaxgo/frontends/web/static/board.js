@@ -1,6 +1,6 @@
 // The board: drawn as SVG from what the server tells, and moves chosen on it by touching cells in turn.
 
-import { draw, make, marked, put } from "./make.js";
+import { draw, make, marked, put, ringed } from "./make.js";
 import { Space } from "./space.js";
 
 const FAR = 12; // pixels that a pointer moves before it drags
@@ -34,7 +34,7 @@ export class Board {
       draw("rect", { class: "back", width, height, rx: 6 }), ...Object.values(this.layers));
     this.flat.style.setProperty("--ratio", width / height); // what is dragged is no wider than it is drawn
     put(this.layers.board, ...board.marks.map(marked));
-    put(this.layers.hits, ...board.at.flatMap((place, cell) => place === null ? [] : [this.cell(cell, { class: "hit", "data-cell": cell })]));
+    put(this.layers.hits, ...board.at.flatMap((place, cell) => place === null ? [] : [draw(...this.cell(cell, { class: "hit", "data-cell": cell }))]));
     const focused = this.frame && this.frame === document.activeElement;
     this.frame = make("div", { id: "board", tabindex: 0, role: "application", "aria-label": `${board.game} board`,
       "aria-describedby": "status" });
@@ -103,11 +103,11 @@ export class Board {
     const { codes, last } = this.position;
     const { shape, layers } = this;
     put(layers.pieces, ...(shape.grid === "blocks" ? this.blocks(codes) : codes.flatMap((code, cell) => this.piece(code, cell))));
-    put(layers.last, ...last.map((cell) => this.around(cell, "last", 0.2)));
+    put(layers.last, ...last.flatMap((cell) => ringed("circle", this.around(cell, "last", 0.2))));
     put(layers.heat, ...this.heat());
     put(layers.ghosts, ...this.ghosts());
     put(layers.targets, ...this.targets());
-    put(layers.cursor, this.cell(this.cursor, { class: "corner" }, 2));
+    put(layers.cursor, ...ringed(...this.cell(this.cursor, { class: "corner" }, 4)));
     this.shift();
   }
 
@@ -148,22 +148,23 @@ export class Board {
     });
   }
 
+  // The attributes of a circle around what is on a cell.
   around(cell, kind, size) {
     const [x, y] = this.shape.at[cell];
     const piece = this.shape.pieces[this.position.codes[cell]];
     const says = piece.marks.length > 1 || piece.marks[0]?.[0] === "path";
     const own = this.shape.grid === "blocks" ? 0.36 : says ? 0.45 : 0;
     const wide = piece.there ? Math.max(size, own) : size;
-    return draw("circle", { class: kind, cx: x, cy: y, r: this.shape.cell * wide });
+    return { class: kind, cx: x, cy: y, r: this.shape.cell * wide };
   }
 
-  // The outline of a cell, so far inside of it.
+  // The outline of a cell, so far inside of it: its tag and its attributes.
   cell(cell, look, inside = 0) {
     const { at, cell: size, outline } = this.shape;
     const [x, y] = at[cell];
     const half = size / 2 - inside;
-    if (outline) return draw("path", { ...look, d: outline, transform: `translate(${x} ${y}) scale(${(2 * half) / size})` });
-    return draw("rect", { ...look, x: x - half, y: y - half, width: 2 * half, height: 2 * half, ...(inside && { rx: 4 }) });
+    if (outline) return ["path", { ...look, d: outline, transform: `translate(${x} ${y}) scale(${(2 * half) / size})` }];
+    return ["rect", { ...look, x: x - half, y: y - half, width: 2 * half, height: 2 * half, ...(inside && { rx: 4 }) }];
   }
 
   // What a search thinks of the moves, on the cells where they land; the better of moves that share one.
@@ -213,10 +214,10 @@ export class Board {
   targets() {
     const { choices } = this.position;
     const step = this.chosen.length;
-    const marks = this.chosen.map((cell) => this.around(cell, "chosen", 0.45));
+    const marks = this.chosen.flatMap((cell) => ringed("circle", this.around(cell, "chosen", 0.45)));
     if (step === 0 && !this.show.legal) return marks;
     const cells = new Set(meant(choices, this.chosen).flatMap((choice) => choice.steps[step] ?? []));
-    return [...marks, ...[...cells].map((cell) => this.around(cell, "target", 0.14))];
+    return [...marks, ...[...cells].map((cell) => draw("circle", this.around(cell, "target", 0.14)))];
   }
 
   // -- touching -----------------------------------------------------------------------------------------------

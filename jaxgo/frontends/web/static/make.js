@@ -69,3 +69,6 @@ export function chosen(list, act) {
 
 // A mark as the server tells it: its tag, its attributes, its text.
 export const marked = ([tag, look, text]) => (text ? draw(tag, look, text) : draw(tag, look));
+
+// A ring, dark on a wider light one: of the two one is seen on every colour.
+export const ringed = (tag, look) => [draw(tag, { ...look, class: "under" }), draw(tag, look)];

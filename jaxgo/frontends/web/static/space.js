@@ -1,6 +1,6 @@
 // A board of several levels, drawn in space: turned by dragging, one level at a time if wanted, next slots grey.
 
-import { draw, put } from "./make.js";
+import { draw, put, ringed } from "./make.js";
 
 const SIZE = 520;
 
@@ -79,7 +79,10 @@ export class Space {
       } else if (ghosts.has(cell)) {
         parts.push([spot.far, this.ghost(spot, radius, ghosts.get(cell))]);
       }
-      if (cell === cursor) parts.push([spot.far + 0.01, draw("circle", { class: "corner", cx: spot.x, cy: spot.y, r: radius + 4 })]);
+      if (cell === cursor) {
+        const ring = ringed("circle", { class: "corner", cx: spot.x, cy: spot.y, r: radius + 4 });
+        parts.push([spot.far + 0.01, draw("g", { class: "cursor" }, ...ring)]);
+      }
     });
     parts.sort((a, b) => a[0] - b[0]);
     put(this.scene, ...parts.map(([, part]) => part));
@@ -98,7 +101,7 @@ export class Space {
 
   ball({ x, y }, r, kind, cell, dim, last) {
     const shine = draw("circle", { class: "shine", cx: x - r * 0.3, cy: y - r * 0.35, r: r * 0.25 });
-    const ring = last ? [draw("circle", { class: "last", cx: x, cy: y, r: r * 0.55 })] : [];
+    const ring = last ? ringed("circle", { class: "last", cx: x, cy: y, r: r * 0.55 }) : [];
     return draw("g", { class: dim ? "dim" : "", "data-cell": cell }, draw("circle", { class: kind, cx: x, cy: y, r, "data-cell": cell }), shine, ...ring);
   }
 
