@@ -172,3 +172,47 @@ def test_a_phone_held_sideways_scrolls_beside_a_board_that_is_dragged(browser, a
     assert scrolled[1] > 40
     phone.close()
     assert not faults
+
+
+def test_fields_show_what_is_so(page):
+    page.select_option("#player1", "other")
+    expect(page.locator("#player1-spec")).to_be_focused()
+    page.press("#player1-spec", "Tab")
+    expect(page.locator("#player1")).to_have_value("")
+    expect(page.locator("#player1-spec")).to_be_hidden()
+    page.fill("#amount", "-5")
+    page.press("#amount", "Enter")
+    expect(page.locator("#amount")).to_have_value("0")
+    assert page.locator("#amount").get_attribute("max") == "120"
+    page.fill("#move", "b22")
+    page.press("#move", "Enter")
+    expect(page.locator("#error")).not_to_be_empty()
+    expect(page.locator("#move")).to_have_value("b22")  # to be mended
+    page.fill("#move", "b2")
+    page.press("#move", "Enter")
+    expect(moves(page)).to_have_count(1)
+    expect(page.locator("#move")).to_have_value("")
+
+
+def test_moves_that_were_taken_back_are_listed_and_can_be_gone_to(page):
+    touch(page, 4, 0, 8)
+    page.locator("#first").click()
+    every = page.locator("#moves button")
+    expect(moves(page)).to_have_count(0)
+    expect(every).to_have_text(["b2", "a3", "c1"])
+    expect(page.locator("#moves [aria-current]")).to_have_count(0)
+    every.nth(1).click()
+    expect(moves(page)).to_have_count(2)
+    expect(every).to_have_count(3)
+    expect(page.locator("#moves [aria-current]")).to_have_text("a3")
+
+
+def test_who_hears_the_board_is_told_its_keys(page):
+    page.locator("#board").focus()
+    wire = page.context.new_cdp_session(page)
+    wire.send("Accessibility.enable")
+    nodes = wire.send("Accessibility.getFullAXTree")["nodes"]
+    board = next(node for node in nodes if node.get("role", {}).get("value") == "application")
+    assert "arrows walk, Enter chooses" in board["description"]["value"]
+    page.locator("#keys summary").click()
+    expect(page.locator("#keys p")).to_contain_text("s stop")

@@ -20,6 +20,7 @@ let sought = null; // that of the game that the server was asked for last
 let aim = null; // so many moves of the game are to be shown
 let asked = null; // the number of the position from which the server was asked for them
 let played = null; // the number of the position in which a move was chosen
+let typed = false; // whether that was by its name, which is kept until it has been played
 let wait = 500; // milliseconds until the next try to connect
 
 const MOST = 64 * 1024; // characters of a message
@@ -112,6 +113,7 @@ const told = {
     const moved = board.position?.number !== message.number; // else what is being chosen stays so
     board.set(message);
     if (moved) menu([]);
+    if (moved && typed) [find("move").value, typed] = ["", false];
     status(message.status);
     put(find("moves-now"), ...message.choices.map((choice) => make("option", { value: choice.name })));
     const banner = find("banner");
@@ -137,7 +139,7 @@ const told = {
   run: (message) => run.set(message),
   status: (message) => position && status(message.text), // that of a game which was left is not told
   error(message) {
-    [aim, asked, sought, played] = [null, null, null, null];
+    [aim, asked, sought, played, typed] = [null, null, null, null, false];
     if (coming && kept?.setup.players) { // who played may be on offer no more: the game is put up without them
       const { players, source, ...setup } = kept.setup;
       kept = null;
@@ -383,8 +385,7 @@ find("options").addEventListener("submit", (event) => {
 });
 find("typed").addEventListener("submit", (event) => {
   event.preventDefault();
-  play({ name: find("move").value.trim().slice(0, 40) });
-  find("move").value = "";
+  typed = play({ name: find("move").value.trim().slice(0, 40) });
 });
 find("position").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -430,7 +431,10 @@ for (const id of ["amount", "unit"]) {
     const unit = find("unit").value || (id === "amount" ? "seconds" : "");
     const many = id === "unit" ? usually[unit] : amount;
     if (unit && many > 0) send({ do: "budget", [unit]: unit === "seconds" ? many : Math.max(1, Math.round(many)) });
-    else send({ do: "budget" });
+    else {
+      if (!(amount > 0)) find("amount").value = 0;
+      send({ do: "budget" });
+    }
   });
 }
 for (const id of ["loop", "analyse"]) find(id).addEventListener("change", () => panel.tick(id));

@@ -26,7 +26,7 @@ export class Panel {
       chosen(list, (spec) => this.seat(seat, spec));
       const own = make("input", { id: `${id}-spec`, placeholder: "a player by its spec, such as uct:800", hidden: true, size: 26,
         spellcheck: "false", autocomplete: "off", "aria-label": `spec of the ${["first", "second"][seat]} player`,
-        onchange: () => this.choose(seat, own.value.trim()) });
+        onchange: () => this.choose(seat, own.value.trim()), onblur: () => this.unchosen(seat) });
       return { list, own };
     });
     put(find("players"), ...this.choosers.map(({ list, own }, seat) =>
@@ -54,6 +54,14 @@ export class Panel {
     } else this.choose(seat, spec);
   }
 
+  // Who leaves the field of a spec as it is has chosen nobody else; who leaves the window may come back to it.
+  unchosen(seat) {
+    const { list, own } = this.choosers[seat];
+    if (!this.players.length || !document.hasFocus()) return; // the server has yet to answer
+    list.value = this.players[seat];
+    own.hidden = true;
+  }
+
   // The other seat stays as the server has it: who chooses both at once must not take the first choice back.
   choose(seat, spec) {
     this.send({ do: "seats", players: this.choosers.map((_, i) => (i === seat ? spec : null)) });
@@ -77,6 +85,7 @@ export class Panel {
     if (document.activeElement !== find("amount")) find("amount").value = amount(position);
     // without its box the server does not know of it
     if (document.activeElement !== find("delay") && position.loop.on) find("delay").value = position.loop.delay;
+    find("amount").max = position.limit.simulations ? 200000 : 120; // as the server takes them
     find("unit").value = position.limit.seconds ? "seconds" : position.limit.simulations ? "simulations" : "";
     this.boxes({ loop: position.loop.on, analyse: position.analysing });
     if (!position.reviewing && !find("reviewed").querySelector("table")) put(find("reviewed")); // one that was ended
