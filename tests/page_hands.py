@@ -33,7 +33,8 @@ def sit(page, *players):
 
 
 def moves(page):
-    return page.locator("#moves li")
+    """Those so far, without what was taken back."""
+    return page.locator("#moves li:not(.ahead)")
 
 
 class Referee:

@@ -170,6 +170,7 @@ def test_who_gave_up_is_known_again_at_the_end_of_his_game(client):
         assert told["score"] == SECOND_WON, "it is counted once"
         told = page.answer("undo", count=2)
         assert (told["result"], told["resigned"], told["later"]) == (None, 0, [4, 6])
+        assert told["ahead"] == ["b2", "a1"]
         again = page.answer("setup", actions=[4, 6], undo=2, resigned=0)
         assert (again["moves"], again["resigned"], again["undone"]) == ([], 0, 2)
         page.play("b2")

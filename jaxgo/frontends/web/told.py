@@ -32,6 +32,7 @@ def board(shown: Board, name: str, options: dict[str, str], players: list[str]) 
 
 def position(shown: Board, number: int) -> dict[str, Any]:
     """What stands on the board, what may be played, and what has been."""
+    later = [action for action, _ in reversed(shown.undone) if action != NOTHING]
     result, first = shown.result(SIDES), int(shown.game.first_pieces(shown.now.position.state))
     return {
         "tell": "position",
@@ -43,7 +44,8 @@ def position(shown: Board, number: int) -> dict[str, Any]:
         "moves": shown.moves,
         "mover": shown.views[-2].seat if shown.moves else None,  # who made the last one
         "undone": len(shown.undone),
-        "later": [action for action, _ in reversed(shown.undone) if action != NOTHING],
+        "later": later,
+        "ahead": [shown.game.action_name(action) for action in later],
         "resigned": shown.resigns if shown.resigned is None else shown.resigned,  # at the end of all moves
         "captured": drawing.captured(shown),
         "points": play.scores(shown.game, shown.now.position.state),

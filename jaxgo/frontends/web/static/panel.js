@@ -121,12 +121,14 @@ export class Panel {
     if (same >= 0 || moves.length > this.line.length) this.line = moves;
   }
 
-  moves(names) {
+  // All moves of the game, those that were taken back behind the one that the board shows.
+  moves({ moves: names, ahead }) {
     const list = find("moves");
-    const before = list.children.length;
-    keep(list, names, (name, i) => `${i} ${name}`, (name, i) => make("li", {}, make("button", { "data-ply": i + 1 }, name)));
+    const before = list.querySelectorAll(":scope > :not(.ahead)").length;
+    keep(list, [...names, ...ahead], (name, i) => `${i} ${name}`, (name, i) => make("li", {}, make("button", { "data-ply": i + 1 }, name)));
     [...list.children].forEach((item, i) => {
       const here = i + 1 === names.length;
+      item.classList.toggle("ahead", i >= names.length);
       item.firstChild.classList.toggle("here", here);
       if (here) item.firstChild.setAttribute("aria-current", "true");
       else item.firstChild.removeAttribute("aria-current");
@@ -134,7 +136,8 @@ export class Panel {
       item.firstChild.dataset.kind = mark?.kind ?? "";
       item.firstChild.title = mark?.said ?? "";
     });
-    if (names.length !== before) list.scrollTop = list.scrollHeight;
+    const here = list.children[names.length - 1];
+    if (names.length !== before) list.scrollTop = here ? here.offsetTop - list.offsetTop - list.clientHeight / 2 : 0;
   }
 
   strips({ players, seat, captured, points, result, dark }) {
