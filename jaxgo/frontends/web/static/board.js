@@ -37,7 +37,7 @@ export class Board {
     put(this.layers.hits, ...board.at.flatMap((place, cell) => place === null ? [] : [draw(...this.cell(cell, { class: "hit", "data-cell": cell }))]));
     const focused = this.frame && this.frame === document.activeElement;
     this.frame = make("div", { id: "board", tabindex: 0, role: "application", "aria-label": `${board.game} board`,
-      "aria-describedby": "status" });
+      "aria-describedby": "status board-keys" });
     this.frame.addEventListener("keydown", (event) => this.key(event));
     this.frame.addEventListener("pointerdown", (event) => this.down(event));
     this.frame.addEventListener("pointermove", (event) => this.move(event));
