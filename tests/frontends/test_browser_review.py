@@ -22,11 +22,13 @@ def test_a_review_marks_moves_and_a_click_in_the_graph_goes_to_one(page):
     expect(page.locator("#reviewed table")).to_be_visible()
     expect(page.locator("#reviewed tbody tr")).to_have_count(6)
     expect(page.locator("#moves button").nth(1)).to_have_attribute("data-kind", "blunder")
+    expect(page.locator("#remark")).to_be_empty()
     expect(page.locator("#moves button").nth(1)).to_have_attribute("title", re.compile("^blunder.* was better$"))
     expect(page.locator("#graph [data-kind=blunder]").first).to_be_attached()
     box = page.locator("#graph").bounding_box()
     page.locator("#graph").click(position={"x": box["width"] * (6 + 308 * 2 / 8) / 320, "y": 10})
     expect(moves(page)).to_have_count(2)
+    expect(page.locator("#remark")).to_have_text(re.compile("^2. b3: blunder.* was better$"))
     expect(page.locator("#reviewed table")).to_be_visible()
     Mouse().choose(page, None, [8])  # another game
     expect(page.locator("#reviewed table")).to_have_count(0)

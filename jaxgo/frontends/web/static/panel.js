@@ -75,7 +75,7 @@ export class Panel {
     this.list(position.players);
     this.strips(position);
     this.score(position.score);
-    this.moves(position.moves);
+    this.moves(position);
     const kept = position.kept.map(({ players, result }, i) => ({ i, words: `${players.join(" v ")}: ${result} ` }));
     keep(find("kept"), kept.reverse(), ({ i, words }) => `${i} ${words}`,
       ({ i, words }) => make("li", {}, words, make("button", { "data-kept": i }, "save")));
@@ -227,6 +227,8 @@ export class Panel {
     const x = (ply) => 6 + (308 * ply) / this.most;
     const y = (chance) => 6 + 78 * (1 - chance);
     const line = plies.map((ply) => `${x(ply).toFixed(1)} ${y(this.chances.get(ply)).toFixed(1)}`).join("L");
+    const mark = this.marks.get(now);
+    put(find("remark"), mark ? `${now}. ${position.moves.at(-1) ?? ""}: ${mark.said}` : "");
     put(find("graph"), draw("path", { class: "middle", d: `M6 ${y(0.5)}H314` }), draw("path", { class: "now", d: `M${x(now)} 6V84` }),
       ...(line ? [draw("path", { class: "curve", d: `M${line}` })] : []),
       ...plies.map((ply) => this.dot(ply, x(ply), y(this.chances.get(ply)))));
@@ -252,6 +254,7 @@ export class Panel {
     this.ticked = {};
     put(find("reviewed"));
     put(find("thinking"));
+    put(find("remark"));
     put(find("roots").tBodies[0]);
   }
 }
