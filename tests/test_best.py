@@ -36,7 +36,7 @@ PLAYS = [
     ("chess", {}, "alphabeta:4000,depth=20,quiescence=6"),  # playouts of chess are long, and men can be counted
     ("gardner", {}, "alphabeta:4000,depth=20,quiescence=6"),
     ("breakthrough", {}, "gumbel:400@breakthrough-cpu"),
-    ("breakthrough6", {}, "alphabeta:4000,depth=20"),  # which won all of 20 games against playouts
+    ("breakthrough6", {}, "alphabeta:4000,depth=20,quiescence=6"),  # which won all of 20 games against playouts
     ("klotski", {}, "bfs:1000"),
     ("examples.own_game:Nim", {}, "uct:1600"),
 ]

@@ -51,7 +51,7 @@ def test_a_sink_that_fails_or_hangs_is_told_once_and_ends_no_run(tmp_path, monke
 
         close = write if fault == "fails" else Told.close
 
-    monkeypatch.setattr(metrics, "PATIENCE", 0.1)
+    monkeypatch.setattr(metrics, "PATIENCE", 0.1 if fault == "hangs" else 60.0)
     monkeypatch.setattr(metrics, "WAITING", 10 if fault == "hangs" else 100)
     faulty = Beside("TensorBoard", Faulty(), said.append)
     rows = Metrics(tmp_path, sinks=[faulty, told])

@@ -61,7 +61,9 @@ class Offers:
         easier = [] if game.players == 1 else list(EASIER)
         known = shipped()
         runs = [f"{ON_PLANES}@{net}" for net, of in self.networks.items() if of == name and net not in known]
-        others = dict.fromkeys([without_weights(game), *(PUZZLES if game.players == 1 else ()), *self.usual])
+        others = [*(PUZZLES if game.players == 1 else ()), *self.usual]
+        first = without_weights(game)
+        others.sort(key=lambda spec: spec != first)
         return [*ours, *runs, *others, *easier]
 
     def check(self, spec: str) -> str:
