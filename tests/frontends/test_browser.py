@@ -265,7 +265,7 @@ def test_what_is_refused_leaves_the_page_as_it_was(page, address):
     expect(page.locator("#player1")).to_have_value("")
     page.fill("#delay", "1000000")
     page.locator("#loop").click()
-    expect(page.locator("#error")).to_contain_text("delay")
+    expect(page.locator("#error")).to_contain_text("the pause must be")
     expect(page.locator("#loop")).not_to_be_checked()
     page.locator("#files summary").click()
     page.fill("#text", "X" * 300_000)
