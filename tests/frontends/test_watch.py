@@ -141,6 +141,7 @@ def test_the_newest_player_plays_and_the_page_shows_it(run, request):
     if not CHROMIUM:
         pytest.skip("no chromium on this machine (apt-get install chromium)")
     browser = request.getfixturevalue("browser")
+    from page_hands import moves
     from playwright.sync_api import expect
 
     watched_run.train(run)
@@ -157,14 +158,14 @@ def test_the_newest_player_plays_and_the_page_shows_it(run, request):
         expect(page.locator("#last")).to_be_enabled()
         page.locator("h1").click()
         page.keyboard.press("End")
-        expect(page.locator("#moves li")).to_have_count(5)
+        expect(moves(page)).to_have_count(5)
         expect(page.locator("#banner")).to_contain_text("first wins")
         watched_run.save_player(run, 6)
         expect(page.locator("#run-games")).to_contain_text("of step 6, by its policy alone")
         page.locator("#run-games ol").last.locator("button").first.click()
-        expect(page.locator("#moves li")).to_have_count(0)
+        expect(moves(page)).to_have_count(0)
         page.keyboard.press("ArrowRight")
-        expect(page.locator("#moves li")).to_have_count(1)
+        expect(moves(page)).to_have_count(1)
         page.locator("#meet").click()
         expect(page.locator("#seat1 b")).to_contain_text(str(run))
         page.close()
