@@ -18,10 +18,9 @@ def test_a_value_that_does_not_end_is_looked_for_once():
         ("(;GM[1])\n" + "[" * 300_000, ""),
     ):
         assert [line for line, _ in sgf_nodes.games(text)] == [1]
-        if told:
-            with pytest.raises(UsageError, match=told):
-                sgf.read_all(text)
-    assert len(sgf.read_all("(;GM[1])\n\nThe next one, by Ann:\n\n(;GM[1])")) == 2
+        (one,) = sgf.read_all(text)
+        assert told in str(one) if told else isinstance(one, GameRecord)
+    assert len([*sgf.read_all("(;GM[1])\n\nThe next one, by Ann:\n\n(;GM[1])")]) == 2
 
 
 @pytest.mark.slow
