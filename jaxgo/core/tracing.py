@@ -14,6 +14,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def traced_once(method: F) -> F:
-    """A method of a frozen dataclass whose operations are remembered, and laid into each program as if traced there."""
+    """A method of a frozen dataclass, or a function of one, whose operations are remembered, and laid into each program
+    as if traced there."""
     made: F = functools.partial(jax.jit, static_argnums=0, inline=True)(method)  # type: ignore[assignment]
     return made

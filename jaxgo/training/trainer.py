@@ -20,6 +20,7 @@ from jaxgo.core import play, trial
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.play import Position
+from jaxgo.core.tracing import traced_once
 from jaxgo.evaluators.network import Network
 from jaxgo.nets.base import Head, on_platform
 from jaxgo.search.model import Model
@@ -210,11 +211,11 @@ class Trainer:
         return jax.random.fold_in(jax.random.fold_in(key, iteration), program)
 
 
-@functools.partial(jax.jit, static_argnums=0, inline=True)
+@traced_once
 def _collect(
     selfplay: Selfplay, params: Any, state: SelfplayState, key: Array, place: Int32[Array, ""], book: Position | None
 ) -> tuple[SelfplayState, Trajectory, Tally]:
-    """Traced once, for the shapes that a run begins with and for the program that plays: it takes long."""
+    """For the shapes that a run begins with, and for the program that plays: one trace of it takes long."""
     return selfplay.collect(params, state, key, place, book)
 
 
