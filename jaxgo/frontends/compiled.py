@@ -15,9 +15,18 @@ def make_room() -> None:
     """Before a game or a player that may be new: where much is compiled by now, or it takes much memory, all of it is
     let go. What somebody still plays with is compiled again."""
     compiled = play.compiled() + think.compiled()
-    if compiled < FEW:
-        return
-    heap.give_back()  # what compiling took is no reason to let anything go
-    if compiled >= MOST or heap.held() * SHARE > devices.host_memory() > 0:
+    if compiled >= MOST or (compiled >= FEW and _takes_much()):
         jax.clear_caches()
         heap.give_back()
+
+
+def _takes_much() -> bool:
+    """Whether this process holds more than its share, without what compiling took: that is given back first."""
+    if not _holds_much():
+        return False
+    heap.give_back()
+    return _holds_much()
+
+
+def _holds_much() -> bool:
+    return heap.held() * SHARE > devices.host_memory() > 0
