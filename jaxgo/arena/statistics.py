@@ -55,7 +55,7 @@ def read(folder: Path, say: Callable[[str], None] | None = None) -> list[GameRec
     for path in paths:
         for place, one in _games(path).items():
             try:
-                found[place] = _judged(place, one)
+                found[place] = _judged(place, formats.whole(one))
             except UsageError as fault:
                 if say is None:
                     raise
@@ -82,11 +82,9 @@ def _games(path: Path) -> dict[str, GameRecord | UsageError]:
         return {str(path): fault}
 
 
-def _judged(place: str, record: GameRecord | UsageError) -> GameRecord:
+def _judged(place: str, record: GameRecord) -> GameRecord:
     """The game with its result, where its file tells none (PSQ and Zero+ never do) and it is over by the rules; a
     UsageError where a move is not legal."""
-    if isinstance(record, UsageError):
-        raise record
     game = record.game
     told = record.returns is not None or bool(record.verdict)
     if told and record.tried:

@@ -97,7 +97,7 @@ def load(path: str | Path, game: Game[Any] | None = None, upto: int | None = Non
 
 def load_all(path: str | Path) -> dict[str, GameRecord]:
     """The games of a file by where they stand: of a collection in SGF or PGN all of them; other formats have one."""
-    return {place: _whole(one) for place, one in load_each(path).items()}
+    return {place: whole(one) for place, one in load_each(path).items()}
 
 
 def load_each(path: str | Path) -> dict[str, GameRecord | UsageError]:
@@ -112,7 +112,8 @@ def load_each(path: str | Path) -> dict[str, GameRecord | UsageError]:
     return {f"{path}: game {number}": one for number, one in enumerate(found, 1)}
 
 
-def _whole(one: GameRecord | UsageError) -> GameRecord:
+def whole(one: GameRecord | UsageError) -> GameRecord:
+    """A game of `load_each`; what is wrong with it is raised."""
     if isinstance(one, UsageError):
         raise one
     return one
