@@ -37,6 +37,14 @@ def moves(page):
     return page.locator("#moves li:not(.ahead)")
 
 
+def touch(page, *cells):
+    """Chooses cells one after the other, each of them a move."""
+    for cell in cells:
+        before = moves(page).count()
+        Mouse().choose(page, None, [cell])
+        expect(moves(page)).to_have_count(before + 1)
+
+
 class Referee:
     """Plays along by the rules, so that the test knows what to touch."""
 

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api")
 from browsing import WAIT, needs_browser, opened, served
-from page_hands import Mouse, begin, moves, sit
+from page_hands import Mouse, begin, moves, sit, touch
 from playwright.sync_api import expect
 from starlette.websockets import WebSocket
 
@@ -27,13 +27,6 @@ pytestmark = [needs_browser, pytest.mark.slow]
 def page(page):
     begin(page, "tictactoe")
     return page
-
-
-def touch(page, *cells):
-    for cell in cells:
-        before = moves(page).count()
-        Mouse().choose(page, None, [cell])
-        expect(moves(page)).to_have_count(before + 1)
 
 
 def test_a_page_that_is_read_or_connected_again_goes_on_with_its_game(browser, monkeypatch):

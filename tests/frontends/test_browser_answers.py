@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api")
 from browsing import WAIT, needs_browser, opened
-from page_hands import Mouse, begin, moves, sit
+from page_hands import Mouse, begin, moves, sit, touch
 from playwright.sync_api import expect
 
 from jaxgo.frontends.web import protocol, table
@@ -20,13 +20,6 @@ def page(page):
     begin(page, "tictactoe")
     sit(page, "", "")
     return page
-
-
-def touch(page, *cells):
-    for cell in cells:
-        before = moves(page).count()
-        Mouse().choose(page, None, [cell])
-        expect(moves(page)).to_have_count(before + 1)
 
 
 @contextlib.contextmanager
