@@ -15,7 +15,6 @@ from jaxgo.frontends.web import listen
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 WAIT = 60_000  # milliseconds; machines of tests are busy
-needs_browser = pytest.mark.skipif(not CHROMIUM, reason="no chromium on this machine (apt-get install chromium)")
 
 
 @contextlib.contextmanager

@@ -22,6 +22,8 @@ def browser():
     sync_api = pytest.importorskip("playwright.sync_api")
     from browsing import CHROMIUM, WAIT
 
+    if not CHROMIUM:
+        pytest.skip("no chromium on this machine (apt-get install chromium)")
     sync_api.expect.set_options(timeout=WAIT)
 
     with sync_api.sync_playwright() as playwright:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 pytest.importorskip("playwright", reason="the tests of the page in a browser need playwright")
-from browsing import WAIT, needs_browser, opened
+from browsing import WAIT, opened
 from page_hands import Keys, Mouse, MouseInSpace, begin, drag, moves, play_on, sit, swipe
 from playwright import sync_api
 
@@ -15,7 +15,7 @@ from jaxgo.frontends.web import drawing
 from jaxgo.games import GAMES
 
 expect = sync_api.expect
-pytestmark = [pytest.mark.slow, needs_browser]
+pytestmark = pytest.mark.slow
 
 
 def sit_badly(page, spec):

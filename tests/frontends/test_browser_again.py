@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browsing import WAIT, needs_browser, opened, served
+from browsing import WAIT, opened, served
 from page_hands import Mouse, begin, moves, sit, touch
 from playwright.sync_api import expect
 from starlette.websockets import WebSocket
@@ -20,7 +20,7 @@ from jaxgo.frontends.web import protocol, server, table
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 
-pytestmark = [needs_browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

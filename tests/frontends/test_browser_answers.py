@@ -6,13 +6,13 @@ import threading
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browsing import WAIT, needs_browser, opened
+from browsing import WAIT, opened
 from page_hands import Mouse, begin, moves, sit, touch
 from playwright.sync_api import expect
 
 from jaxgo.frontends.web import protocol, table
 
-pytestmark = [needs_browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

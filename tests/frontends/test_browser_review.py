@@ -5,11 +5,10 @@ import re
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browsing import needs_browser
 from page_hands import Mouse, begin, moves, sit
 from playwright.sync_api import expect
 
-pytestmark = [needs_browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def test_a_review_marks_moves_and_a_click_in_the_graph_goes_to_one(page):
