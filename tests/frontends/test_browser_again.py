@@ -189,6 +189,8 @@ def test_a_finished_game_that_was_put_up_stays_in_game_after_game_and_one_that_w
     page.locator("#loop").check()
     page.fill("#delay", "0")
     page.press("#delay", "Enter")
+    # the tab keeps what the server has answered: a page that is read again before that knows of no box
+    page.wait_for_function("() => JSON.parse(sessionStorage.getItem('game') ?? '{}').loop?.on")
     page.reload()
     expect(page.locator("#loop")).to_be_checked()
     expect(page.locator("#banner")).to_be_visible()
