@@ -1,11 +1,15 @@
 """Hex in plain Python, after the rules: sets of (row, column), and a walk from one edge to the other."""
 
+import functools
 
-def around(place: tuple[int, int]) -> set[tuple[int, int]]:
+
+@functools.cache
+def around(place: tuple[int, int]) -> frozenset[tuple[int, int]]:
     """A rhombus whose rows shift to the right: beside a cell in its row, two above, two below."""
     row, column = place
     beside = {(row, column - 1), (row, column + 1)}
-    return beside | {(row - 1, column), (row - 1, column + 1), (row + 1, column - 1), (row + 1, column)}
+    above, below = {(row - 1, column), (row - 1, column + 1)}, {(row + 1, column - 1), (row + 1, column)}
+    return frozenset(beside | above | below)
 
 
 class Hex:
@@ -42,7 +46,8 @@ class Hex:
     def legal(self, state) -> list[int]:
         if self.result(state) is not None:
             return []
-        places = [number for number, place in enumerate(self.places) if place not in state[0] | state[1]]
+        stones = state[0] | state[1]
+        places = [number for number, place in enumerate(self.places) if place not in stones]
         return places + [self.size**2] * (self.swap and state[3] == 1)
 
     def step(self, state, action: int):

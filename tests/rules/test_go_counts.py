@@ -46,9 +46,9 @@ def test_count_of_legal_positions(name):
 
 def legal_positions(game):
     count = 0
-    for cells in np.ndindex(*[3] * game.points):
+    for cells in np.array([*np.ndindex(*[3] * game.points)], np.int8):
         try:  # what `place` refuses, without the state that it makes of the others
-            game.chains(np.array(cells, np.int8))
+            game.chains(cells)
         except UsageError:
             continue
         count += 1
@@ -81,9 +81,10 @@ def solve(game, position, low, high):
     over, area, legal, after = jax.device_get(_node(game)(position))
     if over:
         return int(area)
-    passed = position.state.recent[0] == game.points
+    points = game.points
+    passed = position.state.recent[0] == points
     actions = np.flatnonzero(legal).tolist()
-    actions.sort(key=lambda a: (a == game.points) != passed)  # after a pass, the other pass first
+    actions.sort(key=lambda a: (a == points) != passed)  # after a pass, the other pass first
     best = -99 if position.state.to_play == 0 else 99
     for action in actions:
         value = solve(game, jax.tree.map(lambda x, a=action: x[a], after), low, high)
