@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgo.core.game import Game
 from jaxgo.search.model import ILLEGAL, Model
 
 CHUNK = 2048
@@ -65,3 +66,48 @@ def minimax(model: Model, root: Any, depth: int, breadth: int = 0) -> tuple[np.n
         moves[below.parent, below.action] = values * sign[below.parent]
         values = np.where(above.over, above.value, best * sign)
     return best, moves, sum(len(level.over) for level in levels[1:])
+
+
+class Seen(NamedTuple):
+    """What is asked of positions, once for all depths."""
+
+    states: Any
+    legal: np.ndarray
+    over: np.ndarray
+    value: np.ndarray  # for the mover
+    sharp: np.ndarray  # moves that are followed beyond the horizon
+    must: np.ndarray  # whether all are
+
+
+def sharp_minimax(game: Game[Any], states: Any, depth: int, beyond: int) -> tuple[np.ndarray, np.ndarray]:
+    """The values of positions for their movers: with nothing followed beyond the horizon, and with so many plies."""
+
+    def look(state: Any) -> Seen:
+        legal = game.legal(state)
+        value = jnp.where(game.over(state), game.returns(state)[state.to_play], game.heuristic(state))
+        return Seen(state, legal, game.over(state), value, *game.sharp(state, legal))
+
+    ahead = jax.jit(jax.vmap(lambda state, move: look(game.step(state, move))))
+    levels, parents = [jax.device_get(jax.jit(jax.vmap(look))(states))], []
+    for ply in range(depth + beyond):
+        above = levels[-1]
+        followed = np.where((above.must | (ply < depth))[:, None], above.legal, above.sharp) & ~above.over[:, None]
+        parent, move = np.nonzero(followed)
+        parts = []
+        for at in range(0, len(parent), CHUNK):
+            index = np.resize(np.arange(at, min(at + CHUNK, len(parent))), CHUNK)
+            before = jax.tree.map(lambda x, i=parent[index]: x[i], above.states)
+            parts.append(jax.device_get(ahead(before, move[index].astype(np.int32))))
+        parents.append(parent)
+        levels.append(jax.tree.map(lambda *x, all_=parent: np.concatenate(x)[: len(all_)], *parts))
+
+    def worth(plies: int) -> np.ndarray:
+        values = levels[plies].value
+        for ply in reversed(range(plies)):
+            above = levels[ply]
+            best = np.where(above.must | (ply < depth), -np.inf, above.value)  # or who moves follows none
+            np.maximum.at(best, parents[ply], -values)
+            values = np.where(np.isin(np.arange(len(best)), parents[ply]), best, above.value)
+        return values
+
+    return worth(depth), worth(depth + beyond)
