@@ -48,10 +48,9 @@ class Tally:
         return self.counts.sum((0, 2)) + self.counts.sum((0, 1))[::-1]
 
 
-def tally(results: Iterable[PairResult], agents: Sequence[str] = ()) -> Tally:
-    """Counts the pairs of one game, repeated games once; `agents` come first and may have played nothing."""
-    results = _checked(results)
-    number = {name: i for i, name in enumerate(agents)}
+def tally(results: Iterable[PairResult]) -> Tally:
+    """Counts the pairs of one game, repeated games once."""
+    results, number = _checked(results), dict[str, int]()
     twins = namesakes(results)
     rows: dict[tuple[int, int], Float64[np.ndarray, "3 3"]] = {}
     game: PairResult | None = None

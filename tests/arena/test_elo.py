@@ -288,7 +288,7 @@ def test_seats_are_those_of_the_first_mover():
     assert tally([pair("a", "b", 1, 1)]).seats().tolist() == [1, 0, 1]
     assert tally([pair("a", "b", 1, 0)]).seats().tolist() == [0, 0, 2]
     assert tally([pair("a", "b", 0.5, 1)]).seats().tolist() == [1, 1, 0]
-    assert tally([pair("b", "a", 0, 1)], agents=("a", "b")).seats().tolist() == [2, 0, 0]
+    assert tally([pair("a", "b", 1, 1), pair("b", "a", 0, 1, 1)]).seats().tolist() == [3, 0, 1]
 
 
 def test_who_won_everything_stays_finite_and_is_named():
