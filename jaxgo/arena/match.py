@@ -226,14 +226,10 @@ class Pool:
 
 def _room(agents: Sequence[Player], mesh: Mesh) -> int:
     """How many slots a row may have: as many as the trees of the largest agent leave memory for."""
-
-    def begin(agent: Player) -> Any:
-        root = agent.model.start(jax.random.key(0), 1)
-        return agent.search.begin(agent.model, agent.params, jax.random.key(0), root)
-
     largest = 1
     for agent in {(agent.search, agent.model): agent for agent in agents}.values():  # others take no more
-        largest = max(largest, tree_bytes(jax.eval_shape(functools.partial(begin, agent))))
+        root = jax.eval_shape(functools.partial(agent.model.start, games=1), jax.random.key(0))
+        largest = max(largest, tree_bytes(agent.begun(root)))
     most = MOST_SLOTS.get(devices.platform(mesh), MOST_SLOTS_ELSEWHERE)
     room = (devices.memory(mesh) or LITTLE) // mesh.devices.size // ROWS_SHARE
     return max(1, min(most, room // largest))

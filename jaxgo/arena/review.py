@@ -5,7 +5,6 @@ is worth, its own search says; what a move was worth, that of the position behin
 """
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -242,9 +241,7 @@ def _batches(total: int, width: int) -> Iterator[tuple[int, np.ndarray]]:
 
 def lanes(player: Player, root: Position) -> int:
     """How many positions are searched side by side: fewer where each takes much memory."""
-    begun = functools.partial(player.search.begin, player.model)
-    state = jax.eval_shape(begun, player.params, jax.random.key(0), alone(root))
-    most = max(1, MOST_BYTES // tree_bytes(state._replace(root=root)))
+    most = max(1, MOST_BYTES // tree_bytes(player.begun(alone(root))._replace(root=root)))
     return min(most, LANES.get(player.model.platform, WIDE))
 
 

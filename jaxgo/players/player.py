@@ -1,6 +1,7 @@
 """A player, and the two ways between players and specs: `load_player` and `spec` are inverse."""
 
 import dataclasses
+import functools
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
@@ -60,6 +61,11 @@ class Player:
         """Whether an opening becomes another game each time it plays it."""
         drawn = self.temperature > 0 or self.search.lucky
         return drawn or (self.search.budget > 0 and self.model.evaluator.lucky)
+
+    def begun(self, root: Any) -> Any:
+        """What its search of positions begins with, as shapes alone, which those may be, too: nothing is compiled."""
+        begin = functools.partial(self.search.begin, self.model)
+        return jax.eval_shape(begin, self.params, jax.random.key(0), root)
 
     def fingerprint(self) -> str:
         """A hash of all that the moves follow from: the search and its files, the evaluator and its parameters, the
