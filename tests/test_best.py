@@ -18,6 +18,7 @@ from jaxgo.frontends.lines import Teller, tell_player
 from jaxgo.frontends.session import Session
 from jaxgo.games import GAMES, make
 from jaxgo.players import BEST, EASIER, best, best_spec, fitting, load_player
+from jaxgo.search.think import Thinker
 from jaxgo.system import weights
 
 PLAYS = [
@@ -175,7 +176,7 @@ def test_a_player_that_was_named_goes_on_or_refuses_the_board():
     session.close()
 
 
-@pytest.mark.slow
-def test_a_player_that_nobody_named_is_called_by_its_name_where_it_cannot_do_what_is_asked_for(capsys):
+def test_a_player_that_nobody_named_is_called_by_its_name_where_it_cannot_do_what_is_asked_for(capsys, monkeypatch):
+    monkeypatch.setattr(Thinker, "begin", None)  # it is said before the search
     assert main(["analyse", "slide8", "--agent", "best:10", "--position", ".12/453/786 0", "--line", "1-n"]) == 2
     assert "bfs:10 keeps no tree" in capsys.readouterr().err

@@ -76,6 +76,8 @@ class Analyse:
         root = live_root(game, position, self.moves)
         for name in split_moves(self.line):
             game.parse_action(name)
+        if self.line and agent.begun(root).tree is None:
+            raise UsageError(f"{agent.name} keeps no tree to look into; leave --line out")
         tell_player(agent)
         if self.playouts:
             return self._print_playouts(agent, root)
@@ -106,8 +108,7 @@ class Analyse:
 
         game = thinker.model.game
         if self.line:
-            if thinker.tree is None:
-                raise UsageError(f"{agent.name} keeps no tree to look into; leave --line out")
+            assert thinker.tree is not None, "who keeps none was refused"
             steps = [game.parse_action(name) for name in split_moves(self.line)]
             moves = analysis.inner(thinker.tree, steps, game.action_name, exact=game.repetition == "none")
         else:
