@@ -69,6 +69,7 @@ def test_cells_that_are_no_moves_have_an_owner_too(capsys):
             "the game is over after --moves b2,",
         ),
         (["tictactoe", "--numbers"], "--numbers is for pictures"),
+        (["tictactoe", "--agent", "uct:4"], "--agent is who is asked for --heat; say which map"),
     ],
 )
 def test_what_cannot_be_is_refused(words, said, capsys):

@@ -56,6 +56,8 @@ class Show:
         self._check_pictures()
         if self.numbers and not (self.svg or self.png):
             raise UsageError("--numbers is for pictures; name one by --svg or --png")
+        if self.agent != Show.agent and not self.heat:
+            raise UsageError("--agent is who is asked for --heat; say which map, such as --heat visits")
         if self.random < 0:
             raise UsageError(f"--random {self.random} is below 0; say how many moves are to be drawn")
         check_seed(self.seed)
