@@ -63,6 +63,11 @@ class Show:
         check_seed(self.seed)
         moves = split_moves(self.moves)
         begun = self.position or drawn_start(game, self.seed)
+        if self.seed and not self.random and (self.position or not begun):
+            raise UsageError(
+                f"--seed {self.seed} draws nothing here, as neither the start nor any move is drawn; leave it out, or "
+                "say how many moves are to be, such as --random 10"
+            )
         position, last = replay(game, moves, begun, self.seed)
         if self.random:
             names, position = drawn(game, position, self.random, self.seed)

@@ -66,6 +66,9 @@ def test_a_start_is_drawn_alike_by_show_and_solve(capsys):
     assert capsys.readouterr().out.splitlines() == drawn
     (position,) = (shlex.split(line) for line in drawn if line.startswith("--position"))
     assert main(["show", "slide8", *position]) == 0
+    assert main(["show", "slide8", *position, "--seed", "3"]) == 2
+    capsys.readouterr()
+    assert main(["show", "slide8", *position]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == drawn[1:]
 
 
@@ -80,6 +83,8 @@ def test_analyse_begins_where_the_seed_says(capsys):
 
 def test_random_moves_are_those_that_are_printed(capsys):
     words = ["show", "tictactoe", "--moves", "b2", "--seed", "3"]
+    assert main(words) == 2
+    assert "--seed 3 draws nothing here" in capsys.readouterr().err
     assert main([*words, "--random", "20"]) == 0
     first, *drawn = capsys.readouterr().out.splitlines()
     moves = first.removeprefix("--moves ").split(",")
