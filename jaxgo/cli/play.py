@@ -30,9 +30,14 @@ class Listening:
     """Open the page in the browser."""
 
     def check(self) -> None:
-        """A UsageError where the libraries of the page are missing."""
+        """A UsageError where a name is none, or the libraries of the page are missing."""
         from jaxgo.core.names import package
 
+        for name in self.names:
+            if "/" in name or not name.strip():
+                raise UsageError(
+                    f"--names {name!r} is no name of a machine; give one as in box.local, without the rest"
+                )
         for name in ("starlette", "uvicorn"):
             package(name, "the page", "web")
 

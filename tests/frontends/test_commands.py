@@ -37,6 +37,15 @@ def test_a_folder_of_runs_that_was_typed_must_be_there(capsys, monkeypatch, tmp_
     assert "--runs nosuch is no folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["/proc/x", "http://box.local", " "])
+def test_a_name_of_a_machine_is_no_address(name, monkeypatch, capsys):
+    pytest.importorskip("uvicorn")
+    monkeypatch.setattr(Play, "serve", lambda *_: 0)
+    assert main(["play", "tictactoe", "--names", name]) == 2
+    assert f"--names {name!r} is no name of a machine" in capsys.readouterr().err
+    assert main(["play", "tictactoe", "--names", "box.local"]) == 0
+
+
 def test_a_position_is_shown_and_analysed(capsys):
     assert main(["show", "tictactoe", "--position", "XX./OO./... 0", "--moves", "a1"]) == 0
     shown = capsys.readouterr().out
