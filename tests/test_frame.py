@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import jax
 import jax.numpy as jnp
 import lock
+import numpy as np
 import pytest
 
 import jaxgo
@@ -182,11 +183,15 @@ def test_a_full_disk_is_one_sentence(monkeypatch, capsys):
 
 
 def test_a_device_without_memory_is_one_sentence(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "parse", lambda words: SimpleNamespace(run=lambda: jnp.zeros(2**50).block_until_ready()))
-    assert cli.main(["tune"]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("jaxgo: the device has no memory left for this; ")
-    assert error.count("\n") == 1
+    for where, run in {
+        "the device": lambda: jnp.zeros(2**50).block_until_ready(),
+        "this machine": lambda: np.zeros(2**50),
+    }.items():
+        monkeypatch.setattr(cli, "parse", lambda words, run=run: SimpleNamespace(run=run))
+        assert cli.main(["tune"]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"jaxgo: {where} has no memory left for this; ")
+        assert error.count("\n") == 1
 
 
 def test_doctor_reports_machine_and_speed(capsys):

@@ -21,7 +21,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 # what is wrong with a place that the user named; that a file is missing may be a mistake of ours
 FORBIDDEN = (*(errno.EACCES, errno.EPERM, errno.EROFS), *(errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP))
 NO_MEMORY = (
-    "the device has no memory left for this; end other programs that use it, or ask for less at once (fewer games, "
+    "{} has no memory left for this; end other programs that use it, or ask for less at once (fewer games, "
     "simulations or positions, a smaller batch), and give the command again"
 )
 COMMANDS = {  # the file, and what it is for
@@ -132,5 +132,7 @@ def _run(words: Sequence[str]) -> int:
 
         devices.check_platforms()
         if str(error).startswith("RESOURCE_EXHAUSTED"):
-            raise UsageError(NO_MEMORY) from error
+            raise UsageError(NO_MEMORY.format("the device")) from error
         raise
+    except MemoryError as error:
+        raise UsageError(NO_MEMORY.format("this machine")) from error
