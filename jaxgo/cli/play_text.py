@@ -49,11 +49,12 @@ class PlayText:
         session = Session(game, self.name)
         if self.position:
             session.setup(self.position)
-        if self.agent != "none":
+        if self.agent != "none" and game.players == 1:
             session.set_adviser(self.agent)
-            for seat in set(range(game.players)) - {self.seat}:
-                session.set_player(seat, self.agent)
-            print(f"{session.player_of(self.seat).name} {'plays against you' if game.players > 1 else 'gives hints'}.")
+            print(f"{session.player_of(0).name} gives hints.")
+        elif self.agent != "none":  # hints are of whoever plays as well as it can, which a weak opponent does not
+            session.set_player(1 - self.seat, self.agent)
+            print(f"{session.player_of(1 - self.seat).name} plays against you.")
         print(f"Moves are written as {game.notation}. `help` lists what else can be typed.")
         limit = Limit(seconds=self.seconds) if self.seconds else None
         Terminal(session, _ask, print, limit, self.analysis).run()

@@ -16,6 +16,7 @@ from jaxgo.cli.play import Play
 from jaxgo.cli.play_text import PlayText
 from jaxgo.core import position_text
 from jaxgo.core.replay import replay
+from jaxgo.frontends import session, terminal
 from jaxgo.games import make
 
 
@@ -124,6 +125,17 @@ def test_positions_go_on_from_a_text():
 def test_words_of_the_terminal_that_do_nothing_are_refused(words, said, capsys):
     assert main(["play", "tictactoe", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("agent", ["random", "uct:30,temperature=1", "uct:30"])
+def test_a_weak_opponent_gives_no_hints(agent, monkeypatch, capsys):
+    """As on the page: who does not search, or draws its moves, is no adviser."""
+    hints = []
+    monkeypatch.setattr(session, "BEST", "uct:50")
+    monkeypatch.setattr(terminal.Terminal, "run", lambda self: hints.append(self.session.player_of(0).name))
+    assert main(["play", "--text", "tictactoe", "--agent", agent]) == 0
+    assert f"{agent} plays against you." in capsys.readouterr().out
+    assert hints == ["uct:30" if agent == "uct:30" else "uct:50"]
 
 
 @pytest.mark.slow
