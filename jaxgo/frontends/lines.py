@@ -20,10 +20,10 @@ def read_lines(stream: Any) -> Iterator[str]:
 
 
 def _text(line: bytes) -> str:
-    """UTF-8, as names of files and ids are written today, or else Latin-1, which reads anything. A line that was cut
-    must stay as long as it is."""
+    """UTF-8, as names of files and ids are written today, or else Latin-1, which reads anything. The mark that Windows
+    puts before it is no part of a command. A line that was cut must stay as long as it is."""
     try:
-        return line.decode() if len(line) <= LONGEST else line.decode("latin-1")
+        return line.decode("utf-8-sig") if len(line) <= LONGEST else line.decode("latin-1")
     except UnicodeDecodeError:
         return line.decode("latin-1")
 

@@ -180,3 +180,8 @@ def test_who_played_a_game_and_how_it_ended_goes_out_again(go, tmp_path):
     assert [word in go.ask("printsgf") for word in players] == [True] * 3, "nothing was played"
     assert go.ask("play b b2") == "="
     assert [word in go.ask("printsgf") for word in players] == [False] * 3, "somebody has played on"
+
+
+def test_the_mark_that_windows_puts_before_a_line_is_no_part_of_it():
+    sent = io.BytesIO(b"\xef\xbb\xbfname\r\n\r\nname\r\n")
+    assert list(read_lines(sent)) == ["name", "", "name"]
