@@ -1,5 +1,6 @@
 """Which format a file has, and the way in and out of each."""
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
@@ -40,9 +41,14 @@ def read(text: str | bytes, game: Game[Any] | None = None, upto: int | None = No
     """A game in whatever format it is written, as far as `upto` moves; a UsageError tells the line that is wrong."""
     if isinstance(text, str):
         text = text.removeprefix("\ufeff")
-    record = _reader(text)(text, game, upto)
+    reader = _reader(text)
+    record = reader(text, game, upto)
     if upto is None or len(record.moves) < upto:
         return record
+    with contextlib.suppress(UsageError):  # behind the moves that are asked for anything may stand
+        whole = reader(text, game, upto + 1)
+        if whole.moves == record.moves:
+            return whole
     return dataclasses.replace(record, returns=None, verdict="", reason="")  # it goes on: nobody has given up yet
 
 

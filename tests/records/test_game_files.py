@@ -400,6 +400,8 @@ def test_who_gave_up_in_the_end_has_not_done_so_before():
     whole, part = (formats.read(text, upto=upto) for upto in (None, 2))
     assert (whole.verdict, whole.returns) == ("B+R", (1.0, -1.0))
     assert (part.moves, part.verdict, part.returns, part.reason) == ((0, 10), "", None, "")
+    assert formats.read(text, upto=3) == whole
+    assert formats.read(text, upto=4) == whole
 
 
 def test_a_file_of_another_game_is_refused():
