@@ -65,6 +65,7 @@ def generate(
         return move_name(engine.game, thought.action)
     engine.clocks[seat].spend(time.monotonic() - began)
     engine.own = seat
+    engine.played.add(seat)
     if engine.resign and thought.value < -engine.resign and engine.game.players == 2:
         session.restore(before.undo(0))  # a turn that was taken is given back, an earlier `resign` is not
         session.resign(seat)

@@ -338,6 +338,10 @@ def printsgf(engine: GtpEngine, line: Line) -> str:
     game, named = record.game, engine.named
     if isinstance(game, Go) and isinstance(named, Go):  # without the limit that only the engine has set
         record = dataclasses.replace(record, game=dataclasses.replace(game, move_limit=named.move_limit))
+    players = tuple(engine.session.player_of(seat).name for seat in range(game.players))
+    if record.players == players:  # whoever makes the moves of the other seat, the engine does not know
+        told = tuple(name if seat in engine.played else "" for seat, name in enumerate(players))
+        record = dataclasses.replace(record, players=told)
     if not names:
         return sgf.write(record).rstrip("\n")
     if not names[0].lower().endswith(".sgf"):

@@ -43,6 +43,7 @@ class GtpEngine:
         self.clocks = [Clock() for _ in range(2)]
         self.over = False  # it was told to quit
         self.own: int | None = None  # the seat that it generated a move for
+        self.played: set[int] = set()  # all those of this game
         self.beyond: list[View] = []  # ends of games at which it passed once more; `undo` takes each back
         self._pondering: Thinking | None = None
         self._write, self._writing = write, threading.Lock()
@@ -131,12 +132,15 @@ class GtpEngine:
     def new_game(self) -> None:
         """Starts the same game again."""
         self.beyond.clear()
+        self.played.clear()
         self.session.new_game()
 
     def put_board(self, board: Board, source: GameRecord | None = None) -> None:
         """Goes on with another board, and the record that it is from; a UsageError if the player cannot play that."""
         self.session.check_players(board.game)
         self.beyond.clear()
+        if source is not None or not board.actions:  # another game, and not this one with another komi
+            self.played.clear()
         self.session.restore(board, source=source)
 
     def take_turn(self, seat: int) -> None:

@@ -61,6 +61,17 @@ def test_a_name_with_blanks_stands_in_double_quotes(go, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_file_names_the_engine_where_it_played(go):
+    name = go.engine.session.player_of(0).name
+    assert go.ask("clear_board") == "="
+    for line, players in (("play b c3", ("", "")), ("genmove w", ("", name)), ("komi 6", ("", name))):
+        assert go.ask(line).startswith("=")
+        assert "PB[{}]PW[{}]".format(*players) in go.ask("printsgf")
+    assert go.ask("clear_board") == "="
+    assert "PB[]PW[]" in go.ask("printsgf")
+
+
+@pytest.mark.slow
 def test_files_go_out_and_come_in(go, tmp_path):
     file = tmp_path / "a.sgf"
     assert {go.ask(line) for line in ("play b c3", "play w d3", "play b pass", f"printsgf {file}")} == {"="}
