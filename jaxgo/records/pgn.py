@@ -29,11 +29,12 @@ from jaxgo.records.record import GameRecord, attempt, bounded
 HEAD = re.compile(r'\s*(?:[%;].*\n\s*)*(?:\[\s*\w+\s*"|1\s*\.)')
 TOKEN = re.compile(
     r"(?P<blank>\s+|^%.*$)|;(?P<rest>.*)|\{(?P<comment>[^}]*)\}"
-    r'|\[\s*(?P<tag>\w+)\s*"(?P<value>(?:\\.|[^"\\\n])*(?="\s*\])|.*(?="\s*\]\s*$))"\s*\]'
+    r'|\[\s*(?P<tag>\w+)\s*"(?P<value>(?:\\.|[^"\\\n])*(?="\s*\])|.{0,500}(?="\s*\]\s*$))"\s*\]'  # lines may be long
     r"|(?P<result>1-0|0-1|1/2-1/2|1/2|½-½|\*)(?![\w/-])|(?P<sign>(?!0)\d+(?!\S)|\d*\s*(?:\.+|…)|\$\d+|(?!--)[^\s\w(){}\[\];$]+|e\.?p\b\.?)"
     r"|(?P<bracket>[()])|(?P<move>(?:--|\w)[^\s(){}\[\];$]*)|(?P<bad>.)",
     re.MULTILINE,
 )
+UNCLOSED = re.compile(TOKEN.pattern.replace(r"|\{(?P<comment>[^}]*)\}", ""), re.MULTILINE)  # where no comment ends
 FIGURES = str.maketrans("♔♕♖♗♘♙♚♛♜♝♞♟", 2 * "KQRBNP")
 UNENDED = {"{": "a comment without its '}'", "[": 'a tag that is not written as [Name "value"]'}
 COMMAND = re.compile(r"\[%[^\[\]]*\]")  # clocks and values of servers, in comments
@@ -175,7 +176,7 @@ def read_all(text: str | bytes) -> Iterator[GameRecord | UsageError]:
 def _games(text: str) -> Iterator[Told]:
     """The games of a file, whose moves nobody has looked at."""
     now, line, inside, apart = Told(1, 1), 1, 0, False
-    for found in TOKEN.finditer(text.translate(FIGURES)):
+    for found in _tokens(text.translate(FIGURES)):
         kind, word = str(found.lastgroup), found.group()
         next_ = kind == "value" and apart  # whatever is wrong with this game
         if not now.fault and (wrong := _wrong(kind, word, inside, next_)):
@@ -203,6 +204,15 @@ def _games(text: str) -> Iterator[Told]:
         now.fault = f"line {line}: game {now.number}: the file ends inside a variation; a ')' is missing"
     if now.tags or now.moves or now.fault:
         yield now
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    """The words of a text. Behind a comment that does not end none is looked for: each would be to the last letter."""
+    for found in TOKEN.finditer(text):
+        if found["bad"] == "{":
+            yield from UNCLOSED.finditer(text, found.start())
+            return
+        yield found
 
 
 def _wrong(kind: str, word: str, inside: int, next_: bool) -> str:

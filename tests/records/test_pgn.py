@@ -53,6 +53,16 @@ def names(record):
     return [record.game.action_name(action) for action in record.moves]
 
 
+@pytest.mark.parametrize("word", ["{", '[a "', '[a "b" '])
+def test_a_text_of_things_that_do_not_end_is_read_once(word):
+    """The end of each was looked for to the end of the text: that would be minutes here."""
+    text = '1. e4 e5 1-0\n\n[White "A "B" C"]\n\n1. d4 ' + 50_000 * word
+    one, two = pgn.read_all(text)
+    assert len(one.moves) == 2
+    assert isinstance(two, UsageError)
+    assert "line 5: game 2: a " in str(two)
+
+
 # -- known games -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("text", "plies", "returns", "mate"),
