@@ -138,14 +138,23 @@ def _read(nodes: Iterator[Node], line: int, game: Game[Any] | None = None, upto:
     moves: list[int] = []
     lines: list[int] = []
     comments: dict[int, str] = {}
+    added: set[int] = set()  # passes that no file tells of, by their place among the moves
+    turn: tuple[int, int] | None = None  # whose turn it is by PL behind the last move, and in which line
     first, told = None, 0  # who began, and how many moves the file has so far
     lost = None  # the seat that gave the game up
     node: Node | None = root
     while node is not None:
         lost = _gives_up(node, game)
         for seat, action in _moves(node, game) if lost is None else ():
-            first = seat if first is None else first
-            for played in (*_passes(node, game, seat, (first + len(moves)) % 2), action):
+            first, turn = seat if first is None else first, None
+            passes = _passes(node, game, seat, (first + len(moves)) % 2)
+            added |= {len(moves)} if passes else set()
+            if (upto is None or told < upto) and _behind_end(game, [*moves, *passes], action, added):
+                raise UsageError(
+                    f"line {node.line}: {'BW'[seat]} moves behind two passes, which end the game: where a side moves "
+                    "twice in a row the other one passes between"
+                )
+            for played in (*passes, action):
                 if (upto is None or told < upto) and not _ends_again(game, moves, played):
                     moves.append(played)
                     lines.append(node.line)
@@ -153,6 +162,8 @@ def _read(nodes: Iterator[Node], line: int, game: Game[Any] | None = None, upto:
         stones = node.values.keys() & {"AB", "AW", "AE"}
         if stones and told:
             raise UsageError(f"line {node.line}: stones are put on the board in the midst of the game")
+        given = _turn(node) if told else None
+        turn = turn if given is None else (given, node.line)
         if node is not root and not told and (stones or "PL" in node.values):
             setup.append(node)
         if node.first("C") and (upto is None or told <= upto):
@@ -160,6 +171,8 @@ def _read(nodes: Iterator[Node], line: int, game: Game[Any] | None = None, upto:
         # behind the last one that is asked for anything may stand
         last = lost is not None or (upto is not None and told >= max(upto, 1))
         node = None if last else next(nodes, None)
+    if turn is not None and first is not None and turn[0] != (first + len(moves)) % 2:
+        raise UsageError(f"line {turn[1]}: PL gives {'BW'[turn[0]]} the next move, and it is not that side's turn")
     verdict = root.first("RE") or ("" if lost is None else f"{'WB'[lost]}+R")
     game, start = _start(_long_enough(game, len(moves)), setup, first)
     return GameRecord(
@@ -286,6 +299,12 @@ def _passes(node: Node, game: Game[Any], seat: int, due: int) -> list[int]:
     return [game.num_actions - 1]
 
 
+def _behind_end(game: Game[Any], moves: list[int], action: int, added: set[int]) -> bool:
+    """Whether it is a move on the board of Go behind an end that came by a pass of which no file tells."""
+    ended = isinstance(game, Go) and moves[-2:] == [game.points] * 2 and action != game.points
+    return ended and not added.isdisjoint(range(len(moves))[-2:])
+
+
 def _ends_again(game: Game[Any], moves: list[int], action: int) -> bool:
     """Whether it is a pass behind the two that ended a game of Go, as rules that give stones for passes ask for."""
     return isinstance(game, Go) and [*moves[-2:], action] == [game.points] * 3
@@ -334,8 +353,11 @@ def _start(game: Game[Any], setup: list[Node], first: int | None) -> tuple[Game[
     for node in setup:
         for name, code in (("AB", 1), ("AW", 2), ("AE", 0)):
             cells[_cells(node, name, game)] = code
-        if "PL" in node.values:
-            seat = {"b": 0, "w": 1}.get(node.first("PL").strip().lower()[:1], seat)
+        both = {*_cells(node, "AB", game)} & {*_cells(node, "AW", game)}
+        if both:
+            raise UsageError(f"line {node.line}: AB and AW put two stones on {game.action_name(min(both))}")
+        turn = _turn(node)
+        seat = seat if turn is None else turn
     black = np.flatnonzero(cells == 1).tolist()
     if first is not None:
         seat = first  # whatever else the file says
@@ -355,6 +377,11 @@ def _start(game: Game[Any], setup: list[Node], first: int | None) -> tuple[Game[
     except UsageError as error:
         raise UsageError(f"line {setup[-1].line}: {error}") from None
     return game, f"{drawn} {seat}"
+
+
+def _turn(node: Node) -> int | None:
+    """Who is to move, as PL says it; None where it says nothing that can be read."""
+    return {"b": 0, "w": 1}.get(node.first("PL").strip().lower()[:1])
 
 
 def usual_handicap(game: Go, stones: list[int]) -> int:

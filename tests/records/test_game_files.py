@@ -268,6 +268,10 @@ BAD = {
     "(;GM[1]SZ[9]KM[nan])": r"line 1: KM\[nan\] is no komi",
     "(;GM[1]SZ[9]KM[inf])": r"line 1: KM\[inf\] is no komi",
     "(;GM[1]SZ[9];B[aa]\n;AB[cc])": "line 2: stones are put on the board in the midst",
+    "(;GM[1]SZ[9];B[aa];W[]\n;W[bb])": "line 2: W moves behind two passes, which end the game: where a side",
+    "(;GM[1]SZ[9];B[aa];B[]\n;W[bb])": "line 2: W moves behind two passes",
+    "(;GM[1]SZ[9];B[aa]\n;PL[B])": "line 2: PL gives B the next move, and it is not that side's turn",
+    "(;GM[1]SZ[9]AB[aa:bb]\nAW[cc][bb])": "line 1: AB and AW put two stones on B8",
     "(B[aa])": r"line 1: 'B' before the first ';'",
     "(;[aa])": r"line 1: the value '\[aa\]' has no name",
     "(" * 100_000: "line 1: more than 1000 variations",
@@ -337,8 +341,8 @@ def test_who_moves_twice_in_go_lets_the_other_one_pass():
     assert boards.of_record(record).now.cells.tolist().count(1) == 2
     assert sgf.read(sgf.write(record)).moves == record.moves
     assert [sgf.read(text, upto=count).moves for count in range(4)] == [(), (24,), (24, 81, 56), record.moves]
-    with pytest.raises(UsageError, match=r"line 3: move 3, 'J9' is not legal; .* the game is over"):
-        boards.of_record(sgf.read("(;GM[1]SZ[9]\n;B[]\n;B[ia])"))
+    with pytest.raises(UsageError, match="line 3: B moves behind two passes, which end the game"):
+        sgf.read("(;GM[1]SZ[9]\n;B[]\n;B[ia])")
 
 
 @pytest.mark.parametrize("more", ["", ";B[]", ";B[tt];W[tt]", ";W[]"])
