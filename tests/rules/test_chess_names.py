@@ -197,6 +197,9 @@ def test_a_man_is_a_capital_letter():
     assert named("bb3", box) == [], "it may be meant for the bishop"
     ranks = CHESS.mailbox("4k3/8/8/8/8/B7/8/BN2K3 w - -")
     assert named("B1b2", ranks) == ["a1b2"]
+    with pytest.raises(UsageError, match="'B1b2' is a bishop's move"):
+        CHESS.parse_action("B1b2")
+    assert CHESS.parse_action("B1A3") == CHESS.parse_action("b1a3")
     both = CHESS.mailbox("4k3/8/8/8/8/B7/8/BN1B1K2 w - -")
     assert named("b1c3", both) == ["b1c3"], "a name of UCI"
 
@@ -215,6 +218,8 @@ def test_moves_of_a_list_may_be_called_so():
     position, last = replay.replay(CHESS, ["e4", "e5", "Nf3", "b8c6", "Bb5"])
     assert CHESS.action_name(last) == "f1b5"
     assert CHESS.to_fen(position.state).split()[0] == "r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R"
+    position, last = replay.replay(CHESS, ["B2d4"], "4k3/8/5B2/8/8/8/1Q3B2/4K3 w - -")
+    assert CHESS.action_name(last) == "f2d4", "and not the queen's b2d4"
     for names, said in (
         ("e4 e5 Nf4", "move 3, 'Nf4', is not legal; legal moves are: "),
         ("Nf3 a6 d3 a5 Nd2", "move 5, 'Nd2', may be any of f3d2, b1d2; legal moves are: "),

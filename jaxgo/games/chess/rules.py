@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import zobrist
 from jaxgo.core.board import Symmetries
-from jaxgo.core.errors import unknown_name
+from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import (
     EMPTY,
     Action,
@@ -349,6 +349,11 @@ class Chess(Game[ChessState]):
 
     def action_name(self, action: int) -> str:
         return tables.names(*self.shape)[action]
+
+    def parse_action(self, text: str) -> int:
+        if san.BISHOP.fullmatch(text.strip()):
+            raise UsageError(f"{text!r} is a bishop's move, told by where it stands; name both squares, as in b2d4")
+        return super().parse_action(text)
 
     def named(self, text: str, cells: np.ndarray, legal: np.ndarray) -> list[int]:
         """UCI's names, and those of standard algebraic notation."""

@@ -17,6 +17,7 @@ SAN = re.compile(
     r"|(?P<man>[PNBRQK])?(?P<file>[a-h])?(?P<rank>\d)?(?P<takes>[x:-])?(?P<target>[a-h]\d)(?:=?(?P<into>[NBRQnbrq]))?"
     r"(?:\s*e\.?p\.?)?)(?:\+\+?|#)?[!?]*"
 )
+BISHOP = re.compile(r"B\d[a-h]\d")  # from this row, and not UCI's `b2d4`
 Legal = Callable[[int], bool]
 
 
