@@ -11,7 +11,7 @@ from jaxgo.core.game import Game
 from jaxgo.games.sizes import on_points
 from jaxgo.records import formats, pgn, sgf, text_file
 from jaxgo.records.record import GameRecord
-from jaxgo.system.files import write_whole
+from jaxgo.system.files import as_file_name, write_whole
 
 
 def save(
@@ -45,7 +45,7 @@ def save(
 
 
 def _stem(pair: PairResult, side: int) -> str:
-    return f"{pair.game}-{pair.id}-{side + 1}"
+    return as_file_name(f"{pair.game}-{pair.id}-{side + 1}")
 
 
 def find(folder: Path, pair: PairResult, side: int = 0) -> Path | None:

@@ -129,8 +129,9 @@ class Setting:
 
 def home(name: str, terms: Sequence[str], file: str = "matches.jsonl") -> Path:
     """Where results go unless told otherwise."""
-    folder = re.sub(r"[^\w.=+-]", "-", "_".join([name, *terms]))  # boards as options have slashes in them
-    return Path("runs", "eval", folder, file)
+    from jaxgo.system.files import as_file_name
+
+    return Path("runs", "eval", as_file_name("_".join([name, *terms])), file)
 
 
 @dataclass(frozen=True)

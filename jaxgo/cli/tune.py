@@ -63,7 +63,7 @@ class Tune:
     def _run(self) -> int:
         from jaxgo.games.names import read_game
         from jaxgo.players import load_player
-        from jaxgo.system.files import Lock, check_writable
+        from jaxgo.system.files import Lock, as_file_name, check_writable
         from jaxgo.tuning.evolve import Plan
         from jaxgo.tuning.space import space_of
 
@@ -74,7 +74,7 @@ class Tune:
         if game.players != 2:
             raise UsageError(f"{self.name} is a puzzle for one; tuning needs games between players")
         space = space_of(load_player(self.agent, game), self.numbers)
-        folder = self.out or Path("runs", "tune", self.name)
+        folder = self.out or Path("runs", "tune", as_file_name(self.name))
         check_writable(folder / "log.jsonl")
         with Lock(folder / "lock"):  # the log of two at once could not be gone on with
             return self._evolve(space, plan, folder)

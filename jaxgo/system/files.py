@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import re
 import socket
 import stat
 import time
@@ -68,6 +69,11 @@ def version(path: Path) -> tuple[int, int] | None:
 def may_begin(line: bytes, head: bytes) -> bool:
     """Whether a line that was perhaps cut short begins with `head`; zeros at its end: the machine lost its power."""
     return line.startswith(head) or head.startswith(line.rstrip(b"\0"))
+
+
+def as_file_name(text: str) -> str:
+    """A text as the name of a file, on every system: options have slashes in them, and places in code colons."""
+    return re.sub(r"[^\w.=+-]", "-", text)
 
 
 def write_whole(path: Path, data: bytes | str) -> None:

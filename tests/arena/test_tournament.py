@@ -196,6 +196,15 @@ def test_games_of_go_are_sgf_with_passes_and_handicap(tmp_path):
     assert games_file.load(tmp_path, game, pair, 0) == line
 
 
+def test_games_of_a_place_in_code_have_names_that_every_system_takes(tmp_path):
+    pair = records.PairResult("examples.own_game:Nim", "one", "two", 0.0, 1.0, "id")
+    game = make(pair.game)
+    line = [0] * 3
+    files = games_file.save(tmp_path, game, pair, [], [line, line])
+    assert [file.name for file in files] == ["examples.own_game-Nim-id-1.txt", "examples.own_game-Nim-id-2.txt"]
+    assert games_file.find(tmp_path, pair) == files[0]
+
+
 def test_play_stops_when_the_error_bars_are_small_enough(tmp_path):
     """No match is told how often; only the precision is."""
     plan = Schedule("informative", 200, until=150.0)
