@@ -232,7 +232,14 @@ def test_a_path_with_blanks(tmp_path):
     program = tmp_path / "my engine"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    assert read_engine(f'gomocup:"{program}"', GOMOKU).words == (str(program),)
+    engine = read_engine(f'gomocup:"{program}"', GOMOKU)
+    assert engine.words == (str(program),)
+    assert read_engine(engine.name, GOMOKU) == engine
+    (tmp_path / "my").write_text("#!/bin/sh\n")
+    (tmp_path / "my").chmod(0o755)
+    other = read_engine(f"gomocup:{program}", GOMOKU)
+    assert other.words == (str(tmp_path / "my"), "engine")
+    assert other.name != engine.name, "results of one would be those of the other"
 
 
 def test_the_name_of_an_engine_can_be_shown_and_written(tmp_path):
@@ -250,6 +257,7 @@ def test_the_name_of_an_engine_can_be_shown_and_written(tmp_path):
     [
         ("gtp:", GO, "names no program"),
         ("gtp:'gnugo", GO, "cannot read the command"),
+        ('gtp:"it\'s"', GO, "cannot read the command"),
         ("gtp:/no/gnugo --mode gtp", GO, "apt-get install gnugo"),
         ("gomocup:/no/such", GOMOKU, "there is no program '/no/such'"),
         ("gtp:sh", make("connect4"), "not ConnectFour"),

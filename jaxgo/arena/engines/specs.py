@@ -40,7 +40,7 @@ INSTALL = {
 class Program(External):
     """A program of its own, which speaks one of the protocols."""
 
-    name: str  # without quotes round the command
+    name: str  # without quotes round the command, but for those that a path needs
     protocol: str
     words: tuple[str, ...]  # of the command; the first is a program that is there
     settings: Settings = ()
@@ -69,11 +69,11 @@ def read_engine(spec: str, game: Game[Any]) -> External:
     protocol, text = asked.head, asked.budget
     try:
         words = shlex.split(text)
+        if len(words) == 1 and words[0] != text:  # quotes round the whole
+            text = shlex.quote(words[0]) if os.path.exists(words[0]) else words[0]  # a path keeps those that it needs
+            words = shlex.split(text)
     except ValueError as error:
         raise UsageError(f"cannot read the command in {spec!r}: {error}") from None
-    if len(words) == 1 and words[0] != text:  # quotes round the whole
-        text = words[0]
-        words = [text] if os.path.exists(text) else shlex.split(text)
     if not words:
         raise UsageError(f"{spec!r} names no program; write it as in {EXAMPLES[protocol]}")
     PROTOCOLS[protocol].check(game)
