@@ -7,6 +7,7 @@ import functools
 import json
 import math
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -356,8 +357,30 @@ def meet(command: TournamentCommand | SprtCommand) -> int:
             return stop.status if stop() else STOPPED
 
 
+def _check_order(program: str, words: Sequence[str]) -> None:
+    """A UsageError that has the words in their order, where their first ones are what a command wants, and not in
+    it."""
+    flags = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
+    first, rest = list(words[:flags]), list(words[flags:])
+    verb = next((word for word in first if word in COMMANDS), "")
+    named = [word for word in first if word != verb]
+    if verb == "sprt" and len(named) == 3 and "--game" not in rest:
+        from jaxgo.games import GAMES
+
+        game = next((word for word in named if word in GAMES), named[0])
+        meant = [verb, *(word for word in named if word != game), "--game", game]
+    elif verb and first[0] != verb:
+        meant = [verb, *named]
+    elif not verb and len(named) > 1 and "--agents" not in rest:
+        meant = [named[0], "--agents", *named[1:]]
+    else:
+        return
+    raise UsageError(f"these words have another order: `{program} {shlex.join([*meant, *rest])}`")
+
+
 def read(program: str, words: Sequence[str]) -> Command:
     """The command of these words: `ratings ...`, `sprt ...`, or a tournament."""
+    _check_order(program, words)
     first = words[0] if words else "--help"
     if first in COMMANDS:
         return Eval(tyro.cli(COMMANDS[first], prog=f"{program} {first}", args=list(words[1:])))

@@ -211,6 +211,12 @@ def test_results_have_a_home():
         (("ratings",), "ratings of what?"),
         (("ratings", "m.jsonl", "--games", "nowhere"), "--games nowhere is a folder of games for a page"),
         (("sprt", "random", "greedy", "--elo0", "5", "--elo1", "5"), "elo0 must be below elo1"),
+        (("sprt", "go9", "random", "uct:5"), "another order: `jaxgo eval sprt random uct:5 --game go9 --out"),
+        (("sprt", "random", "gtp:gnugo -x", "go9"), "another order: `jaxgo eval sprt random 'gtp:gnugo -x' --game go9"),
+        (("go9", "sprt", "random", "uct:5"), "another order: `jaxgo eval sprt random uct:5 --game go9 --out"),
+        (("random", "sprt", "uct:5"), "another order: `jaxgo eval sprt random uct:5 --out"),
+        (("m.jsonl", "ratings", "--out", "x"), "another order: `jaxgo eval ratings m.jsonl --out x`"),
+        (("go9", "random", "uct:5", "--pairs", "2"), "order: `jaxgo eval go9 --agents random uct:5 --pairs 2 --out"),
     ],
 )
 def test_a_mistake_is_one_sentence(words, said, tmp_path, capsys, monkeypatch):
