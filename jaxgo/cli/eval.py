@@ -11,7 +11,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,7 +19,7 @@ import tyro
 
 from jaxgo.cli.command import INTERRUPTED, Command, File, GameName, Option, bring
 from jaxgo.cli.rating_table import Table
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import MOST_SEED, UsageError, check_seed
 
 if TYPE_CHECKING:
     from jaxgo.arena import tournament as arena
@@ -65,6 +65,11 @@ class Setting:
     gomocup: and uci: ones take 5 unless their spec says otherwise."""
     engine_start: float = 60.0
     """Seconds that an engine may take to start, and for a command that asks for no move."""
+
+    def apart(self) -> "Setting":
+        """The same with another seed, which no tournament has: of a seed the same games come each time."""
+        check_seed(self.seed)
+        return replace(self, seed=MOST_SEED - self.seed)
 
     def limits(self) -> "Limits":
         from jaxgo.arena.engines.protocols import Limits
@@ -228,13 +233,14 @@ class SprtCommand:
         from jaxgo.ui import tables as report
 
         test, most = Sprt(self.elo0, self.elo1, self.alpha, self.beta), Schedule(pairs=self.pairs)
-        contest = self.setting.contest(self.game, (self.a, self.b))
-        openings = self.setting.openings(contest)
+        setting = self.setting.apart()  # or the very games that suggested the test would be played again
+        contest = setting.contest(self.game, (self.a, self.b))
+        openings = setting.openings(contest)
         out = self.out or home(contest.name, contest.terms, "sprt.jsonl")
         if hosts.first:
             written(contest, out)  # refuses what is no file of results
             check_writable(out)
-        begin = self.setting.tournament(contest, most, openings, hosts, chunk=CHUNK_SPRT)
+        begin = setting.tournament(contest, most, openings, hosts, chunk=CHUNK_SPRT)
         if not hosts.first:
             return begin().serve()
         play = begin(out)

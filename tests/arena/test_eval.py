@@ -99,8 +99,13 @@ def test_a_sequential_test_stops_when_it_knows(tmp_path, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert answer["accepted"] in ("H0", "H1")
     assert answer["a"] == "greedy"
-    known = len(records.read(tmp_path / "m.jsonl"))
+    pairs = records.read(tmp_path / "m.jsonl")
+    known = len(pairs)
     assert 0 < answer["pairs"] <= known <= 6
+    assert run(*TWO, "--out", tmp_path / "tournament.jsonl") == 0
+    before = {pair.id for pair in records.read(tmp_path / "tournament.jsonl")}
+    assert before.isdisjoint(pair.id for pair in pairs), "games that suggest a test decide it"
+    capsys.readouterr()
     assert run(*words, *bounds) == 0
     assert "LLR" in capsys.readouterr().out
     assert len(records.read(tmp_path / "m.jsonl")) == known
