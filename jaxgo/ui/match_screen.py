@@ -22,8 +22,12 @@ def status(progress: "Progress") -> str:
     """One line: how much is played, and how fast."""
     if progress.doing:
         return f"{progress.pairs:,} of {progress.most:,} pairs; {progress.doing} ..."
-    speed = f", {progress.speed:,.1f} games/s" if progress.games else ""
+    speed = f", {_speed(progress)}" if progress.games else ""
     return f"{progress.pairs:,} of {progress.most:,} pairs; {progress.games:,} games in this run{speed}"
+
+
+def _speed(progress: "Progress") -> str:
+    return f"{progress.speed:,.1f} games/s"
 
 
 def follow(steps: "Iterable[Progress]", quiet: bool = False) -> "Progress":
@@ -82,7 +86,8 @@ def decide(play: "Tournament", test: "Sprt", quiet: bool = False) -> "Verdict":
     with Live(auto_refresh=False, transient=True) if not quiet and sys.stdout.isatty() else nullcontext() as view:
         for progress in play.run():
             verdict = test.judge(play.ledger.outcomes())
-            line = f"{verdict}; {progress.doing or f'{progress.speed:,.1f} games/s'}"
+            doing = progress.doing or (_speed(progress) if progress.games else "")
+            line = f"{verdict}; {doing}" if doing else str(verdict)  # nothing is played where all pairs are there
             if view is not None:
                 view.update(line, refresh=True)
             elif not quiet and time.monotonic() - shown >= EVERY:

@@ -242,7 +242,7 @@ def test_a_sequential_test_does_not_decide_by_repeats():
     assert np.mean(found) <= 0.05
 
 
-def test_an_undecided_test_says_so():
+def test_an_undecided_test_says_so(capsys):
     play = Simulated(Openings(CONNECT4, [[((column,), bytes([column])) for column in range(7)]]))
     play.draw(0)
     verdict = match_screen.decide(play, Sprt(0.0, 10.0))
@@ -250,3 +250,7 @@ def test_an_undecided_test_says_so():
     assert "after 7 pairs" in verdict.ended()
     assert "not decided" in verdict.ended()
     assert "there are only 7 different openings, and without luck" in str(play.notes())
+    play._games = 0  # as a process that finds all pairs in the file
+    capsys.readouterr()
+    assert match_screen.decide(play, Sprt(0.0, 10.0)) == verdict
+    assert capsys.readouterr().out == f"{verdict}\n"
