@@ -79,22 +79,31 @@ class Schedule:
         """
         matches = self.matches(len(agents))
         free = {match: min(chunk, (room or {}).get(match, chunk)) for match in matches}
-        if sum(played.get(match, 0) for match in matches) >= self.most(len(agents)) or self.enough(table, agents):
+        total = self.most(len(agents)) - sum(played.get(match, 0) for match in matches)
+        if total <= 0 or self.enough(table, agents):
             return {}
         if self.kind != "informative":
             left = {match: self.pairs - played.get(match, 0) for match in matches}
             return {m: min(free[m], left[m]) for m in disjoint({m: float(left[m]) for m in matches if free[m]})}
         strangers = first_meetings(len(agents), played)
         if strangers:
-            return {match: free[match] for match in strangers}
+            return _within(total, {match: free[match] for match in strangers})
         if table is None:
             raise AssertionError("results without ratings")
         wide = errors(table, agents) > self.until
         worth = gains(table, agents, chunk, wide)
         least = WORTHY * max((worth[m] for m in matches if free[m]), default=0.0)
-        return {
-            match: free[match] for match in disjoint({m: worth[m] for m in matches if free[m] and worth[m] >= least})
-        }
+        best = disjoint({m: worth[m] for m in matches if free[m] and worth[m] >= least})
+        return _within(total, {match: free[match] for match in best})
+
+
+def _within(total: int, plan: Mapping[Match, int]) -> dict[Match, int]:
+    """So many pairs of a plan, the first matches' before the others'."""
+    kept = dict[Match, int]()
+    for match, count in plan.items():
+        if some := min(count, total - sum(kept.values())):
+            kept[match] = some
+    return kept
 
 
 def disjoint(worth: Mapping[Match, float]) -> list[Match]:

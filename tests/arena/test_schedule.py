@@ -95,8 +95,12 @@ def test_play_stops_at_the_wanted_precision():
     assert Schedule("round-robin", 500, until=error * 0.99).round(played, table, ("p", "q"), 32) == {(0, 1): 32}
     assert Schedule("informative", 500, until=error * 0.99).round(played, table, ("p", "q"), 32) == {(0, 1): 32}
     assert not Schedule("informative", 180, until=1.0).round(played, table, ("p", "q"), 32), "all is played"
+    assert Schedule("informative", 200, until=1.0).round(played, table, ("p", "q"), 32) == {(0, 1): 20}, (
+        "all that is left"
+    )
     # somebody without a game has no error bar at all
     assert Schedule("informative", 500, until=1000.0).round(played, table, ("p", "q", "r"), 8) == {(0, 2): 8}
+    assert Schedule("informative", 1).round({}, None, NAMES, 8) == {(0, 1): 6}, "six matches of one pair on average"
 
 
 def test_informative_games_go_where_they_help():
