@@ -31,7 +31,7 @@ class Opening:
 
 @dataclasses.dataclass(frozen=True)
 class Statistics:
-    """Numbers of finished games; of those that are the same, move for move, all count."""
+    """Numbers of finished games; of those that are the same, move for move, all count, but for intervals."""
 
     games: int
     unfinished: int  # left out of all else
@@ -140,19 +140,23 @@ def _share(record: GameRecord) -> float:
 
 
 def _openings(ended: Sequence[GameRecord], plies: int) -> list[Opening]:
-    scores: dict[tuple[str, ...], list[float]] = {}
+    begun: dict[tuple[str, ...], list[GameRecord]] = {}
     for record in ended:
         names = [record.game.action_name(action) for action in record.moves[:plies]]
         for length in range(1, len(names) + 1):
             if not record.start:  # from a position of its own a game has another opening
-                scores.setdefault(tuple(names[:length]), []).append(_share(record))
-    found = [Opening(line, len(some), *wilson(sum(some), len(some))) for line, some in scores.items()]
+                begun.setdefault(tuple(names[:length]), []).append(record)
+    found = []
+    for line, some in begun.items():
+        distinct = len({record.moves for record in some})
+        found.append(Opening(line, len(some), *wilson(sum(map(_share, some)), len(some), distinct)))
     return sorted(found, key=lambda opening: (len(opening.moves), -opening.games, opening.moves))
 
 
-def wilson(points: float, games: int) -> tuple[float, float, float]:
-    """A share with its 95 % interval, which never leaves [0, 1]."""
-    share, weight = points / games, NINETY_FIVE**2 / games
+def wilson(points: float, games: int, distinct: int | None = None) -> tuple[float, float, float]:
+    """A share with its 95 % interval, which never leaves [0, 1]; `distinct` games tell something, where not all do:
+    players without luck play the same game again."""
+    share, weight = points / games, NINETY_FIVE**2 / (distinct or games)
     middle = (share + weight / 2) / (1 + weight)
     spread = math.sqrt(share * (1 - share) * weight + weight**2 / 4) / (1 + weight)
     return share, middle - spread, middle + spread
