@@ -28,6 +28,8 @@ from jaxgo.core.errors import UsageError, check_settings
 
 ELO = 400 / math.log(10)  # an Elo point is 1/ELO of a natural unit of log odds
 MIXED = 4.0  # pairs of the pool's average spread that are mixed into the spread of each two agents
+# what a pair of equals that draw nothing tells about their difference; of pairs that tell less more are mixed in
+TOLD = 0.5
 MOST_LEVEL = 1e6  # of an anchor, either way
 NARROWEST, BROADEST, FARTHEST = 1e-6, 1e7, 25.0  # what a prior may say, or the fit has no numbers for it
 STEPS = 100  # of Newton's method; a dozen is usual
@@ -271,16 +273,18 @@ def _newton(posterior: Posterior) -> Vector:
 def _covariance(posterior: Posterior, x: Vector) -> Square:
     """The sandwich: how results vary from pair to pair, between two inverses of what they tell.
 
-    Few pairs of two agents say little about how they vary: they get `MIXED` more that vary as the pool does.
+    Few pairs of two agents say little about how they vary: they get `MIXED` more that vary as the pool does, and the
+    pool as many that vary as the model says. A hundred pairs that are all drawn tell less than four others.
     """
     counted, size = posterior.counted, len(x)
     told, scores, each = _information(counted, x), _pair_scores(counted, x), counted.counts.sum((1, 2))
     seen, pairs = np.einsum("mrs,mrsa,mrsb->mab", counted.counts, scores, scores), max(counted.pairs, 1e-9)
     average = np.einsum("m,mkk->k", each, told) / pairs
+    mixed = MIXED * max(1.0, TOLD / max(float(average[0]), 1e-300))
     # how much more, or less, than the model says
-    excess = (np.einsum("mkk->k", seen) + MIXED * average) / np.maximum(average * (pairs + MIXED), 1e-300)
+    excess = (np.einsum("mkk->k", seen) + mixed * average) / np.maximum(average * (pairs + mixed), 1e-300)
     usual = told * np.sqrt(excess[:, None] * excess)
-    meat = (seen + MIXED * usual) * (each / (each + MIXED))[:, None, None]
+    meat = (seen + mixed * usual) * (each / (each + mixed))[:, None, None]
     meat *= pairs / max(pairs - size, pairs / 2)  # the fit has bent towards the results
     bread = np.linalg.inv(_curvature(posterior, x))
     return bread @ (_spread_out(counted, meat) + posterior.weight) @ bread

@@ -240,6 +240,23 @@ def test_intervals_know_that_paired_games_are_not_independent():
     assert np.mean(independent) > 1.15 * np.std(values)
 
 
+@pytest.mark.parametrize(("pairs", "bar"), [(32, 12), (128, 3)])
+def test_pairs_that_are_all_drawn_are_no_certainty(pairs, bar):
+    """Where three pairs in a hundred are won, 32 are all drawn more often than not; a bar of ±2 came of that."""
+    found = rate([pair("a", "b", 0.5, 0.5, number) for number in range(pairs)]).difference("a", "b")
+    assert found.value == pytest.approx(0, abs=1e-6)
+    assert found.error == pytest.approx(bar, rel=0.1)
+    won = [pair("a", "b", 1.0 if number == 0 else 0.5, 0.5, number) for number in range(pairs)]
+    assert rate(won).difference("a", "b").error == pytest.approx(bar, rel=0.3), "one game tells little"
+
+
+def test_openings_that_one_seat_always_wins_tell_next_to_nothing():
+    """The players may be 190 Elo apart where moving first is worth 1000; a bar of ±6 came of it."""
+    found = rate([pair("a", "b", 1.0, 0.0, number) for number in range(200)])
+    assert found.advantage.value > 800
+    assert found.difference("a", "b").error > 100
+
+
 def test_anchor():
     counted = simulate(np.random.default_rng(0), np.array([0.5, 0.0, -0.5]), 50)
     free, fixed = rate(counted), rate(counted, anchor=("1", 1500.0))

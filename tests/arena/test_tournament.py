@@ -222,7 +222,7 @@ def test_agents_out_of_reach_are_told(tmp_path):
     play = Tournament(contest(), Schedule("informative", 200, until=60.0), OPENINGS, tmp_path / "m.jsonl", slots=4)
     beaten = [("flat:4", "random"), ("flat:4", "greedy")]
     pairs = [PairResult("tictactoe", a, b, 1.0, 1.0, f"{a}{b}{n}") for a, b in beaten for n in range(200)]
-    even = [PairResult("tictactoe", "greedy", "random", 1.0, 0.0, f"even{n}") for n in range(200)]
+    even = [PairResult("tictactoe", "greedy", "random", float(n % 2), float(n % 2), f"even{n}") for n in range(200)]
     play.ledger.known = [*pairs, *even]
     assert "so few were played: random, greedy; flat:4. ±60 is asked within a group" in play.notes()[0]
     assert [step.games for step in play.run()] == [0], "random and greedy are known well enough"
