@@ -28,6 +28,7 @@ from jaxgo.ui import streams
 WIDEST = 16  # agents in a printed cross table
 NAME = 32  # characters of a name in it, and beside the ladder
 COLUMN, BESIDE = 5, 8  # characters of a column of per cents, and of what stands beside these and the name
+DRAWISH = 80.0  # per cent of games between equals that are drawn, from which on ratings alone mislead
 REASONS = 3  # for which an agent forfeited games, that are told
 PROBLEM = re.compile(r"game [12]: ([ab]) (forfeits|counts),? (.*)")
 STYLE = """
@@ -115,6 +116,10 @@ def remarks(table: RatingTable) -> list[str]:
         out.append(
             f"{total:g} games in {table.pairs:g} pairs: the first mover won {percent(won / total)}, "
             f"drew {percent(drawn / total)}, lost {percent(lost / total)}."
+        )
+    if table.draws.value >= DRAWISH:
+        out.append(
+            "Where most games are drawn, a difference stands for a higher score than usual: read the scores, too."
         )
     return out + list(table.notes)
 

@@ -53,6 +53,14 @@ def test_the_table_says_everything(table):
     assert "Moving first is worth" in text
 
 
+def test_ratings_by_draws_are_told_to_mislead(table):
+    """Three quarters of the points are 191 Elo; where nobody loses, 64 pairs of them make 59."""
+    drawn = rate([PairResult("go9", "a", "b", 1.0, 0.5, str(number)) for number in range(64)])
+    assert drawn.difference("a", "b").value < 100
+    assert "a higher score than usual: read the scores" in printed(drawn)
+    assert "read the scores" not in printed(table)
+
+
 def test_a_terminal_of_80_columns_holds_a_long_name_in_one_line():
     name = "gumbel:64@runs/connect4-cpu/12"
     lines = printed(
