@@ -122,7 +122,7 @@ def test_safe_moves_are_those_of_a_look_at_every_reply(rules):
 @pytest.mark.parametrize("line", list(GOLDEN["sequence_vectors"]))
 def test_lines_are_named_as_in_zero_plus(line):
     """The original counts exactly five, so it is our table for those rules."""
-    assert point_scores.classify(line, exact=True) == [n for n in GOLDEN["sequence_vectors"][line] if n != "none"]
+    assert point_scores.classify(line, "exact") == [n for n in GOLDEN["sequence_vectors"][line] if n != "none"]
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,47 @@ def test_lines_are_named_as_in_zero_plus(line):
     [("..SSSSSS..", ["5"]), ("..SSS.SS..", ["sp4"]), ("ESSS.SS..", ["bp4"]), ("..SSS.SSS..", ["sp4"])],
 )
 def test_faults_that_freestyle_mends(line, names):
-    assert point_scores.classify(line, exact=True) == []
-    assert point_scores.classify(line, exact=False) == names
+    assert point_scores.classify(line, "exact") == []
+    assert point_scores.classify(line, "free") == names
 
 
 def test_other_lines_are_the_same_in_freestyle():
     for line, names in GOLDEN["sequence_vectors"].items():
         if line not in ("..SSSSSS..", "..SSS.SS.."):
-            assert point_scores.classify(line, exact=False) == [n for n in names if n != "none"]
+            assert point_scores.classify(line, "free") == [n for n in names if n != "none"]
+
+
+@pytest.mark.parametrize(
+    ("line", "caro", "caro5"),
+    [
+        ("ESSSSSE", [], []),
+        ("ESSSS.E", [], []),
+        ("ESS.SSE", [], []),
+        ("#SSSSSE", ["5"], ["5"]),
+        ("ESSSS.#", ["b4"], ["b4"]),
+        ("ESSSS..", ["b4"], ["b4"]),
+        ("E.SSSS.E", ["s4"], ["s4"]),
+        ("ESSSSSSE", ["5"], []),
+    ],
+)
+def test_in_caro_five_cells_between_two_enemies_are_worth_nothing(line, caro, caro5):
+    assert point_scores.classify(line, "caro") == caro
+    assert point_scores.classify(line, "caro5") == caro5
+    assert point_scores.classify(line.replace("#", "E"), "free")
+
+
+@pytest.mark.parametrize("rules", mostly_slow(["caro", "caro5"], ["caro"]))
+def test_a_five_that_does_not_win_is_no_lead(rules):
+    """Nor is the point that would make it worth a stone; at the edge it wins."""
+    boards = np.zeros((3, 9, 9), np.int8)
+    boards[0, 4, 1:8] = [2, 1, 1, 1, 1, 0, 2]
+    boards[1, 4, 1:8] = [2, 1, 1, 1, 1, 1, 2]
+    boards[2, 4, :6] = [1, 1, 1, 1, 0, 2]
+    boards, seats, game = boards.reshape(3, 81), np.zeros(3, np.int8), Gomoku(9, rules)
+    weights, value = (np.asarray(ask(game, asked)(boards, seats)) for asked in ("move_weights", "heuristic"))
+    assert weights[0, 42] <= NEAR
+    assert (np.abs(value[:2]) < 0.1).all()
+    assert weights[2].argmax() == 40
 
 
 def test_weights():
@@ -183,29 +216,28 @@ def looked_up(board, tables):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exact", [False, True])
-def test_the_table_is_the_naming_of_lines(exact):
+@pytest.mark.parametrize("rule", ["free", "exact", "caro", "caro5"])
+def test_the_table_is_the_naming_of_lines(rule):
     """Every point of random boards, looked up, against the four lines cut out one by one."""
     boards = random_boards(4, seed=3)
-    tables = point_scores.line_scores((exact, exact))
+    tables = point_scores.line_scores((rule, rule))
     for board in boards:
         scores = looked_up(board, tables)
         for colour, cell in itertools.product((0, 1), range(81)):
-            names = [
-                n for d in DIRECTIONS for n in point_scores.classify(cut(text(board), cell, d, "XO"[colour]), exact)
-            ]
+            seen = [cut(text(board), cell, d, "XO"[colour]) for d in DIRECTIONS]
+            names = [name for line in seen for name in point_scores.classify(line, rule)]
             assert scores[colour, cell] == np.float32(sum(point_scores.WEIGHTS[name] for name in names))
 
 
 def cut(cells, cell, direction, stone):
-    """What is seen from a cell along a line, as the seed document draws it."""
+    """What is seen from a cell along a line, as the seed document draws it, and the edge apart."""
 
     def arm(sign):
         seen = ""
         for steps in range(1, 6):
             at = Reference(9).along(cell, direction, sign * steps)
             if at is None or cells[at] not in (stone, "."):
-                return seen + "E"
+                return seen + ("#" if at is None else "E")
             seen += "." if cells[at] == "." else "S"
             if seen.count(".") == 2:
                 break
@@ -271,7 +303,7 @@ def test_the_first_stone_goes_to_the_centre():
 
 def test_weights_are_the_scores_of_both_colours_and_what_is_near():
     boards = random_boards(4, seed=3)
-    scores = np.stack([looked_up(board, point_scores.line_scores((False, False))) for board in boards]).sum(axis=1)
+    scores = np.stack([looked_up(board, point_scores.line_scores(("free", "free"))) for board in boards]).sum(axis=1)
     free = boards == 0  # where a stone stands, nothing can be made
     near = np.asarray(ask(SMALL, "move_weights")(boards, np.zeros(4, np.int8))) - scores * free
     assert (np.abs(near) <= NEAR + 1e-6 * scores).all()

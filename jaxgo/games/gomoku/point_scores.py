@@ -1,8 +1,9 @@
 """Threat scores of single points, after the program Zero+: what would a stone here make in each of its four lines?
 
-Along a line one looks outward from the point, both ways: at most five cells, up to an enemy stone (the edge counts as
-one) or to the second empty cell. What is seen is named by the number of stones and their shape: `s` straight or `b`
-blocked on a side, `p` poked (with a gap inside), `5` a win. All that can be seen is a table, so a score is one look-up.
+Along a line one looks outward from the point, both ways: at most five cells, up to an enemy stone, the edge (which is
+as good as one, but in caro) or the second empty cell. What is seen is named by the number of stones and their shape:
+`s` straight or `b` blocked on a side, `p` poked (with a gap inside), `5` a win. All that can be seen is a table, so a
+score is one look-up.
 
 Two faults of the original are mended where five or more win: a line of six is a win, and `SSS.SS`, which one stone
 turns into a win, is a poked four.
@@ -35,15 +36,17 @@ LINES = ARMS * ARMS
 NEAR = 2  # steps
 
 
-def classify(line: str, exact: bool) -> list[str]:
-    """The threats of a line of `S` (own), `.` and `E` (enemy or edge); `exact`: only five win, not more."""
-    blocked = line[0] == "E", line[-1] == "E"
+def classify(line: str, rule: Rule) -> list[str]:
+    """The threats of a line of `S` (own), `.`, `E` (enemy) and `#` (the edge of the board), by what wins."""
+    blocked = line[0] in "E#", line[-1] in "E#"
     first, last = int(blocked[0]), len(line) - 1 - int(blocked[1])
-    if all(blocked) and last - first + 1 < 5:
+    # in caro five cells between two enemies hold no line that wins; between an enemy and the edge they do
+    least = 6 if rule.startswith("caro") and line[0] == line[-1] == "E" else 5
+    if all(blocked) and last - first + 1 < least:
         return []
     names = []
     for start, end, sizes in _groups(line):
-        kind = _kind(sizes, exact)
+        kind = _kind(sizes, rule in EXACT)
         if kind == "5":
             names.append("5")
         elif kind:
@@ -86,11 +89,11 @@ def _seen(arm: int, colour: int) -> str:
         cells += "." if cell == 0 else "S" if cell == colour else "E"
         if cells[-1] == "E" or cells.count(".") == 2:
             return cells
-    return cells if length == REACH else cells + "E"
+    return cells if length == REACH else cells + "#"
 
 
 @functools.cache
-def line_counts(colour: int, exact: bool) -> np.ndarray:
+def line_counts(colour: int, rule: Rule) -> np.ndarray:
     """`int8[ARMS, ARMS, len(WEIGHTS)]`: how many threats of each name two arms give to a colour (1 or 2)."""
     seen = [_seen(arm, colour) for arm in range(ARMS)]
     kinds = sorted(set(seen))
@@ -98,21 +101,21 @@ def line_counts(colour: int, exact: bool) -> np.ndarray:
     names = list(WEIGHTS)
     table = np.zeros((len(kinds), len(kinds), len(names)), np.int8)
     for (i, one), (j, other) in itertools.product(enumerate(kinds), repeat=2):
-        for name in classify(one[::-1] + "S" + other, exact):
+        for name in classify(one[::-1] + "S" + other, rule):
             table[i, j, names.index(name)] += 1
     return table[number[:, None], number[None]]
 
 
 @functools.cache
-def line_scores(exact: tuple[bool, bool]) -> np.ndarray:
+def line_scores(rules: tuple[Rule, Rule]) -> np.ndarray:
     """`float32[ARMS * ARMS, 2]`: the weights of the threats of Black and of White together, by what wins for them."""
-    return tables(tuple(WEIGHTS.values()), exact)
+    return tables(tuple(WEIGHTS.values()), rules)
 
 
-def tables(weights: Sequence[float], exact: tuple[bool, bool]) -> np.ndarray:
+def tables(weights: Sequence[float], rules: tuple[Rule, Rule]) -> np.ndarray:
     """The same for other weights, in the order of `WEIGHTS`."""
     worth = np.array(weights, np.float32)
-    counts = [line_counts(colour + 1, exact[colour]).reshape(-1, len(worth)) for colour in (0, 1)]
+    counts = [line_counts(colour + 1, rules[colour]).reshape(-1, len(worth)) for colour in (0, 1)]
     return np.stack([count @ worth for count in counts], axis=1)
 
 

@@ -358,21 +358,16 @@ class Gomoku(Game[GomokuState]):
         allowed = free & ~state.forbidden if self.rules == "renju" and colour == BLACK else free
         return jnp.stack([kind & allowed for kind in kinds])
 
-    @property
-    def _exact(self) -> tuple[bool, bool]:
-        black, white = (rule in lines.EXACT for rule in WINS[self.rules])
-        return black, white
-
     def knowledge(self) -> Any:
         """What lines are worth through an empty point, a black stone and a white one."""
-        return point_scores.worths(point_scores.line_scores(self._exact))
+        return point_scores.worths(point_scores.line_scores(WINS[self.rules]))
 
     def weights(self) -> dict[str, float]:
         """What each kind of threat is worth, by the names of `point_scores`."""
         return dict(point_scores.WEIGHTS)
 
     def knowledge_from(self, weights: Mapping[str, float], greater: bool = False) -> Any:
-        known = point_scores.tables([weights[name] for name in point_scores.WEIGHTS], self._exact)
+        known = point_scores.tables([weights[name] for name in point_scores.WEIGHTS], WINS[self.rules])
         return point_scores.worths(known, apart=greater)
 
     def judge(self, state: GomokuState, knowledge: Any) -> tuple[Float32[Array, ""], Float32[Array, " A"]]:
