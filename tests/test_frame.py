@@ -1,5 +1,6 @@
 """The frame of the house: imports, the command line, the lock files."""
 
+import ast
 import errno
 import io
 import re
@@ -77,6 +78,13 @@ def test_public_names_exist():
     assert sorted(documented) == sorted(jaxgo.HOMES), "docs/api.md lists other names than jaxgo exports"
     with pytest.raises(AttributeError, match="nonsense"):
         jaxgo.nonsense  # noqa: B018
+
+
+def test_type_checkers_know_the_public_names():
+    """They took all of them for Any, and whoever inherits `jaxgo.Evaluator` for a mistake."""
+    found = ast.walk(ast.parse(Path(jaxgo.__file__).read_text()))
+    told = {n.asname: one.module for one in found if isinstance(one, ast.ImportFrom) for n in one.names if n.asname}
+    assert told == jaxgo.HOMES
 
 
 # -- the command line -----------------------------------------------------------------------------------------------
