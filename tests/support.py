@@ -246,12 +246,13 @@ def sample_lanes(games: Games, count: int, seed: int = 0) -> list[int]:
     return random.Random(seed).sample(range(lanes), min(count, lanes))
 
 
-def untyped(kind: type, **fields: Any) -> None:
-    """Checks a dataclass with these fields as it does where nobody looks at types, which tests do."""
+def untyped(kind: type, **fields: Any) -> Any:
+    """A dataclass with these fields, made and checked as it is where nobody looks at types, which tests do."""
     made = object.__new__(kind)
     for field in dataclasses.fields(kind):
         object.__setattr__(made, field.name, fields.get(field.name, field.default))
     made.__post_init__()
+    return made
 
 
 def check_hashes(game: Game[Any], games: Games) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support import untyped
 
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS, Dirichlet, Heuristic, Network, Noisy, Rollout, Uniform
@@ -362,6 +363,23 @@ def test_fingerprints_tell_players_apart():
     ]
     assert len({one.fingerprint(), *(other.fingerprint() for other in others)}) == 1 + len(others)
     assert all(other != one for other in others)
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        (untyped(Puct, simulations=8, c_init=2), Puct(8, c_init=2.0)),
+        (untyped(Puct, simulations=8, c_init=np.float32(1.5)), Puct(8, c_init=1.5)),
+        (untyped(Gumbel, simulations=np.int64(8)), Gumbel(8)),
+    ],
+    ids=["a whole number", "a number of numpy", "a whole one of numpy"],
+)
+def test_equal_settings_are_one_player_of_one_name(given: Any, plain: Any):
+    """1 and 1.0 were two players, and of numpy's numbers the hash said nothing: 8 and 16 simulations were one."""
+    one, other = (Player(search, Model(GAME, Heuristic())) for search in (given, plain))
+    assert one == other
+    assert spec(one) == spec(other)
+    assert one != Player(untyped(type(given), simulations=np.int64(16)), one.model)
 
 
 # -- with a star -----------------------------------------------------------------------------------------------------

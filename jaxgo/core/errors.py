@@ -72,8 +72,28 @@ def as_field(field: "dataclasses.Field[Any]", value: Any) -> Any:
 
 
 def check_settings(where: str, settings: Any) -> None:
+    """`check_kinds` for `__post_init__`, where numbers of numpy become Python's, and a whole one of a float a float:
+    equal settings must have one name, one hash and one line in a file."""
+    check_kinds(where, settings)
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        object.__setattr__(settings, field.name, as_field(field, _of_python(value)))  # frozen, but it is being made
+
+
+def _of_python(value: Any) -> Any:
+    """A number, also in tuples, as one of Python; whatever else as it is."""
+    if type(value) is tuple:
+        return tuple(map(_of_python, value))
+    if isinstance(value, int):  # True and False, too
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return float(value) if isinstance(value, numbers.Real) else value
+
+
+def check_kinds(where: str, settings: Any) -> None:
     """A UsageError where a field of a dataclass is of another kind than its default (the text "no" would be a switch
-    that is on), or a number that float32 makes infinite or 0; for `__post_init__`."""
+    that is on), or a number that float32 makes infinite or 0."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         like = type(as_field(field, field.default))

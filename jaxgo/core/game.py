@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float32, Int, Int8, Int16, Int32, Num, UInt32
 
 from jaxgo.core import board, lookahead
 from jaxgo.core.board import Symmetries
-from jaxgo.core.errors import UsageError, check_frozen, check_settings, is_whole, unknown_name
+from jaxgo.core.errors import UsageError, check_frozen, check_kinds, is_whole, unknown_name
 
 Action = Int[Array, ""]
 Repetition = Literal["none", "forbidden", "draw", "loss"]
@@ -400,7 +400,7 @@ def check(game: Any, told: str = "") -> None:
             f"{told} has max_plies={plies!r}, which is no whole number from 1 to {MOST_PLIES:,}, as many as a count of "
             "plies holds; let its games end by then"
         )
-    check_settings(f"{type(game).__name__}: ", game)
+    check_kinds(f"{type(game).__name__}: ", game)
 
 
 def check_seats(game: "Game[Any]") -> None:

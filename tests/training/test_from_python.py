@@ -2,10 +2,12 @@
 
 import dataclasses
 import inspect
+import json
 import os
 import signal
 
 import jax
+import numpy as np
 import pytest
 from support import untyped
 
@@ -19,7 +21,16 @@ from jaxgo.system.metrics import read_rows
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import load_weights
 from jaxgo.training import ready
-from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TargetsConfig, TrainConfig, to_json
+from jaxgo.training.config import (
+    Budget,
+    JudgeConfig,
+    LearnerConfig,
+    ReplayConfig,
+    TargetsConfig,
+    TrainConfig,
+    from_json,
+    to_json,
+)
 from jaxgo.training.loop import train
 from jaxgo.training.trainer import Trainer
 
@@ -135,6 +146,20 @@ def test_a_setting_of_the_wrong_kind_is_named():
         untyped(Schedule, until="x")
 
 
+def test_numbers_of_numpy_are_written_down_as_others():
+    """`to_json` gave them back as they were, and RunDir asked for what to_json makes."""
+    config = untyped(
+        TrainConfig,
+        search=untyped(Gumbel, simulations=np.int64(2)),
+        net=untyped(Mlp, width=np.int32(8)),
+        learner=untyped(LearnerConfig, rate=np.float32(0.5)),
+        targets=untyped(TargetsConfig, horizons=(np.float32(4.5),)),
+        seed=np.uint32(3),
+    )
+    written = json.loads(json.dumps(to_json(config)))
+    assert from_json(written) == config
+    assert written["seed"] == 3
+    assert written["learner"]["rate"] == 0.5
 def test_a_search_that_finds_one_move_is_given_other_starts():
     play = dataclasses.replace(CONFIG.selfplay, temperature=0.0, final_temperature=0.0, opening=0.5)
     for selfplay, said in (
