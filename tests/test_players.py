@@ -21,8 +21,10 @@ from jaxgo.games.connect4 import ConnectFour
 from jaxgo.nets import Mlp, ResNet, to_json
 from jaxgo.players import Player, Spec, every_spec, load_player, parse, spec
 from jaxgo.search import PRESETS, SEARCHES, Chain, Flat, Gumbel, Model, Puct, Uct
-from jaxgo.system.weights import load_weights, save_weights
+from jaxgo.system.weights import load_weights, read_weights, save_weights
 from jaxgo.training import presets as training
+from jaxgo.training.config import TrainConfig
+from jaxgo.training.loop import about
 from jaxgo.tuning.traced import Traced
 
 GAME = make("tictactoe")
@@ -254,6 +256,20 @@ def test_weights_bring_the_search_that_they_were_rated_with(tmp_path):
     save_weights(tmp_path / "old.npz", arrays, about)
     with pytest.raises(UsageError, match="name no search to play with; write one, as in gumbel:64@"):
         load_player(f"@{tmp_path}/old.npz", game)
+
+
+def test_weights_of_a_loop_of_ones_own_are_a_player(tmp_path):
+    """As docs/training.md has it; a text was no path of a file."""
+    config = TrainConfig(game=GAME, net=Mlp(width=8, blocks=1))
+    net = Network(Mlp(width=8, blocks=1).module(GAME))
+    params, place = Model(GAME, net).init(jax.random.key(0)), f"{tmp_path}/mine.npz"
+    save_weights(place, params, about(config))
+    loaded = load_player(f"gumbel:4@{place}", GAME)
+    assert loaded.fingerprint() == Player(loaded.search, Model(GAME, net), params).fingerprint()
+    assert read_weights(place)[0] == about(config)
+    save_weights(place, params["params"], about(config))
+    with pytest.raises(UsageError, match="do not fit the game that is asked for, as there is no params/"):
+        load_player(f"gumbel:4@{place}", GAME)
 
 
 def test_weights_play_the_kind_of_game_that_they_were_trained_for():

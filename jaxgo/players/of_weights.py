@@ -87,14 +87,18 @@ def network(place: str, about: Mapping[str, Any], arrays: Any, game: Game[Any]) 
         module: Any = net.module(game, heads)
         return Model(game, Network(module))
 
-    def has(heads: tuple[Head, ...] = ()) -> bool:
+    def lacks(heads: tuple[Head, ...] = ()) -> str:
         # what else the learner had may lie beside them
-        return not differs(jax.eval_shape(model(heads).init, jax.random.key(0)), params)
+        return differs(jax.eval_shape(model(heads).init, jax.random.key(0)), params)
 
-    if type(known) is not type(game) or not has():
-        raise UsageError(f"the weights of {place} are for {about['game']}; they do not fit the game that is asked for")
+    strange = type(known) is not type(game)
+    if strange or (reason := lacks()):
+        why = "" if strange else f", as {reason}"
+        raise UsageError(
+            f"the weights of {place} are for {about['game']}; they do not fit the game that is asked for{why}"
+        )
     learnt = _learnt(place, about, net, game)
-    heads = learnt if not learnt or has(learnt) else tuple(head for head in learnt if has((head,)))
+    heads = learnt if not learnt or not lacks(learnt) else tuple(head for head in learnt if not lacks((head,)))
     return model(heads), params
 
 

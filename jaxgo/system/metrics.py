@@ -82,8 +82,9 @@ class Metrics:
             sink.close()
 
 
-def read_rows(run: Path) -> list[Row]:
+def read_rows(run: str | Path) -> list[Row]:
     """The rows of a run folder; a line that a full disk or a kill has cut is left out."""
+    run = Path(run)
     try:
         lines = (run / FILE).read_text(errors="replace").splitlines()
     except FileNotFoundError:

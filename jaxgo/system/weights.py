@@ -43,9 +43,9 @@ Weights = dict[str, Any]  # nested dicts of arrays, as Flax has them
 BAD = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, NotImplementedError)
 
 
-def save_weights(path: Path, params: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+def save_weights(path: str | Path, params: Mapping[str, Any], about: Mapping[str, Any]) -> None:
     """Writes weights and a JSON note about them: the game, the network, the step. `HALF` there: rounded."""
-    arrays = _arrays(params)
+    path, arrays = Path(path), _arrays(params)
     if path.suffix.lower() == TENSORS:
         kept = {name: np.require(array, requirements="C") for name, array in arrays.items()}
         package = names.package("safetensors.numpy", f"{path}", "export")
@@ -104,8 +104,9 @@ def find_weights(path: str | Path, step: int | None = None) -> tuple[str, dict[s
     raise UsageError(faults[0])
 
 
-def read_weights(path: Path) -> tuple[dict[str, Any], Weights]:
+def read_weights(path: str | Path) -> tuple[dict[str, Any], Weights]:
     """One file of weights; a UsageError says what is wrong with it."""
+    path = Path(path)
     if path.suffix.lower() == TENSORS:
         return _read_tensors(path)
     try:

@@ -106,6 +106,11 @@ def test_a_judgement_that_is_made_again_takes_the_place_of_its_row(tmp_path):
         assert [(row["phase"], row.get("elo")) for row in read_rows(tmp_path)] == [("play", None), ("judge", elo)]
 
 
+def test_a_folder_may_be_named_by_a_text(tmp_path):
+    (tmp_path / FILE).write_text('{"iteration": 1, "seconds": 2.0}\n')
+    assert read_rows(str(tmp_path)) == read_drawable(str(tmp_path)) == [{"iteration": 1, "seconds": 2.0}]
+
+
 def test_rows_of_no_iteration_are_left_out(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"iteration": 1}\n{"iteration": null}\n{"iteration": "3"}\n{"iteration": [1]}\n{"iteration": 2}\n')
