@@ -1,5 +1,6 @@
 """What notebooks are shown: pictures are SVG, tables are HTML, and both say what the values say."""
 
+import inspect
 import xml.etree.ElementTree as ElementTree
 
 import jax
@@ -8,6 +9,7 @@ import pytest
 
 from jaxgo.arena.elo import rate
 from jaxgo.arena.records import PairResult
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Uniform
 from jaxgo.games import make
@@ -62,6 +64,19 @@ def test_ratings_are_a_table():
     table = ElementTree.fromstring(notebook.ladder(rate(pairs))._repr_html_())
     assert [row.findall("td")[1].text for row in table.findall("tbody/tr")] == ["<ann>", "bob"]
     assert all("±" in row.findall("td")[2].text for row in table.findall("tbody/tr"))
+
+
+def test_what_is_no_game_no_search_and_no_table_is_named(searched):
+    draw, thoughts, ladder = (inspect.unwrap(show) for show in (notebook.draw, notebook.thoughts, notebook.ladder))
+    game = make("tictactoe")
+    for show, said in (
+        (lambda: draw(play.begin(game), game), "a Position is no game, which draw takes first"),
+        (lambda: thoughts(play.begin(game), game), "a Position is no game, which thoughts takes first"),
+        (lambda: thoughts(game, play.begin(game)), "a Position is no SearchResult, as run of a search gives it"),
+        (lambda: ladder([]), "is no RatingTable, as rate"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            show()
 
 
 def test_curves_of_a_run():

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxgo.arena.ratings import RatingTable
-from jaxgo.core.errors import UsageError
+from jaxgo.core.errors import UsageError, check_kind
 from jaxgo.core.game import Game
 from jaxgo.core.names import package
 from jaxgo.core.play import Position
@@ -45,6 +45,7 @@ class Html:
 
 def draw(game: Game[Any], position: Any, lane: int | None = None, last: int | None = None) -> Picture:
     """The board of a position or a state; of a batch, the game `lane`. `last` is the action to ring."""
+    check_kind(game, Game, "game, which draw takes first")
     state = position.state if isinstance(position, Position) else position
     if np.ndim(state.ply) > 1 or (np.ndim(state.ply) == 1) != (lane is not None):
         raise UsageError("draw takes one position, or a batch of them and the lane to draw")
@@ -56,6 +57,8 @@ def draw(game: Game[Any], position: Any, lane: int | None = None, last: int | No
 
 def thoughts(game: Game[Any], result: SearchResult, lane: int = 0, tree: Tree | None = None, rows: int = 10) -> Html:
     """The moves that a search weighed in one game: visits, value, prior, line; the first is the one to play."""
+    check_kind(game, Game, "game, which thoughts takes first")
+    check_kind(result, SearchResult, "SearchResult, as run of a search gives it")
     _check_lane(lane, len(result.action))
     moves = analysis.table(result, game.action_name, tree, lane)[:rows]
     lines = [
@@ -74,6 +77,7 @@ def thoughts(game: Game[Any], result: SearchResult, lane: int = 0, tree: Tree | 
 
 def ladder(table: RatingTable) -> Html:
     """Ratings with their error bars, the best first."""
+    check_kind(table, RatingTable, "RatingTable, as rate(pairs) gives it")
     lines = [
         (str(row.rank), row.name, row.rating, f"{row.games:,.0f}", f"{row.score:.0%}") for row in tables.rows(table)
     ]
