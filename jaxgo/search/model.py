@@ -15,6 +15,7 @@ from jaxgo.core.errors import UsageError, brief, check_frozen, is_whole, unknown
 from jaxgo.core.game import Game, check
 from jaxgo.core.lanes import where_lanes
 from jaxgo.core.play import Position, Transition
+from jaxgo.core.tracing import traced_once
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask
 from jaxgo.search.forcing import knows_threats
 from jaxgo.search.functions import Asked, Evaluate, Functions, Legal, Step
@@ -114,7 +115,7 @@ class Model:
             states = jax.vmap(self.game.at)(states)
         else:
             trial.check_states(self.game, states)
-        return jax.vmap(functools.partial(play.resume, self.game))(states)
+        return _resumed(self.game, states)
 
     def seen_by(self, search: Narrowing) -> "Model":
         """The same model, with the options of a search."""
@@ -146,12 +147,12 @@ class Model:
         trial.check_shapes(self.game)
         if not keys.each_its_own(key):
             key = jax.random.split(key, games)
-        return jax.vmap(functools.partial(play.start, self.game))(key)
+        return _started(self.game, key)
 
     def play(self, position: Position, action: Int32[Array, " B"], params: Params = ()) -> tuple[Position, Transition]:
         """Moves every game by a legal action; finished games stand still. A learned step needs its `params`."""
         action = check_moves(action, position)
-        after, moved = jax.vmap(functools.partial(play.play, self._moved_by(params)))(position, action)
+        after, moved = _played(self, position, action, params if self.pays else ())
         if self.pays:
             live = ~self.over(position)
             paid = after.state.reward, after.state.discount
@@ -161,11 +162,11 @@ class Model:
     def legal(self, position: Position) -> Bool[Array, "B A"]:
         """The exact legal actions of every game."""
         check_batch(position)
-        return jax.vmap(functools.partial(play.legal, self.game))(position)
+        return _legal(self.game, position)
 
     def over(self, position: Position) -> Bool[Array, " B"]:
         check_batch(position)
-        return jax.vmap(functools.partial(play.over, self.game))(position)
+        return _over(self.game, position)
 
     def keys(self, states: States) -> UInt32[Array, "B 2"]:
         """The keys of positions and their plies, because the limit of plies is part of what a position is worth."""
@@ -274,6 +275,36 @@ class Model:
             healthy &= jnp.isfinite(states.reward) & jnp.isfinite(states.discount)
             paid = _finite(states.reward), _finite(states.discount)
         return Leaves(states, logits, value, over, states.to_play, healthy, *paid)
+
+
+# The rules for a batch. Outside of `jax.jit` every loop of theirs would be compiled anew at each call.
+
+
+@traced_once
+def _started(game: Game[Any], key: Array) -> Position:
+    return jax.vmap(functools.partial(play.start, game))(key)
+
+
+@traced_once
+def _resumed(game: Game[Any], states: States) -> Position:
+    return jax.vmap(functools.partial(play.resume, game))(states)
+
+
+@traced_once
+def _played(
+    model: Model, position: Position, action: Int32[Array, " B"], params: Params
+) -> tuple[Position, Transition]:
+    return jax.vmap(functools.partial(play.play, model._moved_by(params)))(position, action)
+
+
+@traced_once
+def _legal(game: Game[Any], position: Position) -> Bool[Array, "B A"]:
+    return jax.vmap(functools.partial(play.legal, game))(position)
+
+
+@traced_once
+def _over(game: Game[Any], position: Position) -> Bool[Array, " B"]:
+    return jax.vmap(functools.partial(play.over, game))(position)
 
 
 def check_moves(action: Any, position: Any) -> Int32[Array, " B"]:

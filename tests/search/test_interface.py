@@ -256,6 +256,29 @@ def test_a_search_takes_a_batch_of_positions(wrong: Any):
             search.begin(model, (), KEY, root)
 
 
+def test_moves_outside_of_a_program_are_traced_once():
+    """Loops of their rules were compiled at every call."""
+    traced = []
+
+    @dataclasses.dataclass(frozen=True)
+    class Told(Mnk):
+        def step(self, state: Any, action: Any) -> Any:
+            traced.append("step")
+            return super().step(state, action)
+
+        def over(self, state: Any) -> Any:
+            traced.append("over")
+            return super().over(state)
+
+    model = Model(Told(3, 3, 3), Hashed())
+    before, root, counts = [], model.start(KEY, 2), []
+    for cell in range(3):
+        before.append(int(model.legal(root).sum()))
+        root, _ = model.play(root, jnp.array([cell, cell]))
+        assert not model.over(root).any()
+        counts.append(len(traced))
+    assert before == [18, 16, 14]
+    assert counts[0] == counts[1] == counts[2] > 0
 @dataclasses.dataclass(frozen=True)
 class Odd(Mnk):
     """Tells of one position in other shapes than a game does."""
