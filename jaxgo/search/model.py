@@ -127,7 +127,7 @@ class Model:
 
     def init(self, key: Array) -> Params:
         """Fresh parameters of the evaluator."""
-        keys.check(key)
+        keys.check_one(key)
         return self.evaluator.init(self.game, key)
 
     @property

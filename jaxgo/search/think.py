@@ -159,7 +159,7 @@ class Thinker:
         most_bytes: int = MOST_BYTES,
     ) -> None:
         check_parts(search, model)
-        keys.check(key)
+        keys.check_one(key)
         given: dict[str, Any] = {"temperature": temperature, "chunk_seconds": chunk_seconds, "most_bytes": most_bytes}
         for name, value in given.items():
             if not isinstance(value, numbers.Real) or not 0.0 <= float(value) < math.inf:
@@ -179,7 +179,7 @@ class Thinker:
         """Takes up new positions, a batch of live games; with a key it draws as a thinker that was made with it."""
         check_batch(root)
         if key is not None:
-            keys.check(key)
+            keys.check_one(key)
         with _Alone(self._busy):
             self.state, self._root, self._played = None, root, []
             if key is not None:

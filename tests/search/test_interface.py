@@ -192,6 +192,14 @@ def test_numbers_of_a_thinker_are_numbers(name: str, wrong: Any):
         inspect.unwrap(Thinker.__init__)(object.__new__(Thinker), Greedy(), FOUR, (), KEY, **{name: wrong})
 
 
+def test_a_thinker_and_fresh_parameters_take_one_key():
+    """JAX refused keys of games in the middle of the first thought."""
+    each = jax.random.split(KEY, 2)
+    for use in (lambda: Thinker(Greedy(), FOUR, (), each), lambda: FOUR.init(each)):
+        with pytest.raises(UsageError, match="is one key for all games"):
+            use()
+
+
 def test_what_is_no_model_or_position_is_named():
     root, search = positions(FOUR.game, 2, 0), Puct(simulations=4)
     with pytest.raises(UsageError, match="is no Model"):
