@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Shaped
+from jaxtyping import Array, Bool, Int32, Shaped
 
 T = TypeVar("T")  # a tree of arrays
 
@@ -20,6 +20,16 @@ def over_axes(x: Shaped[Array, "*lanes"], axes: int) -> Array:
 def where_lanes(where: Bool[Array, "*lanes"], new: T, old: T) -> T:
     """Two alike trees of arrays made one: the lanes of `new` where it says so, and those of `old` elsewhere."""
     return jax.tree.map(lambda a, b: jnp.where(over_axes(where, a.ndim), a, b), new, old)
+
+
+def first_where(where: Bool[Array, " lanes"], count: int) -> Int32[Array, " count"]:
+    """The first so many lanes where it says so, in their order; the places behind the last hold 0.
+
+    A sort takes a processor eight times as long and more.
+    """
+    lane = jnp.arange(where.shape[0], dtype=jnp.int32)
+    place = jnp.where(where, jnp.cumsum(where, dtype=jnp.int32) - 1, count)
+    return jnp.zeros(count, jnp.int32).at[place].set(lane, mode="drop")
 
 
 def alone(one: T) -> T:

@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float32
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.core.lanes import over_axes
+from jaxgo.core.lanes import first_where, over_axes
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, as_evaluation, parts
 from jaxgo.nets.base import cast_once, heads_of, on_platform, squash
 from jaxgo.system.devices import has_one_core
@@ -182,9 +182,7 @@ def judge_some(
     lanes = wanted.shape[0]
     if lanes <= chunk:
         return judge(states)
-    lane = jnp.arange(lanes, dtype=jnp.int32)
-    place = jnp.where(wanted, jnp.cumsum(wanted, dtype=jnp.int32) - 1, lanes)
-    order = jnp.zeros(lanes, jnp.int32).at[place].set(lane, mode="drop")
+    order = first_where(wanted, lanes)
     count = wanted.sum(dtype=jnp.int32)
 
     def turn(carry: tuple[Array, Evaluation]) -> tuple[Array, Evaluation]:

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int, Int8, Int32, Shaped, UInt32
 
-from jaxgo.core.lanes import column_of
+from jaxgo.core.lanes import column_of, first_where
 from jaxgo.search import frontier as frontiers
 from jaxgo.search.frontier import Frontier
 from jaxgo.search.model import Leaves
@@ -208,8 +208,8 @@ def _fewer_and_fewer(
         if narrower == 0:
             return carry[0]
         at, level, lane, moving = carry
-        going = jnp.argsort(~moving, stable=True)[:narrower]
-        carry = (at, level, lane[going], moving[going])
+        still = jnp.arange(narrower, dtype=jnp.int32) < moving.sum()
+        carry = (at, level, lane[first_where(moving, narrower)], still)
         width = narrower
 
 

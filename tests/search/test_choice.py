@@ -7,6 +7,7 @@ import pytest
 
 from jaxgo.core.choice import best_of_equals
 from jaxgo.core.choice import first_max as first_max_of
+from jaxgo.core.lanes import first_where
 
 first_max = jax.jit(first_max_of)
 
@@ -54,3 +55,13 @@ def test_of_equals_the_luckiest_is_taken():
     choose = jax.jit(best_of_equals)
     assert int(choose(score, among, luck)[0]) == 2
     assert int(choose(jnp.full((1, 4), -jnp.inf), among, luck)[0]) == 0
+
+
+def test_the_first_lanes_of_some():
+    where = np.random.default_rng(0).random(100) < 0.3
+    for some in (where, np.zeros(100, bool), np.ones(100, bool)):
+        there = np.flatnonzero(some)
+        for count in (1, 20, 100):
+            found = jax.jit(first_where, static_argnums=1)(jnp.asarray(some), count)
+            expected = np.pad(there, (0, 100))[:count]
+            np.testing.assert_array_equal(found, expected)
