@@ -9,7 +9,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int32, Shaped
 
+from jaxgo.core.errors import UsageError
+
 T = TypeVar("T")  # a tree of arrays
+
+
+def check_spread(x: Shaped[Array, "*lanes"], what: str) -> None:
+    """A UsageError where lanes are spread over an explicit axis of devices: there every operation of a program would
+    have to say how its result is spread, and those of searches do not."""
+    if any(axes is not None for axes in jax.typeof(x).sharding.spec):
+        raise UsageError(
+            f"{what} are spread over devices by a mesh of explicit axes, as jax.make_mesh makes them; make it of "
+            "automatic ones, jax.make_mesh((2,), ('data',), (jax.sharding.AxisType.Auto,)), or search inside of "
+            "jax.shard_map(..., check_vma=False)"
+        )
 
 
 def over_axes(x: Shaped[Array, "*lanes"], axes: int) -> Array:

@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float32, Int32
 from jaxgo.core import keys
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError
+from jaxgo.core.lanes import check_spread
 from jaxgo.evaluators.base import floats, kind, parts
 from jaxgo.search import tree as trees
 from jaxgo.search.backup import backup
@@ -303,6 +304,7 @@ def _checked(
             f"the root has prior_logits of shape {logits.shape} and a value of shape {value.shape}; "
             "give [games, actions] and [games]"
         )
+    check_spread(logits, "the games of the root")
     embedding = jax.tree.map(jnp.asarray, root.embedding)
     if any(leaf.shape[:1] != value.shape for leaf in jax.tree.leaves(embedding)):
         raise UsageError(f"every array of root.embedding must begin with the axis of the {value.shape[0]} games")

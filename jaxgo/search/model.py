@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 from jaxgo.core import keys, play, trial
 from jaxgo.core.errors import UsageError, brief, check_frozen, is_whole, unknown_name
 from jaxgo.core.game import Game, check
-from jaxgo.core.lanes import where_lanes
+from jaxgo.core.lanes import check_spread, where_lanes
 from jaxgo.core.play import Position, Transition
 from jaxgo.core.tracing import traced_once
 from jaxgo.evaluators.base import Evaluation, Evaluator, Params, States, ask
@@ -200,6 +200,7 @@ class Model:
         """What is known of the positions that games stand at, with their exact legal actions."""
         trial.check_shapes(self.game)
         check_batch(position)
+        check_spread(position.state.ply, "positions")
         keys.check_games(key, position.state.ply.shape[0])
         if not self.pays:
             trial.check_states(self.game, position.state)

@@ -287,6 +287,22 @@ def test_moves_outside_of_a_program_are_traced_once():
         counts.append(len(traced))
     assert before == [18, 16, 14]
     assert counts[0] == counts[1] == counts[2] > 0
+
+
+def test_games_that_are_spread_over_an_explicit_axis_are_refused():
+    """`jax.make_mesh` makes such axes unasked, and JAX spoke of a scatter inside of the search."""
+    mesh, each = jax.make_mesh((1,), ("data",)), jax.P("data")
+    root = jax.device_put(FOUR.start(KEY, 2), jax.NamedSharding(mesh, each))
+
+    def move(root: Any) -> Any:
+        return Gumbel(8).run(FOUR, (), KEY, root).action
+
+    with pytest.raises(UsageError, match="positions are spread over devices by a mesh of explicit axes"):
+        jax.eval_shape(move, root)
+    inside = jax.shard_map(move, mesh=mesh, in_specs=each, out_specs=each, check_vma=False)
+    assert jax.eval_shape(inside, root).shape == (2,)
+
+
 @dataclasses.dataclass(frozen=True)
 class Odd(Mnk):
     """Tells of one position in other shapes than a game does."""

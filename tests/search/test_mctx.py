@@ -302,6 +302,14 @@ class Own:
         return cls(*children)
 
 
+def test_a_root_on_an_explicit_axis_is_refused():
+    mesh = jax.NamedSharding(jax.make_mesh((1,), ("data",)), jax.P("data"))
+    root, model = jax.device_put(root_of(dropin, 2), mesh), functools.partial(model_of, dropin, False)
+    for policy in (dropin.gumbel_muzero_policy, dropin.muzero_policy):
+        with pytest.raises(UsageError, match="games of the root are spread over devices by a mesh of explicit axes"):
+            policy(1.0, jax.random.key(0), root, model, 4)
+
+
 def test_an_embedding_may_be_of_any_class():
     def model(params, key, action, place):
         zero = jnp.zeros(2)
