@@ -141,10 +141,10 @@ class Gumbel(Search[GumbelState], Narrowing):
     # -- sequential halving --------------------------------------------------------------------------
     def _begun(self, key: Array, root: Position, tree: Tree, plan: Budget | None) -> GumbelState:
         games, _, actions = tree.logits.shape
-        edges = root_edges(tree)
+        edges = self._hopeful(root_edges(tree))
         noise = self.gumbel_scale * keys.sample(jax.random.gumbel, key, (games, actions), jnp.float32)
         most = min(self.max_considered, actions)
-        breadth = jnp.clip(edges.candidate.sum(axis=-1, dtype=jnp.int32), 1, most)
+        breadth = self._breadth(edges, most)
         zero = jnp.zeros(games, jnp.int32)
         planned = per_game(self.simulations if plan is None else plan, games, jnp.int32)
         return GumbelState(
@@ -157,7 +157,7 @@ class Gumbel(Search[GumbelState], Narrowing):
             since=zero,
             breadth=breadth,
             considered=breadth,
-            order=_best(self._score(edges, noise, edges.legal), most),
+            order=self._ranked(edges, noise, edges.legal, most),
             cursor=zero,
             rounds=self._rounds(planned, breadth, breadth),
             calls=jnp.int32(0),
@@ -168,20 +168,31 @@ class Gumbel(Search[GumbelState], Narrowing):
         else all of them would go to the last two of the first halving."""
         over = state.done - state.since >= state.plan
 
-        def again(_: None) -> Int32[Array, "B M"]:
-            edges = self._hopeful(root_edges(state.tree))
-            return jnp.where(over[:, None], self._ranked(edges, state, edges.legal), state.order)
+        def again(_: None) -> tuple[Int32[Array, "B M"], Int32[Array, " B"]]:
+            edges, most = self._hopeful(root_edges(state.tree)), state.order.shape[1]
+            order = jnp.where(over[:, None], self._ranked(edges, state.noise, edges.legal, most), state.order)
+            return order, jnp.where(over, self._breadth(edges, most), state.breadth)
 
         plan = jnp.where(over, 2 * state.plan, state.plan)
-        considered = jnp.where(over, state.breadth, state.considered)
+        order, breadth = jax.lax.cond(over.any(), again, lambda _: (state.order, state.breadth), None)
+        considered = jnp.where(over, breadth, state.considered)
         return state._replace(
             plan=plan,
             since=jnp.where(over, state.done, state.since),
+            breadth=breadth,
             considered=considered,
-            order=jax.lax.cond(over.any(), again, lambda _: state.order, None),
+            order=order,
             cursor=jnp.where(over, 0, state.cursor),
-            rounds=jnp.where(over, self._rounds(plan, state.breadth, considered), state.rounds),
+            rounds=jnp.where(over, self._rounds(plan, breadth, considered), state.rounds),
         )
+
+    def _open(self, edges: Edges) -> Bool[Array, "B A"]:
+        """The moves that simulations are for: the candidates that are not proven lost."""
+        return edges.candidate & ~(edges.lost & self.solver)
+
+    def _breadth(self, edges: Edges, most: int) -> Int32[Array, " B"]:
+        """How many moves a halving begins with."""
+        return jnp.clip(self._open(edges).sum(axis=-1, dtype=jnp.int32), 1, most)
 
     def _rounds(
         self, plan: Int32[Array, " B"], breadth: Int32[Array, " B"], considered: Int32[Array, " B"]
@@ -241,7 +252,7 @@ class Gumbel(Search[GumbelState], Narrowing):
 
         A survivor that is proven lost stays no longer than its phase, however likely it was, and of the last phase no
         longer than its round; where all of a round are, or too many of a phase, the best of the other moves take their
-        places.
+        places, as far as there are others.
         """
         full = state.cursor >= state.considered
         rounds = state.rounds - full
@@ -249,34 +260,42 @@ class Gumbel(Search[GumbelState], Narrowing):
         fewer = jnp.where(state.considered <= 1, 1, jnp.maximum(2, state.considered // 2))
         considered = jnp.where(ended, fewer, state.considered)
 
-        def rank(_: None) -> Int32[Array, "B M"]:
+        def rank(_: None) -> tuple[Int32[Array, "B M"], Int32[Array, " B"]]:
             edges = self._hopeful(root_edges(state.tree))
             alive = jnp.arange(state.order.shape[1])[None] < state.considered[:, None]
             survivors = (
                 jnp.zeros(state.noise.shape, bool).at[jnp.arange(state.done.shape[0])[:, None], state.order].max(alive)
             )
-            others = edges.legal & ~edges.lost
+            others = self._open(edges)
             left = (survivors & others).sum(axis=-1)
             hopeless = full & self.solver & (left == 0) & others.any(axis=-1)
             last = state.considered <= 2  # a phase that may be half of the search
             wide = hopeless | (full & (ended | last) & self.solver & (left < considered))
             among = jnp.where(wide[:, None], edges.legal, survivors)
-            return jnp.where((ended | wide)[:, None], self._ranked(edges, state, among), state.order)
+            order = self._ranked(edges, state.noise, among, state.order.shape[1])
+            places = jnp.clip(others.sum(axis=-1, dtype=jnp.int32), 1, considered)
+            return (
+                jnp.where((ended | wide)[:, None], order, state.order),
+                jnp.where(wide, places, considered),
+            )
 
         # without a proven root move none is lost
         some_proven = self.solver & (full & proven_below_root(state.tree)).any()
+        order, considered = jax.lax.cond(ended.any() | some_proven, rank, lambda _: (state.order, considered), None)
         return state._replace(
             considered=considered,
-            order=jax.lax.cond(ended.any() | some_proven, rank, lambda _: state.order, None),
+            order=order,
             cursor=jnp.where(full, 0, state.cursor),
             rounds=jnp.where(ended, self._rounds(state.plan, state.breadth, considered), rounds),
         )
 
-    def _ranked(self, edges: Edges, state: GumbelState, among: Bool[Array, "B A"]) -> Int32[Array, "B M"]:
-        """These moves, the best first; where there are fewer others than places, lost ones fill up."""
-        score = self._score(edges, state.noise, among)
+    def _ranked(
+        self, edges: Edges, noise: Float32[Array, "B A"], among: Bool[Array, "B A"], count: int
+    ) -> Int32[Array, "B M"]:
+        """The best of these moves, the best first; where there are fewer others than places, lost ones fill up."""
+        score = self._score(edges, noise, among)
         score = jnp.where(self.solver & edges.lost & jnp.isfinite(score), jnp.finfo(jnp.float32).min, score)
-        return _best(score, state.order.shape[1])
+        return jax.lax.top_k(score, count)[1].astype(jnp.int32)  # the first of equals first
 
     def _hopeful(self, edges: Edges) -> Edges:
         """Where all candidates of a root are lost, the other moves stand in for them; no prior of theirs is known."""
@@ -326,8 +345,3 @@ def _halvings(width: int) -> list[int]:
     while widths[-1] > 2:
         widths.append(max(2, widths[-1] // 2))
     return widths
-
-
-def _best(score: Float32[Array, "B A"], count: int) -> Int32[Array, "B M"]:
-    """The actions of the highest scores, the first of equals first."""
-    return jax.lax.top_k(score, count)[1].astype(jnp.int32)

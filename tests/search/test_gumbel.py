@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from judges import Hashed, Opinion, Road, alike, edges, paths, peer, positions, searched, whole, without_index
+from judges import Hashed, Opinion, Road, alike, edges, paths, peer, positions, searched, verbs, whole, without_index
 from mctx._src import seq_halving
 
 from jaxgo.core.errors import UsageError
@@ -231,6 +231,34 @@ def test_a_lost_move_is_not_one_of_the_last_two():
     result, _ = searched(Gumbel(32, 2, gumbel_scale=0.0), model, positions(model.game, 1, 0))
     assert result.lost[0].tolist() == [True, False, False, False]
     assert result.visits[0, 0] == 1
+
+
+@pytest.mark.slow
+def test_where_one_candidate_is_left_that_is_not_lost_it_has_all_simulations():
+    """Half of them went to a move that is no candidate, or to the lost one where no other was legal."""
+    model = Model(MineRace(".I" + 40 * "." + "I"), Opinion((9.0, 3.0, 0.0, 0.0)))
+    result, _ = searched(Gumbel(32, 2, gumbel_scale=0.0, breadth=2), model, positions(model.game, 1, 0))
+    assert result.lost[0].tolist() == [True, False, False, False]
+    assert result.visits[0].tolist() == [1, 31, 0, 0]
+
+
+@pytest.mark.slow
+def test_behind_a_move_nothing_is_spent_on_what_the_kept_tree_has_proven_lost():
+    """The first phase of the next halving visited it again."""
+    search, model = (
+        Gumbel(32, 4, gumbel_scale=0.0, nodes=97),
+        Model(MineRace("..I" + 40 * "." + "I"), Opinion((9.0, 0, 0, 0))),
+    )
+    run, budget = verbs(search, model), jnp.full(1, 32, jnp.int32)
+    root, key = positions(model.game, 1, 0), jax.random.key(0)
+    _, state = searched(search, model, root)
+    action = jnp.zeros(1, jnp.int32)
+    kept = run.follow(key, state, action, jax.jit(model.play)(root, action)[0])
+    before = run.result(key, kept)
+    assert before.lost[0].tolist() == [True, False, False, False]
+    spent = run.result(key, run.extend(key, kept, budget)).visits - before.visits
+    assert spent[0, 0] == 0
+    assert spent.sum() == 32
 
 
 @pytest.mark.slow  # compiles for seconds
