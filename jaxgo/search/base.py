@@ -85,11 +85,13 @@ class SearchResult(NamedTuple):
     healthy: Bool[Array, " B"]  # the evaluator gave nothing but finite numbers, and the rules moves
     chances: Float32[Array, "B A"] | None = None  # of each move to be `action`, at the temperature that was asked for
     by: Int32[Array, " B"] | None = None  # who decided, of searches that are made of several (see `chain`)
+    pays: Bool[Array, " B"] | None = None  # moves pay on the way, so that no number is a loss; None: in no game
 
     @property
     def lost(self) -> Any:
         """The moves that are proven lost: `Bool[B, A]`."""
-        return self.proven & (self.q <= -1.0)
+        lost = self.proven & (self.q <= -1.0)
+        return lost if self.pays is None else lost & ~self.pays[:, None]
 
     @property
     def first(self) -> Any:
@@ -371,4 +373,5 @@ def conclude(
     action, chances = decide(key, best, weights, temperature)
     proven, solved = facts(state, edges)
     known = edges.value, edges.visits, edges.q, proven, solved
-    return SearchResult(action, policy, *known, state.tree.healthy, chances)
+    pays = None if state.tree.reward is None else jnp.ones(action.shape, bool)
+    return SearchResult(action, policy, *known, state.tree.healthy, chances, pays=pays)

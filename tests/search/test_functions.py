@@ -240,6 +240,24 @@ def test_the_most_visited_move_is_played_however_large_values_are():
 
 
 @pytest.mark.slow  # compiles for seconds
+def test_a_known_debt_is_no_loss():
+    """The best move pays -3 and is proven, the other one costs more; that was the first, and what all was worth."""
+
+    def borrow(params, state, action):
+        return state + 1, jnp.where(action == 0, -3.0, -5.0), jnp.where(action == 0, 0.0, 1.0)
+
+    def judge_none(params, key, states):
+        return jnp.zeros((*states.shape, 2)), jnp.zeros(states.shape)
+
+    model = Model.from_functions(borrow, judge_none, 2)
+    run = jax.jit(lambda position: Puct(simulations=12).run(model, (), KEY, position))
+    found = jax.device_get(run(model.positions(jnp.zeros(1, jnp.int32))))
+    assert found.proven.tolist() == [[True, False]]
+    assert not found.lost.any()
+    assert (found.action.tolist(), found.first.tolist(), found.worth.tolist()) == ([0], [0], [-3.0])
+
+
+@pytest.mark.slow  # compiles for seconds
 def test_illegal_actions_are_left_alone_and_the_clock_works():
     def legal(state):
         return jnp.arange(5) != state % 5
