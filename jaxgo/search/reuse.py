@@ -31,7 +31,8 @@ def follow(
 ) -> Tree:
     """The trees after `action` led to `root`; a game with action -1, or with a move never tried, begins anew.
 
-    The priors of the new root are asked for again: of its exact moves, without what a search adds to those of nodes.
+    The new root has the state of `root`, and its priors are asked for again: of its exact moves, without what a search
+    adds to those of nodes.
     """
     action = check_moves(action, root)
     words = None if tree.key is None else model.keys(root.state)
@@ -42,7 +43,9 @@ def follow(
     closed = tree.proven[game, at] & (tree.child[game, at] < 0).all(axis=-1)  # by a proof, which left no move to play
     kept = (action >= 0) & (child >= 0) & ~fresh.proven[:, ROOT] & ~closed
     moved = _restrict(reroot(tree, jnp.where(kept, child, ROOT)), fresh.logits[:, ROOT])
-    return where_lanes(kept, moved, fresh)
+    # what a learned step foresaw is not what came of the move
+    come = jax.tree.map(lambda column, state: column.at[:, ROOT].set(state), moved.states, root.state)
+    return where_lanes(kept, moved._replace(states=come), fresh)
 
 
 def _restrict(tree: Tree, logits: Float32[Array, "B A"]) -> Tree:

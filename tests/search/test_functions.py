@@ -147,6 +147,32 @@ def test_games_go_on_by_the_functions_and_trees_are_kept():
 
 
 @pytest.mark.slow  # compiles for seconds
+def test_a_kept_tree_goes_on_from_what_came_and_not_from_what_was_foreseen():
+    """A learned step is a guess: new moves of the root began at the guess, whatever had come of the move."""
+
+    def guess(params, state, action):
+        return state + 1, 0.0, -1.0
+
+    def judge_none(params, key, states):
+        return jnp.zeros((*states.shape, 3)), jnp.zeros(states.shape)
+
+    model, search = Model.from_functions(guess, judge_none, 3), Puct(simulations=4, nodes=16)
+
+    @jax.jit
+    def run(seen, came):
+        state = search.extend(model, (), KEY, search.begin(model, (), KEY, model.positions(seen)), 4)
+        kept = search.follow(model, (), KEY, state, jnp.zeros(1, jnp.int32), model.positions(came))
+        return kept.tree, search.extend(model, (), KEY, kept, 6).tree
+
+    kept, tree = jax.device_get(run(jnp.array([0]), jnp.array([100])))
+    assert kept.used[0] == 2, "the move and one behind it"
+    children = tree.child[0, 0][tree.child[0, 0] >= kept.used[0]]
+    assert len(children) == 2
+    assert tree.states.state[0, 0] == 100
+    assert (tree.states.state[0, children] == 101).all()
+
+
+@pytest.mark.slow  # compiles for seconds
 def test_a_known_best_value_closes_nodes_at_once():
     def race(params, place, action):
         """One to three steps; who reaches the fourth step wins."""
