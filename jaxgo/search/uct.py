@@ -75,7 +75,7 @@ class Uct(Bandit):
         check_room(self, state.tree, budget)
         left = per_game(budget, state.done.shape[0], jnp.int32)
         blind = jnp.clip(self.delay - state.done, 0, left)
-        state = super().extend(dataclasses.replace(model, evaluator=Uniform()), (), key, state, blind)
+        state = super().extend(dataclasses.replace(model, evaluator=Uniform()), params, key, state, blind)
         return super().extend(model, params, key, state, left - blind)
 
     def rank(self, edges: Edges, weights: Float32[Array, "B A"], prior: Float32[Array, "B A"]) -> Float32[Array, "B A"]:

@@ -298,6 +298,14 @@ def test_illegal_actions_are_left_alone_and_the_clock_works():
     assert (visits.sum(axis=-1) == 16).all()
 
 
+def test_a_learned_step_has_its_parameters_before_a_delay_is_over():
+    """Until then nobody is asked what a position is worth, and it had none."""
+    model = Model.from_functions(lambda params, state, action: (state, params["pay"], 0.5), judge, 5)
+    position, search = model.positions(jnp.zeros(3, jnp.uint32)), Uct(simulations=4, delay=2)
+    found = jax.eval_shape(lambda pay: search.run(model, {"pay": pay}, KEY, position), jnp.float32(1))
+    assert found.action.shape == (3,)
+
+
 def test_nonsense_is_refused():
     states = jnp.zeros(3, jnp.uint32)
 
