@@ -62,8 +62,8 @@ class Flat(Search[FlatState]):
 
     def begin(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> FlatState:
         legal = model.legal(root)
-        ends, result = jax.lax.map(functools.partial(_endings, model), root.state)
         weights = jnp.where(legal, jax.vmap(model.game.move_weights)(root.state), 0.0)
+        ends, result = jax.lax.map(functools.partial(_endings, model), root.state)
         games = legal.shape[0]
         return FlatState(
             root=root,

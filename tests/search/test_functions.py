@@ -331,6 +331,7 @@ def test_nonsense_is_refused():
         ("evaluate gave logits of shape", {"evaluate": lambda p, k, s: (jnp.zeros((3, 4)), jnp.zeros(3))}),
         ("legal gave the shape", {"legal": lambda s: jnp.ones(4, bool)}),
         ("no move weights: search it by gumbel", {"search": Flat(simulations=2)}),
+        ("no move weights", {"search": Flat(simulations=2), "step": lambda p, s, a: (s, p["pay"], 1.0)}),
         ("no keys of positions", {"search": AlphaBeta()}),
     ]:
         with pytest.raises(UsageError, match=words):
