@@ -103,6 +103,10 @@ class Chain(Search[ChainState]):
         return self.search.budget
 
     @property
+    def parallel_leaves(self) -> int:  # type: ignore[override]  # of others it is a setting
+        return self.search.parallel_leaves
+
+    @property
     def lucky(self) -> bool:
         # any move that wins at once ends the game the same way
         return self.search.lucky or any(rule != "win" for rule in self.rules)

@@ -200,6 +200,11 @@ def test_a_book_says_which_line_is_wrong(tmp_path):
         read_book(make("tictactoe"), str(again))
 
 
+def test_a_chain_is_searched_in_the_rounds_of_its_last_link():
+    """A clock cut them where it liked, so that a thought came out otherwise each time."""
+    assert [Chain(f"win+{last}").parallel_leaves for last in ("gobang:40", "uct:40", "random")] == [8, 1, 1]
+
+
 def test_a_search_of_ones_own_can_end_a_chain():
     assert Chain(f"win+{HERE}:Best").search == Best()
     chain = Chain(f"win+{HERE}:Best:4")
