@@ -75,8 +75,7 @@ class Chain(Search[ChainState]):
     colon: ClassVar[str] = "links"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.links, str):
-            raise UsageError("a chain is made of links, such as win+careful+uct:400")
+        super().__post_init__()
         for rule in self.rules:
             if rule not in RULES:
                 raise unknown_name("rule of a chain", rule, RULES)

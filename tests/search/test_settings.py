@@ -61,6 +61,13 @@ def test_settings_are_of_the_kind_of_their_defaults(name, wrong):
         check_settings("here.", Settings(**{name: wrong}))
 
 
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
+def test_every_search_looks_at_the_kinds_of_its_settings(search):
+    for field in dataclasses.fields(search):
+        with pytest.raises(UsageError, match=f"{type(search).__name__}: {field.name}=.* is not (a |True or)"):
+            untyped(type(search), **{**vars(search), field.name: np.array([1.0])})
+
+
 def test_whole_numbers_are_numbers_and_numpy_has_them_too():
     check_settings("", Settings(count=np.int64(3), rate=np.float32(1.0), room=7))
     check_settings("", Settings(rate=0.5))
