@@ -15,7 +15,7 @@ the same with fewer simulations and a temperature, or PUCT where alpha-beta play
 follow as after any other name.
 
 With `temperature=0.5` a player draws its moves by what its search thinks of them, and plays below its strength; not
-one of `alphabeta` or `bfs`, which find one move.
+one of `alphabeta` or `bfs`, which find one move, nor of `random`, which thinks nothing of any.
 
 A spec means a player as it plays to win: it explores only where the spec names the noise, as in
 `gumbel:64,gumbel_scale=1`. `spec(player)` writes the name that `load_player` reads as the same player again.
