@@ -146,8 +146,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
 
     def result(self, key: Array, state: AlphaBetaState, temperature: Temperature = 0.0) -> SearchResult:
         actions = state.prior.shape[1]
-        begun = (state.depth == 0) & (state.frames.best[:, 0] > -BEYOND)
-        action = jnp.where(begun, state.frames.move[:, 0], state.action)
+        action, begun = self._choice(state)
         value = jnp.where(begun, state.frames.best[:, 0], state.value)
         values = jnp.where((state.depth == 0)[:, None], state.seen, state.q)
         policy = jax.nn.one_hot(action, actions, dtype=jnp.float32)
@@ -158,6 +157,15 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         proven = jax.nn.one_hot(state.action, actions, dtype=bool) & solved[:, None]
         q = jnp.where(known, values, 0.0)
         return SearchResult(action, policy, value, state.visits, q, proven, solved, state.healthy, chances)
+
+    def _choice(self, state: AlphaBetaState) -> tuple[Int32[Array, " B"], Bool[Array, " B"]]:
+        """The move of the last whole depth. Where there is none: the best so far, and so told, or the next."""
+        f = state.frames
+        begun, more = (state.depth == 0) & (f.best[:, 0] > -BEYOND), f.score[:, 0].max(axis=-1) > -jnp.inf
+        lost = begun & (f.best[:, 0] <= -1.0) & more
+        following = jnp.take_along_axis(f.moves[:, 0], first_max(f.score[:, 0])[:, None], axis=1)[:, 0]
+        action = jnp.where(begun, f.move[:, 0], state.action)
+        return jnp.where(lost, following, action), begun & ~lost
 
     # -- the root ----------------------------------------------------------------------------------------------
     def _begun(

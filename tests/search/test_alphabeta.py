@@ -186,6 +186,22 @@ def test_ends_are_final_and_a_lost_side_holds_out():
     assert (int(depth[2]), int(result.action[2])) == (4, 8)
 
 
+
+
+def test_a_first_depth_that_is_cut_plays_no_move_that_it_knows_is_lost_while_others_are_left():
+    game = TICTACTOE.game
+    # O threatens on the diagonal, and X, to move, must stop it
+    board = game.place(np.array([1, 0, 2, 0, 2, 0, 0, 0, 1], np.int8), 0)
+    root, met = stacked([board] * LANES, game), 0
+    for budget in range(1, 30):
+        result, _, depth = run(ALL, TICTACTOE, root, budget)
+        if depth[0] or not result.visits[0].any():
+            continue
+        tried, action = result.visits[0] > 0, int(result.action[0])
+        left = (np.asarray(game.legal(board)) & ~tried).any()
+        met += bool(left and (result.q[0][tried] <= -1).any())
+        assert not (left and tried[action] and result.q[0, action] <= -1)
+    assert met
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("plies", "search"),
