@@ -109,3 +109,25 @@ def returns(history: History) -> Float32[Array, " 2"]:
 def kept(history: History) -> bool:
     """Whether the rules look back at all; if they do, a search tree, which does not, can prove nothing for certain."""
     return history.keys.shape[-2] > 0
+
+
+def alone(game: Game[S], history: History) -> Bool[Array, " B"]:
+    """Of a batch: whether what the rules decide without the past is so in the real game, too.
+
+    Where a position is drawn when it comes for the third time, it is, unless the past has one twice: who can win can do
+    so without coming to any position twice, and who can hold a draw can do so with more draws.
+    """
+    games = history.size.shape[0]
+    if game.repetition == "none":
+        return jnp.ones(games, bool)
+    if game.repetition != "draw":
+        return jnp.zeros(games, bool)
+
+    def twice(history: History) -> Bool[Array, ""]:
+        blank = jnp.arange(history.keys.shape[0]) >= history.size
+        # equal ones lie side by side: a table of all pairs would be large
+        *words, blank = jax.lax.sort((history.keys[:, 0], history.keys[:, 1], blank), num_keys=3)
+        same = (words[0][1:] == words[0][:-1]) & (words[1][1:] == words[1][:-1])
+        return (same & ~blank[1:] & ~blank[:-1]).any()
+
+    return ~jax.vmap(twice)(history)

@@ -52,6 +52,7 @@ class AlphaBetaState(NamedTuple):
     seen: Float32[Array, "B A"]  # the same of the depth that is under way
     visits: Int32[Array, "B A"]  # nodes below each move of the root
     solved: Bool[Array, " B"]
+    certain: Bool[Array, " B"]  # what the rules alone decided below the root is so in the real game, too
     ended: Bool[Array, " B"]  # nothing is left to search
     done: Int32[Array, " B"]
     calls: Int32[Array, ""]
@@ -152,8 +153,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         policy = jax.nn.one_hot(action, actions, dtype=jnp.float32)
         action, chances = decide(key, action, policy, temperature)
         known = values > -BEYOND
-        # where the rules look back, what is final on the stack is no fact
-        solved = state.solved & (not histories.kept(state.root.history))
+        solved = state.solved & state.certain
         proven = jax.nn.one_hot(state.action, actions, dtype=bool) & solved[:, None]
         q = jnp.where(known, values, 0.0)
         return SearchResult(action, policy, value, state.visits, q, proven, solved, state.healthy, chances)
@@ -206,6 +206,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             seen=jnp.full((games, actions), -BEYOND, jnp.float32),
             visits=jnp.zeros((games, actions), jnp.int32),
             solved=leaves.over,
+            certain=histories.alone(model.game, root.history),
             ended=leaves.over,
             done=nothing,
             calls=jnp.int32(0),

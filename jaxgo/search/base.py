@@ -70,7 +70,7 @@ class SearchResult(NamedTuple):
 
     `proven` and `solved` are facts of the real game, and never guesses. A tree does not know of superko or of other
     rules on repetition, so in games that have some only moves that end the game at once are proven. (The search still
-    prefers what its tree has proven; that is a choice, and not a claim.)
+    prefers what its tree has proven; that is a choice, and not a claim.) Alpha-beta proves more, see `history.alone`.
 
     A search is part of a jitted program, and cannot raise: where `healthy` is False all else means nothing.
     """

@@ -16,6 +16,7 @@ from reference.mnk import Mnk
 from reference.solve import solve
 from support import mostly_slow
 
+from jaxgo.core import history as histories
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.core.lanes import alone
@@ -202,6 +203,25 @@ def test_a_first_depth_that_is_cut_plays_no_move_that_it_knows_is_lost_while_oth
         met += bool(left and (result.q[0][tried] <= -1).any())
         assert not (left and tried[action] and result.q[0, action] <= -1)
     assert met
+
+
+def test_a_past_in_which_a_position_came_twice_leaves_no_certainty():
+    """Where the third time is a draw, that may be in the way of a win; by another rule the second may."""
+
+    def certain(repetition: str, plies: int) -> bool:
+        game = make("dodgem3", repetition=repetition)
+        history = play.start(game, jax.random.key(0)).history
+        if repetition != "none":
+            keys = jnp.array([[0, 1], [2, 3], [0, 1]], jnp.uint32)[:plies]
+            history = history._replace(keys=history.keys.at[1 : 1 + plies].set(keys), size=jnp.int16(1 + plies))
+        return bool(histories.alone(game, alone(history))[0])
+
+    assert certain("none", 3)
+    assert certain("draw", 2)
+    assert not certain("draw", 3)
+    assert not certain("loss", 1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("plies", "search"),
