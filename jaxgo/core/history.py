@@ -1,7 +1,8 @@
 """Repetition, once for all games: the keys of the positions that a game has seen, and what a return means.
 
-The history belongs to the game that is being played, not to the nodes of a search tree; a search knows repetition
-only as far as the state itself carries it (simple ko), and the real game is exact.
+The history belongs to the game that is being played, not to the nodes of a search tree; a tree knows repetition
+only as far as the state itself carries it (simple ko), and the real game is exact. Alpha-beta sees where a line comes
+back to what the game has seen, and not where it comes back to itself.
 """
 
 from typing import Any, NamedTuple
@@ -56,13 +57,7 @@ def record(game: Game[S], history: History, before: S, state: S, frozen: Bool[Ar
     if game.repetition == "none":
         return history
     key = game.repetition_key(state)
-    verdict = history.verdict
-    if game.repetition == "draw":  # the third occurrence ends the game
-        verdict = jnp.where(occurrences(history, key) >= 2, jnp.int8(DRAWN), verdict)
-    elif game.repetition == "loss":  # who brings a position back loses
-        verdict = jnp.where(
-            occurrences(history, key) >= 1, jnp.int8(LOST_BY_0) + before.to_play.astype(jnp.int8), verdict
-        )
+    verdict = verdict_of(game, history, before, key)
     slot = jnp.where(frozen, history.keys.shape[0], history.size)
     keys = history.keys.at[slot].set(key, mode="drop")
     verdict = jnp.where(frozen, history.verdict, verdict)
@@ -73,6 +68,22 @@ def record(game: Game[S], history: History, before: S, state: S, frozen: Bool[Ar
         trace = where_lanes(history.size <= 1, begun, trace)
         trace = game.extend_trace(trace, before, state)
     return History(keys, history.size + (~frozen).astype(jnp.int16), verdict, trace)
+
+
+def verdict_of(game: Game[S], history: History, before: S, key: UInt32[Array, "2"]) -> Int8[Array, ""]:
+    """What a move from `before` to the position of a key comes to; nothing is recorded."""
+    if not judges(game):
+        return history.verdict
+    seen = occurrences(history, key)
+    if game.repetition == "draw":  # the third occurrence ends the game
+        return jnp.where(seen >= 2, jnp.int8(DRAWN), history.verdict)
+    # who brings a position back loses
+    return jnp.where(seen >= 1, jnp.int8(LOST_BY_0) + before.to_play.astype(jnp.int8), history.verdict)
+
+
+def judges(game: Game[Any]) -> bool:
+    """Whether a position that comes back may end the game."""
+    return game.repetition in ("draw", "loss")
 
 
 def allowed(

@@ -120,10 +120,12 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
     ) -> AlphaBetaState:
         """The table stays, but for games that begin afresh: what it knows is true of positions, not of roots.
 
-        Of positions before its root it would know more than the depth that is searched.
+        Of positions before its root it would know more than the depth that is searched. Where a position that comes
+        back may end the game by now, it does not know that.
         """
         on = (action >= 0)[:, None, None]
-        entries = jnp.where(on, state.table, jnp.zeros_like(state.table))
+        past = histories.alone(model.game, root.history) | (not histories.judges(model.game))
+        entries = jnp.where(on & past[:, None, None], state.table, jnp.zeros_like(state.table))
         return self._begun(model, params, key, root, entries, jnp.where(on, state.history / 4, 0.0))
 
     def extend(self, model: Model, params: Params, key: Array, state: AlphaBetaState, budget: Budget) -> AlphaBetaState:
@@ -321,7 +323,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         slot = jnp.where(again, f.slot[rows, top], first_max(f.score[rows, top]))
         move = f.moves[rows, top, slot]
         states = jax.tree.map(lambda x: x[rows, top], f.states)
-        new = model.expand(params, key, states, move, ready)
+        new = model.looking_back(state.root.history, states, model.expand(params, key, states, move, ready))
         leaves = jax.lax.optimization_barrier(new)
         seat = leaves.seat.astype(jnp.int32)
         sign = jnp.where(seat == f.seat[rows, top], 1.0, -1.0)

@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int8, Int32, UInt32
 
+from jaxgo.core import history as histories
 from jaxgo.core import keys, play, trial
 from jaxgo.core.errors import UsageError, brief, check_frozen, is_whole, unknown_name
 from jaxgo.core.game import Game, check
+from jaxgo.core.history import History
 from jaxgo.core.lanes import check_spread, where_lanes
 from jaxgo.core.play import Position, Transition
 from jaxgo.core.tracing import traced_once
@@ -234,6 +236,17 @@ class Model:
             result = jnp.where(won, mover_sign(moved.to_play), result)
         return self._leaves(params, key, moved, legal, over, result, live)
 
+    def looking_back(self, past: History, before: States, leaves: Leaves) -> Leaves:
+        """The same, where a game ends at a position that the real game has seen."""
+        if not histories.judges(self.game):
+            return leaves
+        again = jax.vmap(self.game.repetition_key)(leaves.states)
+        verdict = jax.vmap(functools.partial(histories.verdict_of, self.game))(past, before, again)
+        past = past._replace(verdict=verdict)
+        ends = jax.vmap(histories.over)(past) & ~leaves.over
+        value = jnp.where(ends, jax.vmap(histories.returns)(past)[:, 0], leaves.value)
+        return leaves._replace(over=leaves.over | ends, value=value)
+
     def _moved_by(self, params: Params) -> Game[Any]:
         """The game, whose step knows the parameters if it is a function of them."""
         return dataclasses.replace(self.game, params=params) if isinstance(self.game, Functions) else self.game
@@ -243,7 +256,7 @@ class Model:
     ) -> tuple[Float32[Array, "B K"], Bool[Array, "B K"]] | None:
         """What moves of live positions lead to, for who makes them: what `expand` would say of each, and whether the
         game is over. None: nobody knows before they are made."""
-        if self.narrowing.proves or self.pays:
+        if self.narrowing.proves or self.pays or histories.judges(self.game):
             return None
         return self.evaluator.on(self.platform).judge_moves(self.game, params, states, actions)
 

@@ -189,6 +189,56 @@ def test_ends_are_final_and_a_lost_side_holds_out():
 
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("repetition", ["draw", "loss"])
+def test_a_line_that_comes_back_to_the_past_ends_there(repetition):
+    """As by the rules: drawn where it was there twice, lost for who brings it back where it was there once."""
+    game = make("dodgem3", repetition=repetition)
+    model, search = Model(game, Hashed()), dataclasses.replace(ALL, depth=2)
+    start = play.start(game, jax.random.key(0))
+    expand = jax.jit(lambda states, a: model.expand((), jax.random.key(0), states, a, jnp.ones(1, bool)))
+    keys_of = jax.jit(lambda states: jax.vmap(game.repetition_key)(states)[0])
+
+    def below(states: Any) -> list[tuple[int, Any]]:
+        legal = np.flatnonzero(jax.vmap(game.legal)(states)[0]).tolist()
+        return [(action, expand(states, jnp.array([action], jnp.int32))) for action in legal]
+
+    def worth(states: Any, left: int, past: list[Any], moves: dict[int, float]) -> float:
+        for action, leaves in below(states):
+            seen = past.count(tuple(keys_of(leaves.states).tolist()))
+            sign = 1.0 if int(states.to_play[0]) == 0 else -1.0
+            if seen >= 2 and repetition == "draw":
+                moves[action] = 0.0
+            elif seen and repetition == "loss":
+                moves[action] = -1.0
+            elif left == 1 or leaves.over[0]:
+                moves[action] = sign * float(leaves.value[0])
+            else:
+                moves[action] = -worth(leaves.states, left - 1, past, {})
+        return max(moves.values())
+
+    def best(states: Any, left: int) -> Any:
+        moves: dict[int, float] = {}
+        worth(states, left, [], moves)
+        return dict(below(states))[max(moves, key=moves.__getitem__)].states
+
+    states, found = alone(start.state), []
+    after = best(states, 2)
+    here, child, grandchild = (tuple(keys_of(s).tolist()) for s in (states, after, best(after, 1)))
+    for past in ([here], [here, child], [here, child, child], [here, grandchild, grandchild]):
+        history = start.history
+        history = history._replace(
+            keys=history.keys.at[: len(past)].set(jnp.array(past, jnp.uint32)), size=jnp.int16(len(past))
+        )
+        moves: dict[int, float] = {}
+        value = worth(states, 2, past, moves)
+        result = run(search, model, alone(play.Position(start.state, history))).result
+        assert result.value[0] == pytest.approx(value, abs=1e-6)
+        assert moves[int(result.action[0])] == pytest.approx(value, abs=1e-6)
+        found.append(tuple(moves.values()))
+    assert [moves != found[0] for moves in found] == [False, repetition == "loss", True, True]
+
+
 def test_a_first_depth_that_is_cut_plays_no_move_that_it_knows_is_lost_while_others_are_left():
     game = TICTACTOE.game
     # O threatens on the diagonal, and X, to move, must stop it
