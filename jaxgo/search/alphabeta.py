@@ -52,6 +52,7 @@ class AlphaBetaState(NamedTuple):
     seen: Float32[Array, "B A"]  # the same of the depth that is under way
     visits: Int32[Array, "B A"]  # nodes below each move of the root
     solved: Bool[Array, " B"]
+    ends: Int32[Array, " B"]  # plies to the end of the game, where that depth proved who wins
     certain: Bool[Array, " B"]  # what the rules alone decided below the root is so in the real game, too
     ended: Bool[Array, " B"]  # nothing is left to search
     done: Int32[Array, " B"]
@@ -158,7 +159,10 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         solved = state.solved & state.certain
         proven = jax.nn.one_hot(state.action, actions, dtype=bool) & solved[:, None]
         q = jnp.where(known, values, 0.0)
-        return SearchResult(action, policy, value, state.visits, q, proven, solved, state.healthy, chances)
+        # a proof by threats tells who wins, and not when
+        ends = None if self.vcf or self.vct else jnp.where(solved & (jnp.abs(value) >= 1.0), state.ends, 0)
+        facts = proven, solved, state.healthy, chances
+        return SearchResult(action, policy, value, state.visits, q, *facts, depth=state.depth, ends=ends)
 
     def _choice(self, state: AlphaBetaState) -> tuple[Int32[Array, " B"], Bool[Array, " B"]]:
         """The move of the last whole depth. Where there is none: the best so far, and so told, or the next."""
@@ -208,6 +212,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             seen=jnp.full((games, actions), -BEYOND, jnp.float32),
             visits=jnp.zeros((games, actions), jnp.int32),
             solved=leaves.over,
+            ends=nothing,
             certain=histories.alone(model.game, root.history),
             ended=leaves.over,
             done=nothing,
@@ -234,11 +239,11 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         sure, all_sure = f.sure[rows, state.level], f.all_sure[rows, state.level]
         cut = best >= beta
         final = jnp.where(cut | (best >= 1.0), sure, all_sure)
-        left, move = f.left[rows, state.level], f.move[rows, state.level]
+        left, move, far = (x[rows, state.level] for x in (f.left, f.move, f.far))
         entries, history = state.table, state.history
         if self.table:
             bound = jnp.where(cut, table.LOWER, jnp.where(best > low, table.EXACT, table.UPPER))
-            entry = table.Entry(f.key[rows, state.level], best, move, left, bound, final)
+            entry = table.Entry(f.key[rows, state.level], best, move, left, bound, final, far)
             entries = table.store(entries, entry, up)
         if self.ordering:
             gain = jnp.where(up & cut & (left > 0), (left * left).astype(jnp.float32), 0.0)
@@ -246,18 +251,26 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         above = jnp.maximum(state.level - 1, 0)
         value = best * f.sign[rows, state.level]
         state = state._replace(table=entries, history=history, level=jnp.where(up, above, state.level))
-        state = self._learn(state, up, value, final)
+        state = self._learn(state, up, value, final, far)
         return self._deepen(state, finished & ~up, final)
 
     def _learn(
-        self, state: AlphaBetaState, on: Bool[Array, " B"], value: Float32[Array, " B"], final: Bool[Array, " B"]
+        self,
+        state: AlphaBetaState,
+        on: Bool[Array, " B"],
+        value: Float32[Array, " B"],
+        final: Bool[Array, " B"],
+        far: Int32[Array, " B"],
     ) -> AlphaBetaState:
-        """The move that the top of the stack searches is worth this, for who makes it."""
+        """The move that the top of the stack searches is worth this, for who makes it; `far` is that of the node behind
+        it."""
         f, rows = state.frames, jnp.arange(state.level.shape[0])
         alpha, beta, best = (x[rows, state.level] for x in (f.alpha, f.beta, f.best))
         again = on & f.null[rows, state.level] & (value > alpha) & (value < beta)
         known = on & ~again
         better = known & (value > best)
+        # who is lost holds out as long as he can
+        longer = known & (value == best) & (value <= -1.0) & (far + 1 > f.far[rows, state.level])
         move = f.moves[rows, state.level, f.slot[rows, state.level]]
         here = jnp.arange(f.best.shape[1])[None] == state.level[:, None]
 
@@ -271,7 +284,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
                 again=put(f.again, on, again),
                 best=put(f.best, better, value),
                 alpha=put(f.alpha, better, jnp.maximum(alpha, value)),
-                move=put(f.move, better, move),
+                move=put(f.move, better | longer, move),
+                far=put(f.far, better | longer, far + 1),
                 sure=put(f.sure, better, final),
                 all_sure=put(f.all_sure, known & ~final, jnp.zeros_like(final)),
             ),
@@ -300,6 +314,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             q=jnp.where(on[:, None], state.seen, state.q),
             seen=jnp.where(rest[:, None], -BEYOND, state.seen),
             solved=state.solved | solved,
+            ends=jnp.where(on, f.far[:, 0], state.ends),
             ended=state.ended | ended,
             frames=f._replace(
                 score=f.score.at[:, 0].set(score),
@@ -342,10 +357,11 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         leaf = leaves.over | (mask.sum(axis=-1, dtype=jnp.int32) == 0)
         entry = table.look_up(state.table, words) if self.table else None
         hit = jnp.zeros_like(leaf)
-        final = leaves.over
+        final, far = leaves.over, jnp.zeros_like(left)
         if entry is not None:
             hit = ~leaf & table.settles(entry, left, low, high)
             value, final = jnp.where(hit, entry.value, value), jnp.where(hit, entry.final, final)
+            far = jnp.where(hit, entry.far, far)
         enough = ~leaf & ~hit & stands & (value >= high)  # beyond the horizon nobody has to go on
         push = ready & ~leaf & ~hit & ~enough
         # one number for each game: not to be computed anew for each level of its stack
@@ -370,7 +386,7 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
             calls=state.calls + 1,
             healthy=state.healthy & (leaves.healthy | ~ready),
         )
-        state = self._learn(state, ready & ~push, value * sign, final)
+        state = self._learn(state, ready & ~push, value * sign, final, far)
         return state._replace(level=jnp.where(push, top + 1, top))
 
     def _look_ahead(self, model: Model, params: Params, states: Any, moves: Int32[Array, "B K"]) -> Ahead:

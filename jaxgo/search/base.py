@@ -86,6 +86,8 @@ class SearchResult(NamedTuple):
     chances: Float32[Array, "B A"] | None = None  # of each move to be `action`, at the temperature that was asked for
     by: Int32[Array, " B"] | None = None  # who decided, of searches that are made of several (see `chain`)
     pays: Bool[Array, " B"] | None = None  # moves pay on the way, so that no number is a loss; None: in no game
+    depth: Int32[Array, " B"] | None = None  # plies that were searched whole, of searches that deepen
+    ends: Int32[Array, " B"] | None = None  # plies to the end of a game that is `solved` and won or lost; 0: not known
 
     @property
     def lost(self) -> Any:

@@ -70,6 +70,7 @@ def tried(f: Frames, level: Int32[Array, " B"], on: Bool[Array, " B"], room: Int
         best=put(f.best, top, better),
         alpha=put(f.alpha, jnp.maximum(alpha, top), better),
         move=put(f.move, chosen(f.moves[rows, level]), better),
+        far=put(f.far, jnp.ones_like(level), better),
         sure=put(f.sure, (which & ends).any(axis=-1), better),
         all_sure=put(f.all_sure, jnp.zeros_like(on), (known & ~ends).any(axis=-1)),
         again=put(f.again, cut_short, on),

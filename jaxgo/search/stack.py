@@ -23,6 +23,7 @@ class Frames(NamedTuple):
     low: Float32[Array, "B D"]  # alpha as it was at first
     best: Float32[Array, "B D"]
     move: Int32[Array, "B D"]  # the best one
+    far: Int32[Array, "B D"]  # plies to the end of the game, where the best move is proven to win, or all to lose
     sure: Bool[Array, "B D"]  # the value of the best move is final
     all_sure: Bool[Array, "B D"]  # all legal moves are among the K, and those tried are final
     slot: Int32[Array, "B D"]  # which of the K is searched now
@@ -84,6 +85,7 @@ def planted(
         low=flat(-BEYOND, jnp.float32),
         best=flat(-BEYOND, jnp.float32),
         move=flat(0, jnp.int32),
+        far=flat(0, jnp.int32),
         sure=flat(False, bool),
         all_sure=column(whole),
         slot=flat(0, jnp.int32),
@@ -150,6 +152,7 @@ def pushed(
         low=put(f.low, known.low),
         best=put(f.best, known.best),
         move=put(f.move, moves[:, 0]),
+        far=put(f.far, jnp.zeros_like(known.left)),
         sure=put(f.sure, jnp.zeros_like(push)),
         all_sure=put(f.all_sure, whole),
         again=put(f.again, jnp.zeros_like(push)),

@@ -23,6 +23,7 @@ class Entry(NamedTuple):
     left: Int32[Array, " B"]  # plies to the horizon
     bound: Int32[Array, " B"]  # what the value is; NONE: nothing is known
     final: Bool[Array, " B"]  # true at any distance from the horizon
+    far: Int32[Array, " B"]  # plies to the end of the game, where the value is a final win or loss
 
 
 def blank(games: int, bits: int) -> UInt32[Array, "B T 4"]:
@@ -36,13 +37,15 @@ def _place(table: UInt32[Array, "B T 4"], key: UInt32[Array, "B 2"]) -> Int32[Ar
 
 def _read(row: UInt32[Array, "B 4"]) -> Entry:
     facts = row[:, 3].astype(jnp.int32)
+    told = jax.lax.bitcast_convert_type(row[:, 2], jnp.float32)
     return Entry(
         key=row[:, :2],
-        value=jax.lax.bitcast_convert_type(row[:, 2], jnp.float32),
+        value=jnp.clip(told, -1.0, 1.0),
         move=facts >> 11,
         left=(facts >> 3 & 255) - DEPTHS,
         bound=facts & 3,
         final=facts & FINAL != 0,
+        far=jnp.maximum(jnp.abs(told) - 1.0, 0.0).astype(jnp.int32),
     )
 
 
@@ -67,6 +70,8 @@ def store(table: UInt32[Array, "B T 4"], entry: Entry, on: Bool[Array, " B"]) ->
     there = _read(table[rows, place])
     kept = (there.bound != NONE) & (there.key != entry.key).any(axis=-1) & (there.left > entry.left)
     facts = entry.move << 11 | (entry.left + DEPTHS) << 3 | jnp.where(entry.final, FINAL, 0) | entry.bound
-    value = jax.lax.bitcast_convert_type(entry.value, jnp.uint32)
+    # no value is beyond 1, so what is written there tells how far a win or a loss is
+    told = jnp.where(jnp.abs(entry.value) >= 1.0, entry.value * (1.0 + entry.far.astype(jnp.float32)), entry.value)
+    value = jax.lax.bitcast_convert_type(told, jnp.uint32)
     row = jnp.concatenate([entry.key, value[:, None], facts.astype(jnp.uint32)[:, None]], axis=1)
     return table.at[rows, jnp.where(on & ~kept, place, table.shape[1])].set(row, mode="drop")

@@ -360,9 +360,11 @@ def test_moves_that_are_left_out_prove_nothing():
 
 def entry(key: tuple[int, int], **facts: Any) -> table.Entry:
     """One entry, of one game."""
-    said = {"value": 0.25, "move": 5, "left": 2, "bound": table.EXACT, "final": False} | facts
-    kinds = {"value": jnp.float32, "move": jnp.int32, "left": jnp.int32, "bound": jnp.int32, "final": bool}
-    return table.Entry(np.array([key], np.uint32), **{name: np.array([said[name]], kinds[name]) for name in kinds})
+    said = {"value": 0.25, "move": 5, "left": 2, "bound": table.EXACT, "final": False, "far": 0} | facts
+    kinds = {"value": jnp.float32, "final": bool}
+    return table.Entry(
+        np.array([key], np.uint32), **{name: np.array([said[name]], kinds.get(name, jnp.int32)) for name in said}
+    )
 
 
 def test_an_entry_settles_what_a_search_would_have_found():
@@ -379,7 +381,7 @@ def test_an_entry_comes_back_whole_and_stays_while_it_is_worth_more():
     here, there = (6, 1), (2, 1)  # of one place in a table of four
     on, known = jnp.array([True]), table.blank(1, 2)
     assert look_up(known, jnp.array([(0, 0)], jnp.uint32)).bound.tolist() == [table.NONE]
-    for facts in ({"left": -7, "move": 361, "bound": table.LOWER, "final": True, "value": -1.0}, {"left": 3}):
+    for facts in ({"left": -7, "move": 361, "bound": table.LOWER, "final": True, "value": -1.0, "far": 7}, {"left": 3}):
         known = store(known, entry(here, **facts), on)
         jax.tree.map(np.testing.assert_array_equal, look_up(known, entry(here).key), entry(here, **facts))
     assert look_up(known, entry(there).key).bound.tolist() == [table.NONE]
