@@ -112,7 +112,7 @@ class Analyse:
             steps = [game.parse_action(name) for name in split_moves(self.line)]
             moves = analysis.inner(thinker.tree, steps, game.action_name, exact=game.repetition == "none")
         else:
-            moves = analysis.table(snapshot.result, game.action_name, thinker.tree)
+            moves = analysis.table(snapshot.result, game.action_name, thinker.tree, lines=thinker.lines)
         return moves
 
     def _print_lines(self, agent: "Player", thinker: "Thinker", snapshot: "Snapshot") -> None:

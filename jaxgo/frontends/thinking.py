@@ -162,8 +162,8 @@ class Mind:
         self, job: Thinking, board: Board, snapshot: Snapshot, detail: bool, owned: tuple[float, ...], final: bool
     ) -> Thought:
         result, name = snapshot.result, board.game.action_name
-        tree = self._thinker.tree if detail else None
-        moves = analysis.table(result, name, tree)
+        tree, lines = (self._thinker.tree, self._thinker.lines) if detail else (None, None)
+        moves = analysis.table(result, name, tree, lines=lines)
         best = moves[0]
         return Thought(
             number=job.number,

@@ -10,6 +10,7 @@ The bargain of the table (`table.py`): a position counts as known where 64 bits 
 """
 
 import dataclasses
+import functools
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
@@ -17,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
 from jaxgo.core import history as histories
-from jaxgo.core import keys
+from jaxgo.core import keys, play
 from jaxgo.core.choice import first_max
 from jaxgo.core.errors import UsageError, unknown_name
 from jaxgo.core.game import Game
@@ -163,6 +164,29 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         ends = None if self.vcf or self.vct else jnp.where(solved & (jnp.abs(value) >= 1.0), state.ends, 0)
         facts = proven, solved, state.healthy, chances
         return SearchResult(action, policy, value, state.visits, q, *facts, depth=state.depth, ends=ends)
+
+    def line(self, model: Model, params: Params, state: AlphaBetaState) -> Int32[Array, "B L"]:
+        """As far as the table knows it."""
+        games = state.done.shape[0]
+        rows, plies = jnp.arange(games), self.depth + self.quiescence
+        step = jax.vmap(functools.partial(play.step, model.game))
+
+        def goes_on(carry: tuple[Array, Any, Array, Array]) -> Bool[Array, ""]:
+            ply, _, action, _ = carry
+            return (ply < plies) & (action >= 0).any()
+
+        def go(carry: tuple[Array, Any, Array, Array]) -> tuple[Array, Any, Array, Array]:
+            ply, states, action, line = carry
+            states = step(states, jnp.maximum(action, 0))
+            entry = table.look_up(state.table, model.keys(states))
+            told = (entry.bound == table.EXACT) | (entry.bound == table.LOWER) | (entry.final & (entry.value <= -1.0))
+            legal = jax.vmap(model.game.legal)(states)[rows, entry.move] & ~jax.vmap(model.game.over)(states)
+            known = (action >= 0) & (entry.bound != table.NONE) & told & legal
+            return ply + 1, states, jnp.where(known, entry.move, -1), line.at[:, ply].set(action)
+
+        line = jnp.full((games, plies), -1, jnp.int32)
+        begun = jnp.int32(0), state.root.state, self._choice(state)[0], line
+        return jax.lax.while_loop(goes_on, go, begun)[3] if self.table else line.at[:, 0].set(begun[2])
 
     def _choice(self, state: AlphaBetaState) -> tuple[Int32[Array, " B"], Bool[Array, " B"]]:
         """The move of the last whole depth. Where there is none: the best so far, and so told, or the next."""

@@ -117,17 +117,22 @@ def _reach(tree: Lane, top: int = ROOT) -> dict[int, int]:
     return reach
 
 
-def table(result: SearchResult, name: Name, tree: Tree | None = None, game: int = 0) -> list[Move]:
-    """The moves of the root: the one to play first, then those of most visits. Without a tree there are no lines."""
+def table(
+    result: SearchResult, name: Name, tree: Tree | None = None, game: int = 0, lines: np.ndarray | None = None
+) -> list[Move]:
+    """The moves of the root: the one to play first, then those of most visits. Without a tree one may have a line,
+    which a search expects."""
     visits, q = np.asarray(result.visits[game]), np.asarray(result.q[game])
     proven, policy = np.asarray(result.proven[game]), np.asarray(result.policy[game])
     best, total = int(result.action[game]), max(int(visits.sum()), 1)
+    told = [] if lines is None else [step for step in lines[game].tolist() if step >= 0]
     known = None if tree is None else lane(tree, game)
     prior = None if known is None else known.prior
     reach = {} if known is None else _reach(known)
 
     def move(action: int) -> Move:
-        line = [action] if known is None else _behind(known, action)
+        alone = told if told[:1] == [action] else [action]
+        line = alone if known is None else _behind(known, action)
         count = int(visits[action])
         return _move(
             name,

@@ -166,6 +166,10 @@ class Search(abc.ABC, Generic[S]):
         """
         return self.begin(model, params, key, root, plan)
 
+    def line(self, model: Model, params: Params, state: S) -> Int32[Array, "B L"] | None:
+        """Hook of searches without a tree: the moves that are expected, the one to play first; -1 behind the last."""
+        return None
+
     def __post_init__(self) -> None:
         """Refuses numbers that no search can use; who checks more calls this first."""
         check_settings(f"{type(self).__name__}: ", self)

@@ -103,6 +103,11 @@ def _follow(
     return search.follow(model, params, key, state, action, _own(root), plan)
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _line(search: Search, model: Model, params: Params, state: Any) -> Array | None:
+    return search.line(model, params, state)
+
+
 _grow = functools.partial(jax.jit, static_argnums=1)(reuse.grow)
 
 
@@ -259,6 +264,13 @@ class Thinker:
     def tree(self) -> Tree | None:
         """What the search has so far, if it keeps a tree."""
         return self.state.tree if self.state else None
+
+    @property
+    def lines(self) -> np.ndarray | None:
+        """The moves that the search expects of each game, if it knows them without a tree, see `Search.line`."""
+        if self.state is None or type(self.search).line is Search.line:
+            return None
+        return np.array(_line(self.search, self.model, self.params, self.state))
 
     @property
     def _chunked(self) -> bool:

@@ -187,6 +187,31 @@ def test_ends_are_final_and_a_lost_side_holds_out():
     assert (int(depth[2]), int(result.action[2])) == (4, 8)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("plies", [3, 4])
+def test_a_proof_knows_how_far_the_end_is_and_its_line_goes_there(plies):
+    """Layer by layer the first depth that proves a win or a loss is how far it is."""
+    game, root = TICTACTOE.game, opened(TICTACTOE, plies)
+    search = dataclasses.replace(PLAIN, **{**TRICKS["all layers"], "depth": 6})
+    result, _, depth = run(search, TICTACTOE, root)
+    decided = result.solved & (np.abs(result.value) == 1)
+    assert len(set(depth[decided].tolist())) > 1
+    assert result.ends.tolist() == np.where(decided, depth, 0).tolist()
+    assert result.depth.tolist() == depth.tolist()
+    for far in set(depth[decided].tolist()) - {1}:  # not one ply sooner
+        sooner, _, _ = minimax(TICTACTOE, root, far - 1)
+        assert (np.abs(sooner[decided & (depth == far)]) < 1).all()
+    start, extend, _ = programs(search, TICTACTOE)
+    state = extend(jax.random.key(0), start(jax.random.key(0), root), jnp.int32(10**6))
+    lines = np.array(jax.jit(lambda state: search.line(TICTACTOE, (), state))(state))
+    assert lines[:, 0].tolist() == result.action.tolist()
+    for lane in np.flatnonzero(decided).tolist():
+        position, far = jax.tree.map(lambda x, lane=lane: x[lane], root), int(result.ends[lane])
+        for action in lines[lane, :far].tolist():
+            assert play.legal(game, position)[action]
+            position, _ = play.play(game, position, jnp.int32(action))
+        assert game.over(position.state)
+        assert lines[lane, far:].tolist() == [-1] * (6 - far)
 
 
 @pytest.mark.slow

@@ -131,6 +131,18 @@ def test_without_a_tree_there_is_a_table_without_lines(thought):
     assert not any("Deep" in line for line in analysis.dagaz_log(moves)), "nobody knows how deep playouts were"
 
 
+def test_one_move_has_the_line_that_a_search_without_a_tree_expects(thought):
+    result, *_ = thought
+    name = TICTACTOE.action_name
+    best = int(result.action[0])
+    other = next(action for action in range(9) if action != best and result.visits[0, action])
+    for first in (best, other):  # another one is played where it was drawn
+        moves = analysis.table(result, name, lines=np.array([(first, 7, 3, -1)]))
+        assert moves[0].action == best
+        for move in moves:
+            assert move.variation == ((move.name, name(7), name(3)) if move.action == first else (move.name,))
+
+
 def test_any_node_can_be_read_and_the_root_reads_as_the_table(thought):
     result, tree, _ = thought
     name = TICTACTOE.action_name
