@@ -1,10 +1,11 @@
 """Tools of many tests: whole batches of random games as numpy arrays, from one compiled program per game."""
 
+import contextlib
 import dataclasses
 import functools
 import json
 import random
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,22 @@ from jaxgo.core import play
 from jaxgo.core.game import Game
 
 GOLDEN = Path(__file__).parent / "golden"
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[list[str]]:
+    """An event for each program that XLA compiles meanwhile, in whatever thread."""
+    seen: list[str] = []
+
+    def listener(name: str, *_: Any, **__: Any) -> None:
+        if name.endswith("backend_compile_duration"):
+            seen.append(name)
+
+    jax.monitoring.register_event_duration_secs_listener(listener)
+    try:
+        yield seen
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listener)
 
 
 def mostly_slow(values: Iterable[Any], quick: Container[Any]) -> list[Any]:

@@ -111,7 +111,8 @@ class Mind:
         thinker, game, view = self._thinker, board.game, board.now
         thinker.begin(alone(view.position))
         thinker.warm(None)
-        thinker.think(Limit(simulations=2 * max(1, thinker.search.parallel_leaves)))
+        told = thinker.think(Limit(simulations=2 * max(1, thinker.search.parallel_leaves)))
+        analysis.table(told.result, game.action_name, thinker.tree, lines=thinker.lines)
         look(game, view.position, int(np.flatnonzero(view.legal)[0]))
         self._owned(board)
         self._board, self.ready = None, True

@@ -211,7 +211,8 @@ class Thinker:
                 self._advance(0)
             self._conclude()
             if follows:
-                anew = jnp.full(len(jax.tree.leaves(self.root)[0]), -1, jnp.int32)
+                moves = np.full(len(jax.tree.leaves(self.root)[0]), -1, np.int32)  # as they come: taking them compiles
+                anew = check_moves(moves, self.root)
                 jax.block_until_ready(self._followed(0, anew, self.root, self._plan(limit)))
 
     # -- thinking ----------------------------------------------------------------------------------------------

@@ -1,13 +1,18 @@
 """When a process that goes from game to game lets go of what it has compiled."""
 
+import jax
 import pytest
+from support import compiling
 
 from jaxgo.core import play
+from jaxgo.frontends import board as boards
 from jaxgo.frontends import compiled
 from jaxgo.frontends.session import Session
-from jaxgo.frontends.thinking import Mind
+from jaxgo.frontends.thinking import Mind, Thinking
 from jaxgo.games import make
+from jaxgo.players import load_player
 from jaxgo.search import think
+from jaxgo.search.think import Limit
 from jaxgo.system import devices, heap
 
 
@@ -50,3 +55,17 @@ def test_what_the_compiler_took_is_given_back_when_a_player_is_warm(monkeypatch)
     finally:
         opened.close()
     assert seen == ["compiled", "given back"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("player", ["alphabeta:20", "puct:8"])
+def test_a_mind_that_is_warm_compiles_nothing_while_a_clock_runs(player):
+    jax.clear_caches()  # what other tests have compiled
+    game = make("tictactoe")
+    mind, board = Mind(load_player(player, game)), boards.begin(game)
+    mind.warm(board)
+    later = board.play(board.legal()[0]).play(board.legal()[4])
+    with compiling() as compiled:
+        for now in (board, later):
+            mind.think(Thinking(0), now, Limit(simulations=8, seconds=60.0), None, True)
+    assert compiled == []
