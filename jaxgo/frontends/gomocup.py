@@ -336,11 +336,21 @@ def open_table(game: Gomoku, player: str) -> Session:
         for seat in range(2):
             session.set_player(seat, player)
         session.warm_up().result()
+        if game.rules != "renju":  # whose lists are in the order of moves
+            _warm_lists(game)
         tell_player(session.player_of(0))
     except BaseException:
         session.close(timeout=0.0)
         raise
     return session
+
+
+def _warm_lists(game: Gomoku) -> None:
+    """Compiles how stones are put on the board that are listed in another order than that of a game."""
+    for count in (1, 5):  # a line that stands there is looked at by a program of its own
+        cells = np.zeros(game.points, np.int8)
+        cells[:count] = 1
+        boards.placed(game, cells, 1)
 
 
 # -- commands ----------------------------------------------------------------------------------------------------------

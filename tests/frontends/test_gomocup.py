@@ -8,6 +8,7 @@ from concurrent.futures import wait
 from types import SimpleNamespace
 
 import pytest
+from support import compiling
 
 from jaxgo.core.errors import UsageError
 from jaxgo.frontends import gomocup
@@ -132,7 +133,9 @@ def test_stones_may_be_listed_in_another_order_than_that_of_the_game():
     assert talk.ask("START 7") == "OK"
     own, other = [f"{x},0" for x in range(6)], ["0,2", "2,2", "4,2", "6,2", "0,4", "2,4"]
     rows = [*(f"{point},1" for point in own), *(f"{point},2" for point in other)]
-    assert re.fullmatch(MOVE, talk.ask("BOARD", *rows, "DONE"))
+    with compiling() as compiled:
+        assert re.fullmatch(MOVE, talk.ask("BOARD", *rows, "DONE"))
+    assert len(compiled) <= 2, "on the clock; START has compiled how boards are put"
     assert talk.brain.table.board.now.cells.astype(bool).sum() == 13
     assert re.fullmatch(MOVE, talk.ask("BOARD", "3,3,2", "DONE")), "a board of another game"
     assert talk.brain.table.board.now.cells.astype(bool).sum() == 2
