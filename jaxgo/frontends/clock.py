@@ -97,5 +97,6 @@ def fischer(left: float, increment: float, togo: int, moves: int) -> float:
     `togo`, or with 0 for all of a game that may have so many more. Never more than what is left."""
     clock = Clock(main=left, period=increment, stones=1)
     if togo:
-        clock = Clock(main=0.0, stones=togo, period_left=left, stones_left=togo)
+        coming = increment * (togo - 1)  # before the last of these moves
+        clock = Clock(main=0.0, stones=togo, period_left=left + coming, stones_left=togo)
     return max(0.0, min(clock.budget(moves) or 0.0, SAFE * left - LAG))

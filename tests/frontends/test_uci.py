@@ -259,6 +259,7 @@ def test_a_clock_with_increments_is_never_overspent():
     assert fischer(60.0, 0.0, 0, 30) == pytest.approx(60 / 30 - 0.15)
     assert fischer(60.0, 1.0, 0, 30) == pytest.approx(60 / 30 + 0.9 - 0.15)
     assert fischer(60.0, 0.0, 4, 30) == pytest.approx(0.9 * 60 / 4 - 0.15)
+    assert fischer(60.0, 2.0, 4, 30) == pytest.approx(0.9 * (60 + 3 * 2) / 4 - 0.15)
 
 
 def test_go_is_limited_by_its_words(talk):
