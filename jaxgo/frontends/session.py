@@ -26,6 +26,7 @@ from jaxgo.system import aside, heap
 ASIDE = -1  # the adviser's seat
 ELSEWHERE = -1  # the number of a position that was not on the board
 OnAnswer = Callable[[Thinking], None]
+How = Callable[[Mind, Thinking, Board, Limit | None, OnSnapshot | None], Thought]  # other than `Mind.think`
 
 
 class Session:
@@ -229,13 +230,17 @@ class Session:
         on_answer: OnAnswer | None = None,
         *,
         detail: bool = True,
+        board: Board | None = None,
+        how: How | None = None,
     ) -> Thinking:
         """Asks a player for a move, up to a limit (None: the player's own simulations); nothing is played.
 
         `seat` says whose player thinks, if not that of the seat to move. Without `detail` moves carry no lines.
-        `on_answer` is called in the session's thread, however soon the answer is there.
+        `on_answer` is called in the session's thread, however soon the answer is there. A `board` of this game may be
+        searched instead of the one that is played on, and `how` it is searched may be another way than the player's
+        own.
         """
-        return self._ask(limit, seat, on_snapshot, detail, own_budget=True, on_answer=on_answer)
+        return self._ask(limit, seat, on_snapshot, detail, own_budget=True, on_answer=on_answer, board=board, how=how)
 
     def genmove(
         self, limit: Limit | None = None, on_snapshot: OnSnapshot | None = None, on_answer: OnAnswer | None = None
@@ -250,10 +255,17 @@ class Session:
         return self._ask(limit, None, on_snapshot, True, own_budget=True, after=play, on_answer=on_answer)
 
     def analyse(
-        self, limit: Limit | None = None, on_snapshot: OnSnapshot | None = None, on_answer: OnAnswer | None = None
+        self,
+        limit: Limit | None = None,
+        on_snapshot: OnSnapshot | None = None,
+        on_answer: OnAnswer | None = None,
+        *,
+        board: Board | None = None,
+        how: How | None = None,
     ) -> Thinking:
-        """Searches the position until it is stopped, or up to a limit, and tells what it sees meanwhile."""
-        return self._ask(limit, None, on_snapshot, True, own_budget=False, on_answer=on_answer)
+        """Searches the position, or that of another `board`, until it is stopped, or up to a limit, and tells what it
+        sees meanwhile."""
+        return self._ask(limit, None, on_snapshot, True, own_budget=False, on_answer=on_answer, board=board, how=how)
 
     def ponder(self, seat: int) -> Thinking:
         """The player of a seat searches on while another one is to move, until it is stopped, or has no room left.
@@ -338,9 +350,11 @@ class Session:
         own_budget: bool,
         after: Callable[[Thinking, Thought], None] | None = None,
         on_answer: OnAnswer | None = None,
+        board: Board | None = None,
+        how: How | None = None,
     ) -> Thinking:
         with self._lock:
-            board, number = self._now
+            board, number = self._now if board is None else (board, ELSEWHERE)
             if board.over:
                 raise UsageError("the game is over; take a move back or start another game")
             seat = board.now.seat if seat is None else seat
@@ -348,7 +362,7 @@ class Session:
             mind = self._mind(seat if self._seats[seat] else ASIDE, player)
             if limit is None and (own_budget or player.search.budget == 0):
                 limit = _own(player)
-        return self._search(mind, board, number, limit, on_snapshot, detail, after, on_answer)
+        return self._search(mind, board, number, limit, on_snapshot, detail, after, on_answer, how)
 
     def _search(
         self,
@@ -360,13 +374,17 @@ class Session:
         detail: bool = False,
         after: Callable[[Thinking, Thought], None] | None = None,
         on_answer: OnAnswer | None = None,
+        how: How | None = None,
     ) -> Thinking:
         thinking = Thinking(number)
 
         def work() -> Thought:
             self._warm(mind, board)
             self._state = "thinking"
-            thought = mind.think(thinking, board, limit, on_snapshot, detail)
+            if how is None:
+                thought = mind.think(thinking, board, limit, on_snapshot, detail)
+            else:
+                thought = how(mind, thinking, board, limit, on_snapshot)
             if after is not None:
                 after(thinking, thought)
             return thought
