@@ -53,6 +53,8 @@ class Thought:
     seconds: float
     decided_by: str
     final: bool
+    depth: int | None = None  # plies that were searched whole, of searches that deepen
+    ends: int = 0  # plies to the end of a game that is proven to be won or lost, where that is known
     owned: tuple[float, ...] = ()  # whose each point will be, 1 seat 0's and -1 seat 1's, where that is asked and known
 
 
@@ -179,6 +181,8 @@ class Mind:
             seconds=snapshot.seconds,
             decided_by=self.player.name,
             final=final,
+            depth=_first(result.depth),
+            ends=_first(result.ends) or 0,
             owned=owned,
         )
 
@@ -192,6 +196,11 @@ def with_room(search: Search, game: Game[Any], room_bytes: int) -> Search:
     wanted = max(room, 2 * search.budget + 2, 64)  # a kept tree and a whole search, whatever it takes
     fixed: Any = search
     return dataclasses.replace(fixed, nodes=min(wanted, max(64, MOST_BYTES // node)))
+
+
+def _first(numbers: Any) -> int | None:
+    """That of the only game; None where nobody knows."""
+    return None if numbers is None else int(numbers[0])
 
 
 def _goes_on(known: Board, board: Board) -> bool:

@@ -31,7 +31,8 @@ from jaxgo.players import Player, load_player
 from jaxgo.search.think import Limit
 
 Write = Callable[[str], None]
-NUMBERS = ("wtime", "btime", "winc", "binc", "movestogo", "movetime", "nodes")  # the words of `go` that are heeded
+NUMBERS = ("wtime", "btime", "winc", "binc", "movestogo", "movetime", "nodes", "depth", "mate")  # that `go` tells
+WORDS = (*NUMBERS, "infinite", "ponder", "searchmoves")  # of `go`
 NOBODY = "bestmove 0000"  # no move, as UCI writes it
 LEAST = 0.02  # seconds in which more than one simulation can be made
 FEW, MANY = 20, 40  # moves that a game of chess may still have
@@ -46,6 +47,7 @@ class Going:
     held: bool  # it is answered when `stop` or `ponderhit` has come, not before
     ponders: bool
     began: float
+    moves: Sequence[str] = ()  # the only ones to look at; none: all
     planned: float | None = None  # seconds, by a limit for the move
     thinking: Thinking | None = None
     answer: str | None = None  # that is held
@@ -177,11 +179,11 @@ class Uci:
         warming = self.session.warm_up()
         warming.future.add_done_callback(lambda _: told(warming))
 
-    def go(self, told: dict[str, int], held: bool, ponders: bool) -> None:
+    def go(self, told: dict[str, int], held: bool, ponders: bool, moves: Sequence[str] = ()) -> None:
         """Thinks of the position on the board; `bestmove` comes whatever happens."""
         self.stop()
         self.seat()
-        going = Going(told, held, ponders, time.monotonic())
+        going = Going(told, held, ponders, time.monotonic(), moves)
         with self._lock:
             self._going = going
         if self._line is None:
@@ -191,18 +193,44 @@ class Uci:
             self.note("the game is over")
             self._answer(going, NOBODY)
         else:
-            going.thinking = self._begin(going)
+            try:
+                going.thinking = self._begin(going)
+            except Exception:
+                self._answer(going, NOBODY)
+                raise
 
     def _begin(self, going: Going) -> Thinking:
-        session = self.session
-        tell = functools.partial(self._told, session.board)
-        answered = functools.partial(self._answered, going, session.board)
-        if going.held:
-            return session.analyse(None, tell, answered)
-        return session.think(self._limit(going), None, tell, answered)
+        session, board = self.session, self._narrowed(going.moves)
+        tell = functools.partial(self._told, going, board)
+        answered = functools.partial(self._answered, going, board)
+        limit = None if going.held else self._limit(going)
+        if limit is None:
+            return session.analyse(None, tell, answered, board=board)
+        return session.think(limit, None, tell, answered, board=board)
 
-    def _limit(self, going: Going) -> Limit:
-        """The clock's time, or that of the move, and never more than the player itself would take, or `nodes`."""
+    def _narrowed(self, moves: Sequence[str]) -> Board:
+        """The board, with these moves alone; those that are not legal are told, and where none is left, all are."""
+        board = self.session.board
+        actions, strange = list[int](), list[str]()
+        for move in moves:
+            try:
+                actions.append(board.read(move))
+            except UsageError:
+                strange.append(move)
+        if strange:
+            self.note(f"not legal here, and so not searched: {' '.join(strange)}")
+        return self._only(board, actions) if actions else board
+
+    def _only(self, board: Board, actions: Sequence[int]) -> Board:
+        state, history = board.now.position
+        view = play.look(self.game, play.Position(self.game.only(state, actions), history))
+        return dataclasses.replace(board, views=(*board.views[:-1], view))
+
+    def _limit(self, going: Going) -> Limit | None:
+        """The clock's time, or that of the move, and never more than the player itself would take, or `nodes`.
+
+        None: until it is as deep as it was told.
+        """
         told, board = going.told, self.session.board
         count = min(told.get("nodes", 0), MOST) or max(1, self.player.search.budget)
         side, seconds = "wb"[board.now.seat], math.inf
@@ -215,7 +243,8 @@ class Uci:
             going.planned = self._turn.budget(0, self.game.shape[0] * self.game.shape[1])
             seconds = min(seconds, going.planned)
         if seconds == math.inf:
-            return Limit(simulations=count)
+            deep = told.get("depth") and not told.get("nodes")
+            return None if deep else Limit(simulations=count)
         return Limit(simulations=count, seconds=seconds) if seconds >= LEAST else Limit(simulations=1)
 
     def stop(self, held_only: bool = False) -> None:
@@ -241,11 +270,13 @@ class Uci:
         if not going.dropped:
             self.stop()
             return
-        self.go(going.told, held=False, ponders=False)
+        self.go(going.told, held=False, ponders=False, moves=going.moves)
 
-    def _told(self, board: Board, thought: Thought) -> None:
+    def _told(self, going: Going, board: Board, thought: Thought) -> None:
         if thought.simulations:  # else nobody knows what it is worth
             self.say(info(board, thought))
+        if going.thinking is not None and not going.held and _enough(going.told, board, thought):
+            going.thinking.stop()
 
     def _answered(self, going: Going, board: Board, thinking: Thinking) -> None:
         """A search is over; in the session's thread."""
@@ -257,7 +288,7 @@ class Uci:
             self._turn.spend(time.monotonic() - max(going.began, thinking.began), going.planned)
         thought: Thought = thinking.result()
         expected = f" ponder {thought.variation[1]}" if len(thought.variation) > 1 else ""
-        self._told(board, thought)
+        self._told(going, board, thought)
         self._answer(going, f"bestmove {thought.name}{expected}")
 
     def _answer(self, going: Going, answer: str) -> None:
@@ -273,27 +304,44 @@ class Uci:
 
 
 # -- what it says ------------------------------------------------------------------------------------------------------
+def depth(thought: Thought) -> int:
+    """Of a search that deepens; else the length of the line."""
+    return len(thought.variation) if thought.depth is None else thought.depth
+
+
 def info(board: Board, thought: Thought) -> str:
-    """What a thought comes to. Its depth is the length of its line."""
+    """What a thought comes to."""
     seconds, count = max(thought.seconds, 1e-3), thought.simulations
     return (
-        f"info depth {len(thought.variation)} score {score(board, thought)} nodes {count} nps {round(count / seconds)} "
+        f"info depth {max(1, depth(thought))} score {score(board, thought)} nodes {count} nps {round(count / seconds)} "
         f"time {round(1000 * thought.seconds)} pv {' '.join(thought.variation)}"
     )
 
 
 def score(board: Board, thought: Thought) -> str:
-    """`mate` in so many moves where that is proven and the line goes to the end; else hundredths of a pawn.
+    """`mate` in so many moves where that is proven; else hundredths of a pawn."""
+    moves = mate(board, thought)
+    return f"mate {moves if thought.value > 0 else -moves}" if moves else f"cp {centipawns(thought.value)}"
 
-    By rules on repetition a search proves only what ends at once, see `SearchResult`.
+
+def mate(board: Board, thought: Thought) -> int:
+    """In so many moves somebody is mated, whatever the other side does; 0: nobody knows.
+
+    What the search proves says so, or a line that goes to the end: of a proof, or of one move.
     """
-    if abs(thought.value) == 1 and (thought.solved or len(thought.variation) == 1):
-        for name in thought.variation:
-            board = board.play(board.read(name))
-        if board.over and any(board.now.returns):
-            moves = (len(thought.variation) + 1) // 2
-            return f"mate {moves if thought.value > 0 else -moves}"
-    return f"cp {centipawns(thought.value)}"
+    if abs(thought.value) < 1 or not (thought.solved or len(thought.variation) == 1):
+        return 0
+    if thought.ends:
+        return (thought.ends + 1) // 2
+    for name in thought.variation:
+        board = board.play(board.read(name))
+    return (len(thought.variation) + 1) // 2 if board.over and any(board.now.returns) else 0
+
+
+def _enough(told: dict[str, int], board: Board, thought: Thought) -> bool:
+    """Whether a search has come to what `go` asked for."""
+    deep = 0 < told.get("depth", 0) <= depth(thought)
+    return deep or (thought.value > 0 and 0 < mate(board, thought) <= told.get("mate", 0))
 
 
 def centipawns(value: float) -> int:
@@ -337,10 +385,11 @@ def _position(engine: Uci, words: Sequence[str]) -> None:
 
 
 def _go(engine: Uci, words: Sequence[str]) -> None:
-    """Words that are not heeded (`depth`, `mate`, `searchmoves`) are passed over."""
+    at = words.index("searchmoves") + 1 if "searchmoves" in words else len(words)
+    moves = list(itertools.takewhile(lambda word: word not in WORDS, words[at:]))
     pairs = itertools.pairwise(words)
     told = {key: max(0, int(value)) for key, value in pairs if key in NUMBERS and re.fullmatch(r"-?\d{1,10}", value)}
-    engine.go(told, held="infinite" in words or "ponder" in words, ponders="ponder" in words)
+    engine.go(told, held="infinite" in words or "ponder" in words, ponders="ponder" in words, moves=moves)
 
 
 def _stop(engine: Uci, words: Sequence[str]) -> None:

@@ -188,6 +188,19 @@ def test_words_that_nobody_knows_are_passed_over(talk):
     assert talk.ask("go depth 8 searchmoves a2a3 b2b3 mate 2 nodes x wtime")[-1].startswith("bestmove ")
 
 
+def test_only_the_moves_that_are_named_are_searched(talk):
+    start = "position startpos"
+    for moves in ("a2a3", "c2c3 e2e3", "b1a3 a2a3 c2c3"):
+        for _ in range(5):
+            last = talk.ask(start, f"go nodes 1 searchmoves {moves} movetime 50")[-1]
+            assert last.split()[1] in moves.split()
+    assert talk.ask(start, "go searchmoves a2a4 d2d3 b2b3b2 nodes 1")[-1] == "bestmove d2d3"
+    said = talk.ask(start, "go searchmoves e2e5 0000")
+    assert said[0] == "info string not legal here, and so not searched: e2e5 0000"
+    assert said[-1] != "bestmove 0000", "nothing is left, so all moves are"
+    assert len(talk.engine.session.board.legal()) == 7, "the board is as it was"
+
+
 def test_another_player_is_an_option(talk):
     talk.tell("setoption name Agent value nobody:5")
     (said,) = talk.rest()
@@ -240,8 +253,8 @@ def test_a_mate_is_told_where_it_is_certain(talk):
     talk.tell(f"position fen {MATE}")
     board = talk.engine.session.board
 
-    def told(value, *line, solved=False):
-        return uci.score(board, Thought(0, 0, 0, "", value, solved, [], line, 1, 1.0, "", True))
+    def told(value, *line, solved=False, ends=0):
+        return uci.score(board, Thought(0, 0, 0, "", value, solved, [], line, 1, 1.0, "", True, ends=ends))
 
     assert told(1.0, "c3c5") == "mate 1"
     line = "a4b4", "e5d5", "b4a4", "d5e5", "c3c5"
@@ -249,6 +262,9 @@ def test_a_mate_is_told_where_it_is_certain(talk):
     assert told(1.0, *line, solved=True) == "mate 3"
     assert told(1.0, "a4b4", solved=True) == "cp 12698", "the line does not go to the end"
     assert told(-0.5, "c3c5") == "cp -111"
+    assert told(1.0, "a4b4", solved=True, ends=7) == "mate 4", "a search that counts them"
+    assert told(-1.0, "a4b4", solved=True, ends=4) == "mate -2"
+    assert told(0.0, "a4b4", solved=True) == "cp 0", "a draw that is proven"
 
 
 def test_a_clock_with_increments_is_never_overspent():
@@ -274,6 +290,9 @@ def test_go_is_limited_by_its_words(talk):
     assert limit(btime=60_000) == (1, None), "the other side's clock"
     assert limit(wtime=100) == (1, None), "at once"
     assert limit(movetime=1000, nodes=9)[0] == 9
+    assert talk.engine._limit(uci.Going({"depth": 5}, False, False, 0.0)) is None, "until it is so deep"
+    assert limit(depth=5, nodes=9) == (9, None)
+    assert limit(depth=5, movetime=1000)[1] < 1.0
     assert limit(movetime=1000)[1] < 1.0
     talk.tell("position startpos moves a2a3")
     assert limit(wtime=1, btime=60_000)[1] == pytest.approx(60 / 40 - 0.15)
@@ -322,6 +341,34 @@ def test_a_search_is_heard_while_it_thinks():
     assert [line.startswith("bestmove") for line in said].count(True) == 1
     talk.engine.session.warm_up().result(WAIT)
     assert talk.rest() == [], "the search that went on has answered, and the one before not"
+
+
+@pytest.mark.slow
+def test_a_search_that_deepens_tells_its_depth_its_line_and_mates():
+    talk = Talk("alphabeta:1000000,depth=8,quiescence=2")
+    talk.ask("isready", end="readyok")
+    said = talk.ask("position startpos", "go depth 3")
+    depths = [int(line.split()[2]) for line in said if line.startswith("info depth")]
+    assert depths[-1] == 4, "of 2, 4, 6 and 8"
+    line = said[-2].split(" pv ")[1].split()
+    assert len(line) > 1
+    assert said[-1] == f"bestmove {line[0]} ponder {line[1]}"
+    talk.tell(f"position startpos moves {' '.join(line)}")
+    assert moves(talk) == line, "it is a line of the game"
+    said = talk.ask("position fen 4k/5/2K2/5/R4 b - - 0 1", "go")
+    assert " score mate -2 " in said[-2]
+    forced = said[-2].split(" pv ")[1].split()
+    assert len(forced) == 4
+    assert " score mate 1 " in talk.ask(f"position fen {MATE}", "go searchmoves c3c5")[-2]
+    assert " score mate 1 " not in talk.ask(f"position fen {MATE}", "go nodes 500 searchmoves a1b1")[-2]
+    # where a position came twice, a third time may be in the way
+    around = "a1b1 e5d5 b1a1 d5e5"
+    assert " score mate 1 " in talk.ask(f"position fen {MATE} moves {around}", "go")[-2]
+    # a third time is a draw, which who is lost takes
+    around = "a1a2 e5e4 a2a1 e4e5 a1a2 e5e4 a2a1"
+    said = talk.ask(f"position fen 4k/5/5/5/R3K w - - 0 1 moves {around}", "go depth 2")
+    assert " score cp 0 " in said[-2]
+    assert said[-1].startswith("bestmove e4e5")
     talk.engine.session.close()
 
 

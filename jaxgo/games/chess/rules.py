@@ -174,6 +174,11 @@ class Chess(Game[ChessState]):
         setup = texts.read(fen, *self.shape)
         return Mailbox(self._field, setup.cells.tobytes(), *setup[1:])
 
+    def only(self, state: ChessState, actions: Sequence[int]) -> ChessState:
+        """The position with no other legal moves than these of its own."""
+        chosen = np.isin(np.arange(self.num_actions), actions)
+        return state._replace(moves=state.moves & jnp.asarray(words.mask(chosen)))
+
     def from_fen(self, text: str) -> ChessState:
         """The position of a FEN, as the start of a game."""
         return _settle(self, self._placed(texts.read(text, *self.shape)))
