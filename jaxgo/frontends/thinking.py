@@ -55,6 +55,7 @@ class Thought:
     final: bool
     depth: int | None = None  # plies that were searched whole, of searches that deepen
     ends: int = 0  # plies to the end of a game that is proven to be won or lost, where that is known
+    others: tuple["Thought", ...] = ()  # further lines, the best first, of a search that was asked for several
     owned: tuple[float, ...] = ()  # whose each point will be, 1 seat 0's and -1 seat 1's, where that is asked and known
 
 
@@ -153,7 +154,8 @@ class Mind:
         """The thinker stands at this board: by following the game where it went on from where it stood."""
         known, thinker = self._board, self._thinker
         self._board = None  # should something go wrong
-        if known is None or not keep or not _goes_on(known, board):
+        goes_on = known is not None and _goes_on(known, board)
+        if known is None or not goes_on or not (keep or len(known.actions) == len(board.actions)):
             thinker.begin(alone(board.now.position))
         else:
             for ply in range(len(known.actions), len(board.actions)):

@@ -25,6 +25,7 @@ from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.gomocup_clock import MatchClock
 from jaxgo.frontends.lines import LONGEST, Teller
 from jaxgo.frontends.session import Session
+from jaxgo.frontends.several import Several, lines
 from jaxgo.frontends.thinking import Thinking, Thought
 from jaxgo.games.chess.rules import BOARDS, USUAL_VARIANT, Chess
 from jaxgo.players import Player, load_player
@@ -37,6 +38,7 @@ NOBODY = "bestmove 0000"  # no move, as UCI writes it
 LEAST = 0.02  # seconds in which more than one simulation can be made
 FEW, MANY = 20, 40  # moves that a game of chess may still have
 STARTPOS = "startpos"
+MOST_LINES = 256
 
 
 @dataclasses.dataclass
@@ -48,6 +50,7 @@ class Going:
     ponders: bool
     began: float
     moves: Sequence[str] = ()  # the only ones to look at; none: all
+    lines: int = 1  # that are told
     planned: float | None = None  # seconds, by a limit for the move
     thinking: Thinking | None = None
     answer: str | None = None  # that is held
@@ -69,6 +72,8 @@ class Uci:
         self._line: tuple[str, list[str]] | None = (STARTPOS, [])  # what is on the board; None: what was refused
         self._turn = MatchClock()
         self._tell = Teller()
+        self.lines = 1  # that the next `go` tells
+        self._several = Several(self._only)
 
     # -- lines -------------------------------------------------------------------------------------------------
     def run(self, lines: Iterable[str]) -> None:
@@ -183,7 +188,7 @@ class Uci:
         """Thinks of the position on the board; `bestmove` comes whatever happens."""
         self.stop()
         self.seat()
-        going = Going(told, held, ponders, time.monotonic(), moves)
+        going = Going(told, held, ponders, time.monotonic(), moves, self.lines)
         with self._lock:
             self._going = going
         if self._line is None:
@@ -203,10 +208,11 @@ class Uci:
         session, board = self.session, self._narrowed(going.moves)
         tell = functools.partial(self._told, going, board)
         answered = functools.partial(self._answered, going, board)
+        how = functools.partial(self._several.think, going.lines)
         limit = None if going.held else self._limit(going)
         if limit is None:
-            return session.analyse(None, tell, answered, board=board)
-        return session.think(limit, None, tell, answered, board=board)
+            return session.analyse(None, tell, answered, board=board, how=how)
+        return session.think(limit, None, tell, answered, board=board, how=how)
 
     def _narrowed(self, moves: Sequence[str]) -> Board:
         """The board, with these moves alone; those that are not legal are told, and where none is left, all are."""
@@ -273,8 +279,8 @@ class Uci:
         self.go(going.told, held=False, ponders=False, moves=going.moves)
 
     def _told(self, going: Going, board: Board, thought: Thought) -> None:
-        if thought.simulations:  # else nobody knows what it is worth
-            self.say(info(board, thought))
+        if thought.simulations or thought.depth or thought.solved:  # else nobody knows what it is worth
+            self.say(*info(board, thought, going.lines))
         if going.thinking is not None and not going.held and _enough(going.told, board, thought):
             going.thinking.stop()
 
@@ -309,13 +315,15 @@ def depth(thought: Thought) -> int:
     return len(thought.variation) if thought.depth is None else thought.depth
 
 
-def info(board: Board, thought: Thought) -> str:
-    """What a thought comes to."""
-    seconds, count = max(thought.seconds, 1e-3), thought.simulations
-    return (
-        f"info depth {max(1, depth(thought))} score {score(board, thought)} nodes {count} nps {round(count / seconds)} "
-        f"time {round(1000 * thought.seconds)} pv {' '.join(thought.variation)}"
-    )
+def info(board: Board, thought: Thought, count: int = 1) -> list[str]:
+    """What a thought comes to, by so many lines; they are numbered where more than one is asked for."""
+    seconds, nodes = max(thought.seconds, 1e-3), thought.simulations
+    spent = f"nodes {nodes} nps {round(nodes / seconds)} time {round(1000 * thought.seconds)}"
+    return [
+        f"info depth {max(1, depth(line))} {f'multipv {number} ' if count > 1 else ''}score {score(board, line)} "
+        f"{spent} pv {' '.join(line.variation)}"
+        for number, line in enumerate(lines(thought, count), 1)
+    ]
 
 
 def score(board: Board, thought: Thought) -> str:
@@ -339,8 +347,9 @@ def mate(board: Board, thought: Thought) -> int:
 
 
 def _enough(told: dict[str, int], board: Board, thought: Thought) -> bool:
-    """Whether a search has come to what `go` asked for."""
-    deep = 0 < told.get("depth", 0) <= depth(thought)
+    """Whether a search has come to what `go` asked for; a line that is solved goes no deeper."""
+    wanted, open_lines = told.get("depth", 0), (line for line in (thought, *thought.others) if not line.solved)
+    deep = 0 < wanted <= min(map(depth, open_lines), default=wanted)
     return deep or (thought.value > 0 and 0 < mate(board, thought) <= told.get("mate", 0))
 
 
@@ -364,6 +373,7 @@ def _uci(engine: Uci, words: Sequence[str]) -> None:
         f"id name jaxgo {jaxgo.__version__}",
         "id author the authors of jaxgo",
         f"option name Agent type string default {engine.asked}",
+        f"option name MultiPV type spin default 1 min 1 max {MOST_LINES}",
         "option name Ponder type check default false",
         *([] if variant == USUAL_VARIANT else [f"option name UCI_Variant type combo default {variant} var {variant}"]),
         "uciok",
@@ -401,12 +411,17 @@ def _ponderhit(engine: Uci, words: Sequence[str]) -> None:
 
 
 def _setoption(engine: Uci, words: Sequence[str]) -> None:
-    """`name Agent value SPEC`. That somebody may ponder changes nothing."""
+    """`name Agent value SPEC`, or `name MultiPV value COUNT`. That somebody may ponder changes nothing."""
     found = re.fullmatch(r"name (.+?)(?: value (.*))?", " ".join(words))
-    if found is not None and found[1].lower() == "agent" and found[2]:
-        player = load_player(found[2], engine.game)
+    name, value = (found[1].lower(), found[2] or "") if found is not None else ("", "")
+    if name == "agent" and value:
+        player = load_player(value, engine.game)
         if player.name != engine.player.name:
             engine.player = player
+    elif name == "multipv":
+        if not re.fullmatch(r"\d{1,9}", value) or not 1 <= int(value) <= MOST_LINES:
+            raise UsageError(f"MultiPV is a number of lines from 1 to {MOST_LINES}, and {value[:40]!r} is none")
+        engine.lines = int(value)
 
 
 def _quit(engine: Uci, words: Sequence[str]) -> None:

@@ -1,11 +1,13 @@
 """UCI: what it says of itself, positions that go on, searches that are held and ended, the clock, and nonsense."""
 
+import dataclasses
 import queue
 import random
 import re
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
@@ -15,9 +17,12 @@ from jaxgo.frontends import uci
 from jaxgo.frontends.clock import fischer
 from jaxgo.frontends.gomocup_clock import MatchClock
 from jaxgo.frontends.session import Session
-from jaxgo.frontends.thinking import Mind, Thought
+from jaxgo.frontends.several import SLICE, Several
+from jaxgo.frontends.thinking import Mind, Thinking, Thought
 from jaxgo.frontends.uci import Uci
 from jaxgo.games import make
+from jaxgo.search import analysis
+from jaxgo.search.think import Limit
 
 WAIT = 300.0  # seconds, of a busy machine that compiles
 START = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
@@ -69,7 +74,7 @@ def started():
 
 @pytest.fixture
 def talk(started):
-    started.tell("stop", "setoption name Agent value random", "ucinewgame")
+    started.tell("stop", "setoption name Agent value random", "setoption name MultiPV value 1", "ucinewgame")
     started.ask("isready", end="readyok")
     started.rest()
     return started
@@ -86,6 +91,7 @@ def test_it_says_who_it_is_before_anything_is_compiled():
     assert said[1] == "id author the authors of jaxgo"
     assert said[2:] == [
         "option name Agent type string default random",
+        "option name MultiPV type spin default 1 min 1 max 256",
         "option name Ponder type check default false",
         "option name UCI_Variant type combo default gardner var gardner",
         "uciok",
@@ -210,6 +216,88 @@ def test_another_player_is_an_option(talk):
     assert talk.engine.player.name == "greedy"
     assert talk.ask("isready", end="readyok") == ["readyok"]
     assert talk.engine.session.player_of(0).name == "greedy"
+
+
+def test_several_lines_are_an_option_that_numbers_them(talk):
+    for value in ("0", "257", "-1", "x", "1e3", "9" * 5000):
+        talk.tell(f"setoption name MultiPV value {value}")
+        (said,) = talk.rest()
+        assert said.startswith("info string MultiPV is a number of lines from 1 to 256, and '"), value
+    talk.tell("setoption name MultiPV value 3")
+    assert (talk.engine.lines, talk.rest()) == (3, [])
+    assert len(talk.ask("go nodes 1")) == 1, "who looks nowhere tells no line"
+    talk.tell("setoption name multipv value 1")
+    assert talk.engine.lines == 1
+    known = Thought(0, 0, 4, "a2a3", 0.5, False, [], ("a2a3", "b4a3"), 9, 0.5, "", True)
+    spent = "nodes 9 nps 18 time 500 pv a2a3 b4a3"
+    assert uci.info(talk.engine.session.board, known) == [f"info depth 2 score cp 111 {spent}"]
+    assert uci.info(talk.engine.session.board, known, 3) == [f"info depth 2 multipv 1 score cp 111 {spent}"]
+    other = analysis.Move(5, "b2b3", 3, 0.3, -0.1, None, False, False, 1.0, 1, ("b2b3",))
+    assert len(uci.info(talk.engine.session.board, dataclasses.replace(known, moves=[other, other]), 3)) == 2
+    deepens = dataclasses.replace(known, moves=[other, other], depth=2)
+    assert len(uci.info(talk.engine.session.board, deepens, 3)) == 1, "it knows a bound of the others alone"
+
+
+def test_what_was_known_before_is_told_again(talk):
+    board, going = talk.engine.session.board, uci.Going({}, False, False, 0.0)
+    known = Thought(0, 0, 4, "a2a3", 0.5, False, [], ("a2a3", "b4a3"), 0, 0.5, "", True, depth=2)
+    talk.engine._told(going, board, known)
+    assert talk.rest() == ["info depth 2 score cp 111 nodes 0 nps 0 time 500 pv a2a3 b4a3"]
+
+
+def test_a_line_that_is_solved_is_as_deep_as_asked(talk):
+    board = talk.engine.session.board
+    mate = Thought(0, 0, 4, "a2a3", 1.0, True, [], ("a2a3",), 9, 0.5, "", True, depth=2)
+    further = dataclasses.replace(mate, value=0.5, solved=False, depth=6)
+    for lines, enough in ((mate, True), (dataclasses.replace(mate, others=(further,)), True), (further, True)):
+        assert uci._enough({"depth": 6}, board, lines) == enough
+        assert not uci._enough({}, board, lines)
+    assert not uci._enough({"depth": 7}, board, dataclasses.replace(mate, others=(further,)))
+
+
+class Deepening(Mind):
+    """A mind that gains a ply with each slice, and knows its best move alone; what moves are worth hangs on the
+    depth."""
+
+    def __init__(self, worth, most=9):
+        self.player = types.SimpleNamespace(search=types.SimpleNamespace(draws=False, budget=1, resumable=True))
+        self.worth, self.most, self.depths = worth, most, {}
+
+    def think(self, job, board, limit, on_snapshot, detail):
+        deeper = self.depths.get(id(board), 0) < self.most
+        depth = self.depths[id(board)] = self.depths.get(id(board), 0) + deeper
+        best = max(board.legal(), key=lambda action: self.worth(depth, action))
+        value, name = self.worth(depth, best), board.game.action_name(best)
+        nodes = limit.simulations if deeper else 0
+        return Thought(0, 0, best, name, value, False, [], (name,), nodes, 0.0, "", True, depth=depth)
+
+
+def several(talk, count, worth, limit=None, on_snapshot=None, most=9):
+    """A whole thought of so many lines."""
+    board, mind = talk.engine.session.board, Deepening(worth, most)
+    lines = Several(talk.engine._only)
+    lines._player, lines._minds = mind.player, [mind] * (count - 1)
+    thought = lines.think(count, mind, Thinking(0), board, limit, on_snapshot)
+    return [(line.depth, board.legal().index(line.action)) for line in (thought, *thought.others)], thought
+
+
+def test_further_lines_are_searches_without_the_moves_before(talk):
+    order = talk.engine.session.board.legal()
+
+    def worth(depth, action):  # one move looks best until it is seen through
+        return -0.1 * order.index(action) if depth < 4 or order.index(action) else -0.15
+
+    lines, thought = several(talk, 3, worth)
+    assert lines == [(9, 1), (9, 0), (9, 2)], "as deep as it goes, each move once"
+    assert [line.value for line in (thought, *thought.others)] == pytest.approx([-0.1, -0.15, -0.2])
+    lines, _ = several(talk, 20, worth, most=2)
+    assert lines == [(2, index) for index in range(7)], "no more lines than moves"
+    seen = []
+    lines, thought = several(talk, 3, worth, Limit(simulations=2 * 3 * SLICE + 1), seen.append)
+    assert (lines, thought.simulations) == ([(3, 0), (2, 1), (2, 2)], 6 * SLICE + 1)
+    assert all(len(told.others) == 2 and told.simulations >= 3 * SLICE for told in seen)
+    lines, thought = several(talk, 3, worth, Limit(seconds=1e-9))
+    assert lines == [(1, 0)], "one line, however short the time is"
 
 
 def test_a_player_that_fails_says_so(talk, monkeypatch):
@@ -341,6 +429,14 @@ def test_a_search_is_heard_while_it_thinks():
     assert [line.startswith("bestmove") for line in said].count(True) == 1
     talk.engine.session.warm_up().result(WAIT)
     assert talk.rest() == [], "the search that went on has answered, and the one before not"
+    talk.tell("setoption name MultiPV value 3")
+    said = talk.ask("position startpos", "go nodes 50")
+    last = [line.split() for line in said[-4:-1]]
+    assert [line[line.index("multipv") + 1] for line in last] == ["1", "2", "3"]
+    firsts = [line[line.index("pv") + 1] for line in last]
+    assert len({*firsts}) == 3
+    assert said[-1].split()[1] == firsts[0]
+    talk.engine.session.close()
 
 
 @pytest.mark.slow
@@ -369,6 +465,17 @@ def test_a_search_that_deepens_tells_its_depth_its_line_and_mates():
     said = talk.ask(f"position fen 4k/5/5/5/R3K w - - 0 1 moves {around}", "go depth 2")
     assert " score cp 0 " in said[-2]
     assert said[-1].startswith("bestmove e4e5")
+    # the worth of a further line is that of a search of its move alone
+    talk.tell("setoption name MultiPV value 3")
+    said = talk.ask("position startpos", "go depth 4")
+    pattern = r"info depth 4 multipv (\d) score cp (-?\d+) .* pv (\S+)"
+    last = [re.match(pattern, line).groups() for line in said[-4:-1]]
+    assert [number for number, _, _ in last] == ["1", "2", "3"]
+    assert said[-1].split()[1] == last[0][2]
+    talk.tell("setoption name MultiPV value 1")
+    for _, worth, move in last:
+        said = talk.ask("position startpos", f"go depth 4 searchmoves {move}")
+        assert f"depth 4 score cp {worth} " in said[-2]
     talk.engine.session.close()
 
 
