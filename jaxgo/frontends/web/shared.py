@@ -7,7 +7,8 @@ from typing import Any
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
-from jaxgo.frontends.web.offers import Offers
+from jaxgo.frontends.compiled import make_room
+from jaxgo.frontends.web.offers import Offers, check_player
 from jaxgo.frontends.web.searches import Searches
 from jaxgo.frontends.web.watching import Watched
 from jaxgo.games import GAMES
@@ -39,6 +40,14 @@ class Shared:
         except UsageError:
             return False
         return True
+
+    def seated(self, spec: str, game: Game[Any]) -> Player | None:
+        """Who sits down by a spec that somebody has typed; None is a human."""
+        if not spec:
+            return None
+        player = check_player(self.player(self.offers.check(spec), game))
+        make_room()
+        return player
 
     def player(self, spec: str, game: Game[Any]) -> Player:
         """A player, loaded once for all visitors; that of a run again when the run has saved another one."""

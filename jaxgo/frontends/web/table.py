@@ -17,7 +17,6 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.words import write_settings, write_value
 from jaxgo.frontends import board as boards
-from jaxgo.frontends.compiled import make_room
 from jaxgo.frontends.reviewing import Reviewing
 from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thinking, Thought
@@ -154,7 +153,7 @@ class Table:
             return
         for spec in self.shared.players(self.name, game):
             try:
-                return self._sit([None, offers.unchosen(self._load(spec, game))], warm=False)
+                return self._sit([None, offers.unchosen(self.shared.seated(spec, game))], warm=False)
             except UsageError:  # its folder has been removed since the server began: the next one
                 LOG.warning("%s cannot sit down", spec)
 
@@ -243,14 +242,7 @@ class Table:
         """A player for each seat of a game; a UsageError where one of them cannot sit there."""
         if len(specs) != game.players:
             raise UsageError(f"{name} has {game.players} seats, not {len(specs)}")
-        return [self._load(spec, game) for spec in specs]
-
-    def _load(self, spec: str, game: Game[Any]) -> Player | None:
-        if not spec:
-            return None
-        player = offers.check_player(self.shared.player(self.shared.offers.check(spec), game))
-        make_room()
-        return player
+        return [self.shared.seated(spec, game) for spec in specs]
 
     def _sit(self, players: Sequence[Player | None], warm: bool = True) -> None:
         """Gives each seat to a player, or to a human."""
