@@ -208,11 +208,24 @@ class Session:
         self._submit(thinking, work)
         return thinking
 
+    def prepare(self, aside: bool = False) -> Thinking | None:
+        """Compiles whoever thinks next, or with `aside` who gives hints; None where there is nothing to wait for."""
+        with self._lock:
+            seat, player = (ASIDE, self._advising()) if aside else self._thinks_for(self.board.now.seat)
+            if (self._mind(seat, player).ready or self.board.over) and not self._open:
+                return None
+            return self._warm_up(seat, player)
+
     def player_of(self, seat: int) -> Player:
         """Who thinks for a seat: its player, or the adviser, or a player like that of another seat, if it looks ahead
         and plays as well as it can, or the best."""
+        return self._thinks_for(seat)[1]
+
+    def _thinks_for(self, seat: int) -> tuple[int, Player]:
+        """That player, and under which number its mind is kept: its seat's, or where a human sits that of hints."""
         with self._lock:
-            return self._seats[seat] or self._advising()
+            player = self._seats[seat]
+            return (ASIDE, self._advising()) if player is None else (seat, player)
 
     def _advising(self) -> Player:
         others = (player for player in self._seats if player and player.search.budget and not player.temperature)
@@ -357,9 +370,8 @@ class Session:
             board, number = self._now if board is None else (board, ELSEWHERE)
             if board.over:
                 raise UsageError("the game is over; take a move back or start another game")
-            seat = board.now.seat if seat is None else seat
-            player = self.player_of(seat)
-            mind = self._mind(seat if self._seats[seat] else ASIDE, player)
+            seat, player = self._thinks_for(board.now.seat if seat is None else seat)
+            mind = self._mind(seat, player)
             if limit is None and (own_budget or player.search.budget == 0):
                 limit = _own(player)
         return self._search(mind, board, number, limit, on_snapshot, detail, after, on_answer, how)

@@ -218,10 +218,11 @@ def test_an_answer_that_is_there_at_once_is_heard_in_the_thread_of_its_own_sessi
         answered(*answer)
         heard.set()
 
+    sat.session.set_player(0, "random", warm=False)
+    assert sat.session.prepare().result(WAIT) is None
     monkeypatch.setattr(Session, "_submit", submit)
     monkeypatch.setattr(sat, "_answered", hear)
     try:
-        sat.session.set_player(0, "random", warm=False)
         sat._changed()
         assert heard.wait(WAIT)
         assert here == [True]
@@ -247,8 +248,10 @@ def test_a_visit_that_is_cancelled_leaves_no_search_behind(monkeypatch):
 def test_a_search_that_waits_for_another_is_stopped_as_well():
     app = server.create(Shared(Offers({}, ("random",)), most_searches=1), "tictactoe")
     with TestClient(app, base_url=HOME) as client, visit(client) as busy, visit(client) as page:
-        busy.answer("seats", players=[LONG, ""])
-        page.answer("seats", players=[QUICK, ""])
+        busy.ask("seats", players=[LONG, ""])
+        busy.hear("status", lambda message: "is thinking" in message["text"])
+        page.ask("seats", players=[QUICK, ""])
+        page.hear("status", lambda message: "waits until another search has ended" in message["text"])
         page.ask("stop")
         assert page.hear("position")["paused"], "or it says that it will move, and never does"
         busy.ask("stop")

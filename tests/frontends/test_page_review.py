@@ -75,7 +75,7 @@ def test_who_walks_through_the_game_and_who_asks_for_a_hint_do_not_end_a_review(
 
 def test_another_move_and_stop_end_a_review(sat, monkeypatch):
     begun = []
-    monkeypatch.setattr(sat.table.shared.searches, "ask", lambda who, begin: begun.append(begin))
+    monkeypatch.setattr(sat.table.shared.searches, "ask", lambda who, begin, compiled: begun.append(begin))
     sat.play(*LOST[:3])
     sat.ask("review")
     assert len(begun) == 1

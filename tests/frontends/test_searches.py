@@ -2,6 +2,7 @@
 
 import os
 import time
+from concurrent.futures import Future
 
 import pytest
 
@@ -40,6 +41,36 @@ def test_a_search_has_its_time_from_when_it_thinks(monkeypatch):
     compiling.began = time.monotonic() - 1
     searches.tick()
     assert compiling.stopped.is_set()
+
+
+def test_who_is_compiled_takes_no_place_and_begins_then():
+    searches, compiling, mine, other = Searches(1), Future(), Thinking(0), Thinking(0)
+    searches.ask("one", lambda: mine, compiling)
+    searches.ask("two", lambda: other)
+    assert searches.asks("one")
+    assert not searches.waits("one"), "it waits for nobody"
+    assert not searches.asks("two"), "it has begun"
+    compiling.set_result(None)
+    assert searches.waits("one"), "now it waits for the other one"
+    other.future.set_result(None)
+    assert not searches.asks("one")
+    assert not mine.stopped.is_set()
+
+
+def test_who_is_stopped_while_its_player_is_compiled_answers_as_soon_as_it_has_begun():
+    searches, compiling, mine = Searches(1), Future(), Thinking(0)
+    searches.ask("one", lambda: mine, compiling)
+    searches.stop("one")
+    compiling.set_result(None)
+    assert mine.stopped.is_set()
+    assert not mine.dropped
+    forgotten, later = Thinking(0), Future()
+    searches.ask("two", lambda: forgotten, later)
+    searches.forget("two")
+    later.set_result(None)
+    mine.future.set_result(None)
+    assert not searches.asks("two")
+    assert not forgotten.stopped.is_set(), "it was never begun"
 
 
 def test_who_leaves_while_its_player_is_compiled_lets_others_search():

@@ -7,13 +7,13 @@ import time
 import pytest
 
 pytest.importorskip("starlette")
-from visitor import FIRST_WON, SECOND_WON, WAIT, guest
+from visitor import FIRST_WON, QUICK, SECOND_WON, WAIT, guest
 
 from jaxgo.core.errors import UsageError
 from jaxgo.core.lanes import alone
 from jaxgo.frontends import board as boards
 from jaxgo.frontends.session import Session
-from jaxgo.frontends.thinking import Thinking, Thought
+from jaxgo.frontends.thinking import Mind, Thinking, Thought
 from jaxgo.frontends.web import table
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
@@ -139,7 +139,7 @@ def test_a_search_that_was_dropped_is_heard_no_more(monkeypatch, caplog):
     with guest() as sat:
         sat.play(4)
         thought, begun = Thought(0, 0, 4, "b2", 0.0, False, [], ("b2",), 8, 0.1, "random", True), []
-        monkeypatch.setattr(sat.table.shared.searches, "ask", lambda who, begin: begun.append(begin))
+        monkeypatch.setattr(sat.table.shared.searches, "ask", lambda who, begin, compiled: begun.append(begin))
         sat.ask("hint")
         monkeypatch.setattr(sat.table.shared.searches, "forget", lambda who: begun.clear())
         heard = len(sat.heard)
@@ -225,6 +225,31 @@ def test_a_table_that_waits_says_so_after_a_change_of_seats_too(monkeypatch):
             for _ in range(2):
                 sat.table.tick()
             assert words(sat) == "random waits until another search has ended"
+
+
+def test_whose_player_is_compiled_keeps_nobody_waiting(monkeypatch):
+    shared = Shared(Offers({}, ("random",)), most_searches=1)
+    compiled, warm = threading.Event(), Mind.warm
+
+    def warms(mind, board):
+        assert mind.player.name == "random" or compiled.wait(WAIT)
+        warm(mind, board)
+
+    def until_it_moves(sat):
+        until = time.monotonic() + WAIT
+        while not sat.last["position"]["moves"]:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+    monkeypatch.setattr(Mind, "warm", warms)
+    with guest(shared=shared) as slow, guest(shared=shared) as quick:
+        slow.ask("seats", players=[QUICK, ""])
+        quick.ask("seats", players=["random", ""])
+        until_it_moves(quick)
+        assert words(slow) != f"{QUICK} waits until another search has ended"
+        slow.ask("stop")
+        compiled.set()
+        until_it_moves(slow)
 
 
 def test_a_page_hears_at_once_that_another_game_is_set_up(monkeypatch):

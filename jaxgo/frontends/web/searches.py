@@ -1,5 +1,6 @@
 """Whose search runs: a few at a time, whoever asked first first, and nobody for long while others wait."""
 
+import dataclasses
 import functools
 import math
 import threading
@@ -17,20 +18,36 @@ Ending = Callable[[Thinking], None]
 Begin = Callable[[], Thinking | None]  # None: it is not wanted any more
 
 
+@dataclasses.dataclass
+class _Asked:
+    """A search that has not begun; its player is compiled first, which takes nobody's place."""
+
+    begin: Begin
+    compiled: Future[Any] | None
+    ending: Ending | None = None  # what it meets with as soon as it begins
+
+    @property
+    def ready(self) -> bool:
+        return self.compiled is None or self.compiled.done()
+
+
 class Searches:
     """The searches of all visitors. Each visitor has at most one that waits and one that runs."""
 
     def __init__(self, most: int = 0) -> None:
         self.most = most or max(1, devices.cores() // 2)
         self._lock = threading.Lock()
-        self._waiting: OrderedDict[Hashable, Begin] = OrderedDict()
+        self._waiting: OrderedDict[Hashable, _Asked] = OrderedDict()
         self._running: dict[Hashable, Thinking | None] = {}  # None: it is about to begin
         self._endings: dict[Hashable, Ending] = {}  # of those that were ended while they were about to begin
 
-    def ask(self, who: Hashable, begin: Begin) -> None:
-        """Begins a search as soon as there is room. Another one that this visitor waits for is forgotten."""
+    def ask(self, who: Hashable, begin: Begin, compiled: Future[Any] | None = None) -> None:
+        """Begins a search as soon as its player is `compiled` and there is room. Another one that this visitor waits
+        for is forgotten."""
         with self._lock:
-            self._waiting[who] = begin
+            self._waiting[who] = _Asked(begin, compiled)
+        if compiled is not None:
+            compiled.add_done_callback(lambda _: self._advance())
         self._advance()
 
     def forget(self, who: Hashable) -> None:
@@ -41,8 +58,10 @@ class Searches:
         self._advance()
 
     def stop(self, who: Hashable) -> None:
-        """Ends what a visitor runs; it answers with what it has found."""
+        """Ends what a visitor runs, or will when its player is compiled; it answers with what it has found."""
         with self._lock:
+            if who in self._waiting and not self._waiting[who].ready:
+                self._waiting[who].ending = Thinking.stop
             self._end(who, Thinking.stop)
 
     def _end(self, who: Hashable, ending: Ending) -> None:
@@ -55,36 +74,48 @@ class Searches:
 
     def _end_now(self, who: Hashable, thinking: Thinking, ending: Ending) -> None:
         ending(thinking)
-        # compiling cannot be cut short, and who is dropped before it thinks never searches: its place is free. What
-        # compiles on is bounded by the sockets, each of which is held until its session has ended.
+        # compiling (again, where all that was compiled has been let go) cannot be cut short, and who is dropped before
+        # it thinks never searches: its place is free. What compiles on is bounded by the sockets, each of which is held
+        # until its session has ended.
         if thinking.dropped and thinking.began == math.inf:
             del self._running[who]
 
     def waits(self, who: Hashable) -> bool:
         """Whether a visitor's search has to wait for another one."""
+        asked = self._waiting.get(who)
+        return asked is not None and asked.ready
+
+    def asks(self, who: Hashable) -> bool:
+        """Whether a visitor's search has not begun."""
         return who in self._waiting
 
     def tick(self) -> None:
         """Ends searches that have thought for their time while others wait; called now and then."""
         late = time.monotonic() - SLICE
         with self._lock:
-            if any(who not in self._running for who in self._waiting):
+            if self._next() is not None:
                 for thinking in self._running.values():
                     if thinking is not None and thinking.began < late:
                         thinking.stop()
 
+    def _next(self) -> Hashable | None:
+        """Who may begin when there is room."""
+        free = (who for who, asked in self._waiting.items() if asked.ready and who not in self._running)
+        return next(free, None)
+
     def _advance(self) -> None:
         while True:
             with self._lock:
-                free = [who for who in self._waiting if who not in self._running]
-                if not free or len(self._running) >= self.most:
+                who = self._next()
+                if who is None or len(self._running) >= self.most:
                     return
-                who = free[0]
-                begin = self._waiting.pop(who)
+                asked = self._waiting.pop(who)
                 self._running[who] = None
                 self._endings.pop(who, None)
+                if asked.ending is not None:
+                    self._endings[who] = asked.ending
             try:
-                thinking = begin()  # without the lock: it may have to wait for the visitor's session
+                thinking = asked.begin()  # without the lock: it may have to wait for the visitor's session
             except BaseException:
                 with self._lock:
                     del self._running[who]  # or its place would be taken for ever

@@ -353,19 +353,19 @@ class Table:
             return self._look_on()
         self._tell(told.progress(review))
         search = functools.partial(self.session.consider, board)
-        self._begin(search, self._limit, on_answer=functools.partial(self._looked_back, review))
+        self._begin(search, self._limit, aside=True, on_answer=functools.partial(self._looked_back, review))
 
     def _looked_back(self, review: Reviewing, thinking: Thinking) -> None:
         with self._lock:
             if self._review is review and (thought := self._heard(thinking)):
                 review.add(thought)
-                if not self.shared.searches.waits(self):
+                if not self.shared.searches.asks(self):
                     self._look_back(review)
 
     def _ask(self, search: Callable[..., Thinking], limit: Limit | None, hint: bool = False) -> None:
         self._begin(search, limit, on_snapshot=self._tell_thought, on_answer=functools.partial(self._answered, hint))
 
-    def _begin(self, search: Callable[..., Thinking], limit: Limit | None, **told_to: Any) -> None:
+    def _begin(self, search: Callable[..., Thinking], limit: Limit | None, aside: bool = False, **told_to: Any) -> None:
         number = self.session.number
 
         def begin() -> Thinking | None:
@@ -377,7 +377,11 @@ class Table:
                 self._tell({"tell": "error", "text": str(error)})
                 return None
 
-        self.shared.searches.ask(self, begin)
+        try:
+            preparing = self.session.prepare(aside)
+        except UsageError as error:  # who gives hints is read when he is needed
+            return self._tell({"tell": "error", "text": str(error)})
+        self.shared.searches.ask(self, begin, None if preparing is None else preparing.future)
 
     def _heard(self, thinking: Thinking) -> Thought | None:
         """What a search has found; None where nobody waits for it, or it failed, which is told."""
@@ -408,7 +412,7 @@ class Table:
                 self._changed()
             elif thought.number == self.session.number and not self._plays():
                 cut = thinking.stopped.is_set()  # for others: who stops his own unticks it
-                if (hint or cut) and not self.shared.searches.waits(self):
+                if (hint or cut) and not self.shared.searches.asks(self):
                     self._look_on()
 
     # -- one game after another --------------------------------------------------------------------------------
