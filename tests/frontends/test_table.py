@@ -276,6 +276,18 @@ def test_a_page_hears_at_once_that_another_game_is_set_up(monkeypatch):
         assert words(sat) == before
 
 
+def test_games_are_saved_in_files_of_their_own():
+    with guest() as sat:
+        names = []
+        for moves in (WON, (4,)):
+            sat.play(*moves)
+            sat.ask("save", kind="json")
+            names.append(sat.last["file"]["name"])
+            sat.ask("new")
+        sat.ask("save", kind="json", game=0)
+        assert [*names, sat.last["file"]["name"]] == ["tictactoe-1.json", "tictactoe-2.json", "tictactoe-1.json"]
+
+
 def test_a_game_that_another_one_replaces_is_kept_unfinished():
     """Its moves that were taken back, too; not one that was only looked through, nor a finished one once more."""
     with guest() as sat:

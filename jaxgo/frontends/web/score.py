@@ -38,7 +38,10 @@ class Score:
         """The record of a game that is kept, or below 0 the `current` one, and the number in the name of its file."""
         if number >= len(self.kept):
             raise UsageError(f"game {number} is not among the {len(self.kept)} that are kept")
-        return (current, len(self.kept)) if number < 0 else (self.kept[number]["record"], number + 1)
+        records = [game["record"] for game in self.kept]
+        if number < 0:  # a file of its own, unless it is among them
+            return current, (records.index(current) if current in records else len(records)) + 1
+        return records[number], number + 1
 
     def end(self, board: Board, players: list[str], record: Callable[[], GameRecord]) -> None:
         """A game is over: it counts, unless it is known. `record` tells how files tell it."""
