@@ -38,15 +38,15 @@ def test_no_more_sockets_than_there_may_be(monkeypatch):
             try:
                 async with page.visit(address) as wire:
                     await wire.recv()
-            except (page.websockets.InvalidStatus, page.websockets.ConnectionClosed):
-                refused += 1
+            except page.websockets.ConnectionClosed as closed:
+                refused += closed.rcvd.reason == server.FULL
         async with asyncio.timeout(page.PATIENCE):
             while True:  # there is room again as soon as one has left
                 try:
                     async with page.visit(address) as wire:
                         await page.hear(wire, "position", patience=page.START)
                         return refused
-                except (page.websockets.InvalidStatus, page.websockets.ConnectionClosed):
+                except page.websockets.ConnectionClosed:
                     await asyncio.sleep(0.05)
 
     with served(app) as address:

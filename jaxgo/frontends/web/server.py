@@ -50,6 +50,7 @@ HEADERS = {
 OWN_FAULT = "this is an error of jaxgo itself, and nothing was changed; the server's log tells more"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SOCKETS = 64  # open at once
+FULL = "as many pages are open here as there may be; close another tab, or wait until somebody leaves"
 RATE, BURST = 25.0, 60  # messages a second, and at once
 STRIKES = 200  # messages in a row that were refused, before the socket is closed
 BACKLOG = 64  # messages that a slow page may be behind
@@ -240,7 +241,8 @@ def create(
 
     async def socket(websocket: WebSocket) -> None:
         if len(open_now) >= SOCKETS:
-            await websocket.close(1013)
+            await websocket.accept()  # who is refused before hears no reason
+            await websocket.close(1013, FULL)
             return
         ticket = secrets.token_hex(8)
         open_now.add(ticket)

@@ -58,6 +58,7 @@ const board = new Board(find("stage"), { play: (action) => play({ action }), say
 
 const told = {
   hello(message) {
+    wait = 500;
     games = message.games;
     put(find("game"), ...games.map((game) => make("option", { value: game.name, title: game.about }, game.name)));
     if (!shape) status(`setting up ${message.game}`);
@@ -219,15 +220,12 @@ function menu(choices) {
 
 function connect() {
   socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
-  socket.onopen = () => {
-    wait = 500;
-  };
   socket.onmessage = (event) => {
     const message = JSON.parse(event.data);
     told[message.tell]?.(message);
   };
-  socket.onclose = () => {
-    put(find("link"), "not connected; trying again");
+  socket.onclose = ({ reason }) => {
+    put(find("link"), reason || "not connected; trying again");
     setTimeout(connect, wait);
     wait = Math.min(10000, 2 * wait);
   };
