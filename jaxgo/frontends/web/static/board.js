@@ -17,6 +17,7 @@ export class Board {
     this.position = null;
     this.thought = null;
     this.show = { overlay: "share", line: true, legal: false, space: true, level: "" };
+    this.walked = false; // by keys: behind a click arrows to the sides go through the game
   }
 
   // A new kind of board.
@@ -39,6 +40,7 @@ export class Board {
     this.frame = make("div", { id: "board", tabindex: 0, role: "application", "aria-label": `${board.game} board`,
       "aria-describedby": "status board-keys" });
     this.frame.addEventListener("keydown", (event) => this.key(event));
+    this.frame.addEventListener("focus", () => (this.walked ||= !this.held));
     this.frame.addEventListener("pointerdown", (event) => this.down(event));
     this.frame.addEventListener("pointermove", (event) => this.move(event));
     this.frame.addEventListener("pointerup", (event) => this.up(event));
@@ -227,6 +229,7 @@ export class Board {
   }
 
   down(event) {
+    this.walked = false;
     if (event.button || !this.position) return;
     const cell = this.cellOf(event);
     const [x, y] = [event.clientX, event.clientY];
@@ -342,6 +345,8 @@ export class Board {
   key(event) {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (step?.[1] && !this.walked) return;
+    this.walked = true;
     if (step) this.walk(...step);
     else if (event.key === "Enter" || event.key === " ") this.touch(this.cursor);
     else if (event.key === "Escape") {

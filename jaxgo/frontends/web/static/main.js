@@ -1,6 +1,7 @@
 // The page: a socket to the server, and what the buttons and keys do. The server decides; this only shows and asks.
 
 import { Board } from "./board.js";
+import { listen } from "./keys.js";
 import { chosen, find, keep, make, put } from "./make.js";
 import { Panel } from "./panel.js";
 import { Run } from "./run.js";
@@ -369,7 +370,6 @@ const does = {
     find("options-open").setAttribute("aria-expanded", String(!form.hidden));
   },
 };
-const keys = { n: "new", u: "undo", r: "redo", h: "hint", v: "review", s: "stop", ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
 
 for (const [id, act] of Object.entries(does)) find(id).addEventListener("click", act);
 chosen(find("game"), (game) => {
@@ -458,13 +458,7 @@ find("files").addEventListener("click", ({ target }) => {
   if (target.dataset.save) send({ do: "save", kind: target.dataset.save });
   if (target.dataset.kept) send({ do: "save", kind: "json", game: Number(target.dataset.kept) });
 });
-document.addEventListener("keydown", (event) => {
-  if (!position || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
-  if (event.key === "a") find("analyse").click();
-  else if (keys[event.key]) does[keys[event.key]]();
-  else return;
-  event.preventDefault();
-});
+listen(does, () => position);
 offer();
 window.addEventListener("hashchange", () => follow() || (position && remember())); // the game stays, at another address
 connect();
