@@ -306,7 +306,13 @@ class Game(abc.ABC, Generic[S]):
         """Labels of the picture's columns and rows, where no cell is called like d4; "" leaves one out."""
         return (), ()
 
-    # -- names -------------------------------------------------------------------------------------------------
+    # -- words -------------------------------------------------------------------------------------------------
+    @property
+    def how_to_play(self) -> str:
+        """The rules in a few sentences, for who has never played this: what a move does, and who wins. Nothing: the
+        game tells none. Repetition, the limit of plies and the names of moves are told beside it."""
+        return ""
+
     def action_name(self, action: int) -> str:
         """The name that people of this game use: one word, without blanks, commas and #, which part lists of moves."""
         return str(action)
