@@ -1,7 +1,7 @@
 """3D Connect Four on an octagon of 24 stacks, six high: every line scores, and the game lasts all 64 stones.
 
-The k-th line of the game, whoever makes it, is worth floor(100 / k) points. Stacks are named by row and column of
-their 6 x 6 square, `23`. Pictures show the six levels side by side, the lowest at the left.
+Stacks are named by row and column of their 6 x 6 square, `23`. Pictures show the six levels side by side, the lowest
+at the left.
 """
 
 import dataclasses
@@ -79,10 +79,8 @@ def points(floor: bool) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Connect3D(Game[Connect3DState]):
-    """After 32 stones each the higher score wins; equal scores are a draw.
-
-    `floor` takes 100 / k down to a whole number. `prior` is the base weight of the connect-and-block rule. `by_lead` is
-    the share of a result that is told by the lead, as tanh of it in units of 100 points; the rest by who has won.
+    """`floor` takes 100 / k down to a whole number. `prior` is the base weight of the connect-and-block rule. `by_lead`
+    is the share of a result that is told by the lead, as tanh of it in units of 100 points; the rest by who has won.
     """
 
     floor: bool = True
@@ -92,6 +90,15 @@ class Connect3D(Game[Connect3DState]):
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1), VOID)
     notation = "row and column of the stack on its 6 x 6 square, both from 0: `23`"
     levels = LEVELS
+
+    @property
+    def how_to_play(self) -> str:
+        floor = ", rounded down" if self.floor else ""
+        return (
+            "Put a stone on a stack, on top of what lies there; six fill it. Four of your own in a straight line, in "
+            "any direction in space, score: the first line of the game, whoever makes it, 100 points, the second 50, "
+            f"and the k-th 100 / k{floor}. After 32 stones each the higher score wins; equal scores are a draw."
+        )
 
     def __post_init__(self) -> None:
         if not 0 <= self.prior <= MOST_PRIOR:

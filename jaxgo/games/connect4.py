@@ -46,7 +46,7 @@ def lines(width: int, height: int, k: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class ConnectFour(Game[ConnectFourState]):
-    """The first to have `k` discs in a row, column or diagonal wins; a full board is a draw."""
+    """`width` columns of `height` cells; the usual game has `k` = 4."""
 
     width: int = 7
     height: int = 6
@@ -54,6 +54,13 @@ class ConnectFour(Game[ConnectFourState]):
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1))
     notation = "the number of the column from the left: `4`"
+
+    @property
+    def how_to_play(self) -> str:
+        return (
+            f"Drop a disc into a column; it falls as far as it can. Who first has {self.k} of their own in a row, "
+            "column or diagonal wins; a full board without that is a draw."
+        )
 
     def __post_init__(self) -> None:
         if not (1 <= self.height <= 26 and 1 <= self.width <= 26):

@@ -44,8 +44,7 @@ def near(size: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Hex(Game[HexState]):
-    """Seat 0 (Red) joins top and bottom, seat 1 (Blue) left and right; GTP and SGF call them Black and White. With
-    `swap` Blue's first move may be to take Red's stone over: it becomes a blue one on the mirrored cell."""
+    """GTP and SGF call seat 0 (Red) Black, and seat 1 (Blue) White."""
 
     size: int = 11
     swap: bool = True  # the pie rule
@@ -53,6 +52,18 @@ class Hex(Game[HexState]):
     pieces = (EMPTY, Piece("R", 0, colour=RED), Piece("B", 1, colour=BLUE))
     grid = "hexagons"
     notation = "a letter and a row from the top: `b2`; or `swap`"
+
+    @property
+    def how_to_play(self) -> str:
+        swap = (
+            " Blue's first move may be `swap`: Red's stone becomes a blue one, on the mirrored cell."
+            if self.swap
+            else ""
+        )
+        return (
+            "Put a stone on an empty cell. Red, who moves first, wins by stones that touch from the top side to the "
+            f"bottom side, Blue from the left to the right. One of the two always does.{swap}"
+        )
 
     def __post_init__(self) -> None:
         if not 2 <= self.size <= 26:

@@ -25,7 +25,7 @@ class MnkState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Mnk(Game[MnkState]):
-    """The first to have `k` stones in a row, column or diagonal wins; a full board is a draw."""
+    """Tic-tac-toe is `k` = 3 on 3 x 3 cells."""
 
     height: int = 3
     width: int = 3
@@ -33,6 +33,13 @@ class Mnk(Game[MnkState]):
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1))
     notation = "a letter and a row from the bottom: `b2`"
+
+    @property
+    def how_to_play(self) -> str:
+        return (
+            f"Put a stone on an empty cell. Who first has {self.k} of their own in a row, column or diagonal wins; a "
+            "full board without that is a draw."
+        )
 
     def __post_init__(self) -> None:
         if not (1 <= self.height <= 26 and 1 <= self.width <= 26):

@@ -1,6 +1,5 @@
 """Othello (Reversi): discs are placed so that they enclose enemy discs in straight lines, which change their colour.
 
-Every move must turn a disc. Who cannot move passes; when neither can, the game is over, and who has more discs wins.
 All lines are looked at together: along each axis of the board whole sets of discs are shifted, never cell by cell.
 """
 
@@ -44,6 +43,14 @@ class Othello(Game[OthelloState]):
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1))
     notation = "a letter and a row from the top: `d3`; or `pass`"
+
+    @property
+    def how_to_play(self) -> str:
+        return (
+            "Black moves first. Put a disc on a cell from where it encloses enemy discs, in a straight line up to "
+            "another disc of yours; all that it encloses change their colour. Who has no such move passes. When "
+            "neither has one, who has more discs wins; equal numbers are a draw."
+        )
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:

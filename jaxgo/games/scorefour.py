@@ -44,11 +44,18 @@ def lines() -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreFour(Game[ScoreFourState]):
-    """The first of the 76 lines wins; a full cube is a draw."""
+    """There are 76 lines of four."""
 
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1), VOID)
     notation = "the peg on the 4 x 4 square, letter and row from the bottom: `b2`"
     levels = SIDE
+
+    @property
+    def how_to_play(self) -> str:
+        return (
+            "Put a bead on one of the 16 pegs, each of which holds four. Who first has four of their own in a straight "
+            "line, in any direction of the cube, wins; a full cube without that is a draw."
+        )
 
     @property
     def shape(self) -> tuple[int, int]:

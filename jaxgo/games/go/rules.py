@@ -46,9 +46,7 @@ def _union(sets: UInt32[Array, "k W"], chosen: Bool[Array, " k"]) -> UInt32[Arra
 
 @dataclasses.dataclass(frozen=True)
 class Go(Game[GoState]):
-    """Two passes in a row end the game; who has more stones and surrounded points, after komi, wins.
-
-    ko: what may not come back. `simple`: the single stone just taken; `positional`: any earlier board;
+    """ko: what may not come back. `simple`: the single stone just taken; `positional`: any earlier board;
     `situational`: any earlier board with the same player to move. suicide: whether own chains may be taken.
     With a handicap Black's stones stand on the usual star points and White moves first; Black keeps seat 0.
     """
@@ -65,6 +63,18 @@ class Go(Game[GoState]):
     grid = "points"
     ply_limit = "move_limit"
     notation = "a letter, I being left out, and a row from the bottom: `E5`; or `pass`"
+
+    @property
+    def how_to_play(self) -> str:
+        back = {"simple": "the single stone that was just taken", "positional": "any earlier board"}
+        own = "" if self.suicide else "leave a chain of one's own without such a point, nor "
+        return (
+            "Black moves first. Put a stone on an empty point, or pass. Stones that touch along the lines are a chain; "
+            f"a chain with no empty point beside it is taken off the board. No move may {own}bring back "
+            f"{back.get(self.ko, 'an earlier board with the same player to move')}. Two passes in a row end the game. "
+            "All stones on the board count, and the empty points that only stones of one colour surround; White gets "
+            f"{self.komi:g} points on top. Who has more points wins."
+        )
 
     def __post_init__(self) -> None:
         if not (1 <= self.size <= 19 and 0 <= self.width <= 19):

@@ -19,6 +19,14 @@ PLAY, PUT_THREE, CHOOSE, PUT_TWO, CHOOSE_AGAIN = range(5)
 PHASES = 5
 CHOICES = ("white", "black", "more")  # the actions after the cells: take White, take Black, put two more stones
 TAKE_WHITE, TAKE_BLACK, PUT_MORE = range(3)
+TOLD: dict[Opening, str] = {  # the rules to people
+    "none": "",
+    "swap": " Before that the first player puts a black, a white and a black stone, and the second one takes a colour.",
+    "swap2": " Before that the first player puts a black, a white and a black stone; the second one takes a colour, or "
+    "puts a white and a black stone more and leaves the colours to the first.",
+    "pro": " Black begins in the centre, and puts the second stone at least three points away from it.",
+    "long-pro": " Black begins in the centre, and puts the second stone at least four points away from it.",
+}
 FAR = {"pro": 3, "long-pro": 4}  # how far from the centre Black's second stone is, at least
 
 

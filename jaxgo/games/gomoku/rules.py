@@ -1,12 +1,8 @@
 """Gomoku and its relatives on an n x n board: five in a row, by the rules of freestyle, standard, renju or caro.
 
-Who wins by a line through the last stone:
-freestyle  five or more
-standard   exactly five; longer lines do nothing
-renju      Black exactly five, White five or more; some points are forbidden to Black (see `renju`)
-caro       five or more, but not a five with enemy stones at both ends (the edge is no enemy): Gomocup's rule 8
-caro5      the same, exactly five: Gomocup's rule 9
-A full board is a draw, and so is renju when Black has no allowed point left.
+The line is looked for through the last stone. Caro (Gomocup's rule 8) has no win by a five with enemy stones at both
+ends, of which the edge of the board is none; `caro5` (rule 9) takes exactly five, as `standard` does. Renju is a draw
+when Black has no allowed point left, too.
 """
 
 import dataclasses
@@ -73,6 +69,22 @@ class Gomoku(Game[GomokuState]):
     pieces = (EMPTY, Piece("X", 0), Piece("O", 1))
     grid = "points"
     notation = "a letter and a row from the bottom: `h8`; where an opening lets one choose, `white`, `black` or `more`"
+
+    @property
+    def how_to_play(self) -> str:
+        exactly = {"renju": "five or more (Black: exactly five)", "standard": "exactly five", "caro5": "exactly five"}
+        five = exactly.get(self.rules, "five or more")
+        ends = ", unless enemy stones stand at both ends," if self.rules in ("caro", "caro5") else ""
+        forbidden = (
+            " Without making five, Black may not make a line of six or more, two fours or two open threes by one stone."
+            if self.rules == "renju"
+            else ""
+        )
+        return (
+            f"Black moves first. Put a stone on an empty point. Who first has {five} of their own side by side in a "
+            f"row, column or diagonal{ends} wins; a full board is a draw.{forbidden}"
+            f"{openings.TOLD[self.opening]}"
+        )
 
     def __post_init__(self) -> None:
         if not 5 <= self.size <= 20:
