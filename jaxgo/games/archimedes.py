@@ -1,8 +1,4 @@
-"""Archimedes (Scott Marley and Philip Cohen, 1988): ships that vanish when three enemies aim at them.
-
-Ships move like chess queens onto empty squares and never end in their own port. A ship is attacked by every enemy
-ship that is the first ship on one of its eight lines; with three attackers it is lost. Who holds the enemy port wins.
-"""
+"""Archimedes (Scott Marley and Philip Cohen, 1988): ships that vanish when three enemies aim at them."""
 
 import dataclasses
 import functools
@@ -37,13 +33,8 @@ class ArchimedesState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Archimedes(Game[ArchimedesState]):
-    """Rules "original": a move destroys all enemy ships with three attackers, again and again until none has; the own
-    ones stay. A ship that is in the enemy port after the opponent's turn wins. Instead of moving a ship, a player may
-    rebuild a destroyed one in his empty port and sail it out in the same turn (an action from the port).
-
-    Rules "dagaz": a move removes, once, all ships of both sides with three attackers, and may not give the moved ship
-    three. A ship may enter the enemy port only where no reply could attack it three times, and wins at once. Nothing
-    is rebuilt. In both, who cannot move loses and `max_plies` make a draw.
+    """Rules "original": a ship that is rebuilt sails in the same turn, by an action from the port. Rules "dagaz": ships
+    are removed once, those of both sides together, and none is rebuilt. In both `max_plies` make a draw.
     """
 
     rules: str = "original"
@@ -51,6 +42,27 @@ class Archimedes(Game[ArchimedesState]):
 
     pieces = (EMPTY, Piece("B", 0), Piece("W", 1))
     notation = "the two squares of the move, `b3-b5`"
+
+    @property
+    def how_to_play(self) -> str:
+        start = (
+            "Move a ship as a queen of chess moves, onto an empty square, but not into its own port (a1 of the first "
+            "player, h8 of the second). Enemy ships aim at a ship if nothing stands between them, in rows, columns and "
+            "diagonals. "
+        )
+        if self.rules == "original":
+            ends = (
+                "Your move destroys every enemy ship at which three of yours aim, again and again until there is none. "
+                "Instead you may build a destroyed ship again in your port, if that is empty, and sail it out. Whose "
+                "ship is in the enemy port after the opponent's turn wins"
+            )
+        else:
+            ends = (
+                "Your move removes every ship at which three enemies aim, your own ones as well; they may not aim at "
+                "the ship that moves. A ship may enter the enemy port where no answer could have three ships aim at "
+                "it, and wins at once"
+            )
+        return f"{start}{ends}; who cannot move loses."
 
     def __post_init__(self) -> None:
         if self.rules not in RULES:

@@ -1,7 +1,6 @@
 """Breakthrough: two rows of pieces on each side, which only go forward; the first to reach the far row wins.
 
-A piece goes one square straight or diagonally forward. Straight it needs an empty square; diagonally it may capture.
-To lose all pieces is to lose, too. Nobody is ever without a move: the foremost piece can always go diagonally.
+Nobody is ever without a move: the foremost piece can always go diagonally.
 """
 
 import dataclasses
@@ -30,13 +29,21 @@ class BreakthroughState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Breakthrough(Game[BreakthroughState]):
-    """The first player starts on the two rows at the bottom and goes up, the second one at the top and goes down."""
+    """Boards have 4 to 16 rows and columns."""
 
     height: int = 8
     width: int = 8
 
     pieces = (EMPTY, Piece("X", 0, figure="pawn"), Piece("O", 1, figure="pawn"))
     notation = "the piece's square and where its player sends it: `c2-forward`, `c2-left`, `c2-right`"
+
+    @property
+    def how_to_play(self) -> str:
+        return (
+            "Move a piece one square forward, away from your own side: straight or diagonally onto an empty square, or "
+            "diagonally onto an enemy piece, which is captured. Who first reaches the far row, or captures all enemy "
+            "pieces, wins; there are no draws."
+        )
 
     def __post_init__(self) -> None:
         if self.height not in SIDES or self.width not in SIDES:

@@ -1,9 +1,4 @@
-"""Dodgem: two teams of cars cross each other's path, one driving up and one driving right, and leave the board.
-
-Cars go forward or sideways, as their driver sees it, onto empty squares; from the far edge, forward leaves for good.
-Whose last car has left wins at once. A player without a move has been locked in, which the rules forbid: he wins, or
-by option loses.
-"""
+"""Dodgem: two teams of cars cross each other's path, one driving up and one driving right, and leave the board."""
 
 import dataclasses
 from typing import NamedTuple
@@ -37,7 +32,7 @@ class DodgemState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Dodgem(Game[DodgemState]):
-    """Seat 0 (Blue) starts on the bottom row and drives up; seat 1 (Red) starts on the left and drives right."""
+    """Seat 0 is Blue, seat 1 Red. `blocked_wins` says whether who is locked in wins."""
 
     size: int = 3
     blocked_wins: bool = True  # what it means to be locked in
@@ -47,6 +42,15 @@ class Dodgem(Game[DodgemState]):
     pieces = (EMPTY, Piece("B", 0), Piece("R", 1))
     ply_limit = "move_limit"
     notation = "the car's square and where its driver goes: `c1-forward`, `c1-left`, `c1-right`"
+
+    @property
+    def how_to_play(self) -> str:
+        blocked = "wins, as to lock somebody in is forbidden" if self.blocked_wins else "loses"
+        return (
+            "Drive one of your cars a square forward or sideways, onto an empty square. The first player's cars start "
+            "on row 1, the second player's on file a, and drive to the opposite edge; from there they leave the board "
+            f"by driving forward. Whose last car has left wins. Who cannot move {blocked}."
+        )
 
     def __post_init__(self) -> None:
         if not 3 <= self.size <= 8:

@@ -1,8 +1,4 @@
-"""Four-Field Kono: captures by a jump over a piece of one's own, from a board that starts without an empty point.
-
-A piece steps to an adjacent empty point, or jumps over an adjacent piece of its own side onto an enemy piece right
-behind, which it captures. A side that is reduced to one piece, or that cannot move, has lost.
-"""
+"""Four-Field Kono: captures by a jump over a piece of one's own, from a board that starts without an empty point."""
 
 import dataclasses
 import functools
@@ -55,7 +51,7 @@ def _turned() -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Kono(Game[KonoState]):
-    """Who has fewer than `alive_min` pieces has lost; with `compulsory`, who can capture must capture."""
+    """`alive_min` is the fewest pieces that fight on; `compulsory` says whether a capture is."""
 
     alive_min: int = 2
     compulsory: bool = False
@@ -65,6 +61,15 @@ class Kono(Game[KonoState]):
     pieces = (EMPTY, Piece("B", 0), Piece("W", 1))
     grid = "points"
     notation = "the two points of a step, `c2-b2`, or of a jump that captures, `c1xc3`"
+
+    @property
+    def how_to_play(self) -> str:
+        must = " Who can capture must." if self.compulsory else ""
+        left = "one piece left" if self.alive_min == 2 else "no piece left"
+        return (
+            "Move a piece along a line to an empty point beside it; or capture: jump over a piece of your own beside "
+            f"it onto an enemy piece right behind that.{must} Who has {left}, or cannot move, loses."
+        )
 
     def __post_init__(self) -> None:
         if self.alive_min not in (1, 2):

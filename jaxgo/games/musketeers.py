@@ -1,8 +1,4 @@
-"""Three Musketeers: three who must capture at every turn against twenty-two who want to line them up.
-
-A musketeer captures the soldier next to him; a soldier steps to an empty square next to him. Three musketeers in one
-row or column have lost, whoever brought them there; otherwise who cannot move lets the musketeers win.
-"""
+"""Three Musketeers: three who must capture at every turn against twenty-two who want to line them up."""
 
 import dataclasses
 import functools
@@ -37,10 +33,19 @@ def _lines() -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Musketeers(Game[MusketeersState]):
-    """The musketeers (seat 0) move first. There are no draws, and no game outlasts the soldiers."""
+    """The musketeers are seat 0. There are no draws, and no game outlasts the soldiers."""
 
     pieces = (EMPTY, Piece("M", 0), Piece("e", 1))
     notation = "the two squares of the move, `e5-d5`"
+
+    @property
+    def how_to_play(self) -> str:
+        return (
+            "The three musketeers move first, and must capture at every turn: one of them goes to the square of a "
+            "soldier beside him, in his row or column. A soldier steps to an empty square beside him. When all three "
+            "musketeers are in one row or column, whoever has brought them there, the soldiers win. Otherwise, who "
+            "cannot move lets the musketeers win."
+        )
 
     @property
     def shape(self) -> tuple[int, int]:

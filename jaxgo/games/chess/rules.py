@@ -1,9 +1,8 @@
 """Chess: two armies, each with a king that must not be lost; by the rules of FIDE, and Gardner's on 5 x 5 squares.
 
-A position that comes back for the third time, a hundred plies without a capture or a pawn's move, and men that cannot
-give mate make a draw, without being claimed: a king alone or with one knight or bishop against a king, or bishops that
-all stand on squares of one colour. Positions are the same where the same moves are possible: the right to castle
-counts, and to capture en passant only where a pawn really may.
+Draws need not be claimed. Neither can mate with a king alone or with one knight or bishop against a king, or with
+bishops that all stand on squares of one colour. Positions are the same where the same moves are possible: the right to
+castle counts, and to capture en passant only where a pawn really may.
 """
 
 import dataclasses
@@ -110,6 +109,25 @@ class Chess(Game[ChessState]):
         "the two squares of the move and what a pawn becomes: `e2e4`, `e7e8q`; the king's two when it castles; `Nf3`, "
         "`exd5`, `O-O` and `e8=Q` are read, too"
     )
+
+    @property
+    def how_to_play(self) -> str:
+        gardner = self.board == "gardner"
+        first = "" if gardner else ", or two at first"
+        castling = (
+            "Castling moves the king two squares towards a rook, neither having moved before; a pawn that has just "
+            "gone two squares may be captured as if it had gone one."
+        )
+        more = "There is no castling." if gardner else castling
+        return (
+            "White moves first. The king goes one square in any direction, the queen as far as the way is free, the "
+            "rook so in rows and columns, the bishop in diagonals; the knight jumps two squares straight and one to "
+            f"the side. A pawn goes one square ahead{first}, captures diagonally ahead, and becomes another man on the "
+            f"last row. {more} Who moves onto an enemy man captures it; no move may leave one's own king attacked. "
+            "Whose king is attacked and has no way out is mated and loses. It is a draw where somebody has no move "
+            "without being attacked, where neither can mate, and after 50 moves each without a capture or a pawn's "
+            "move."
+        )
 
     def __post_init__(self) -> None:
         if self.board not in BOARDS:

@@ -1,12 +1,7 @@
 """Kamisado: towers that run straight or diagonally forward, each move naming the tower that must answer it.
 
-The colour of the square where a move ends is the colour of the tower that the opponent has to move. If that tower is
-blocked, its owner passes, and the square under it names the next one; a chain of passes that comes back to a tower is a
-deadlock, lost by who made the last real move. Who brings a tower to the far row wins the round.
-
-In a match the winning tower gains a ring. Towers with rings (sumo) move less far, and push enemy towers with fewer
-rings one square back; after a push the same seat moves again, with the tower named by the square where the furthest
-pushed tower landed. A tower with 1, 2, 3, 4 rings is worth 1, 3, 7, 15 points.
+Passes that come back to a tower are a deadlock; the ring for it goes to the tower that the last real move named by its
+own square. After a push the next tower is named by the square where the furthest of the pushed towers landed.
 """
 
 import dataclasses
@@ -70,6 +65,25 @@ class Kamisado(Game[KamisadoState]):
         "the tower, ahead or diagonally to the side of file a or h, and how far: `orange-ahead-3`, `orange-a-side-2`; "
         "or `pass`, and in matches `fill-left`, `fill-right`"
     )
+
+    @property
+    def how_to_play(self) -> str:
+        wins, ends = "wins", ""
+        if self.points > 1:
+            wins, ends = (
+                "wins the round",
+                " Then the tower that has won it gets a ring, the winner says "
+                "from which side both line up again, and the loser begins. Towers with rings move less far, and push "
+                "enemy towers that have fewer rings one square back, straight ahead; who has pushed moves again. "
+                f"Towers with 1, 2, 3 and 4 rings count 1, 3, 7 and 15 points; {self.points} points win the match.",
+            )
+        return (
+            "Move a tower straight or diagonally forward, away from your own side, as far as you like while the way is "
+            "free. The first move is free; then the colour of the square where a tower has just come to names the "
+            "tower that the other player must move. If that is blocked he passes, and the colour of the square under "
+            f"it names the next one. Who brings a tower to the far row {wins}. If the passes go in a circle, who made "
+            f"the last real move has lost.{ends}"
+        )
 
     def __post_init__(self) -> None:
         if self.points not in TARGETS:

@@ -1,8 +1,4 @@
-"""Maharajah and the Sepoys: a full chess army against a Maharaja, which moves like queen and knight together.
-
-The army moves as in chess, without promotion and without en passant. The side that loses its royal piece, the king
-or the last Maharaja, loses the game.
-"""
+"""Maharajah and the Sepoys: a full chess army against a Maharaja, which moves like queen and knight together."""
 
 import dataclasses
 import functools
@@ -53,8 +49,7 @@ class Maharajah(Game[MaharajahState]):
     starts on e1 and moves first, the army is at the top. "two": an army at the top with its king on d8 moves first
     against Maharajas on b2 and g2; only the last one is royal, and there is no castling.
 
-    Goal "capture": all moves are free and taking the royal piece wins; who has no move draws. Goal "mate": no move may
-    leave the own royal piece attacked; without a legal move, an attacked one loses, else it is a draw.
+    Goal "capture" leaves all moves free, goal "mate" none that leaves the own royal piece attacked.
     """
 
     layout: str = "dagaz"
@@ -63,6 +58,23 @@ class Maharajah(Game[MaharajahState]):
     max_plies: int = 300
 
     notation = "the two squares of the move, `d4-e5`; the king's two when it castles"
+
+    @property
+    def how_to_play(self) -> str:
+        one = "the last Maharaja" if self.layout == "two" else "the Maharaja"
+        has = "two Maharajas, which move" if self.layout == "two" else "a Maharaja, which moves"
+        if self.goal == "capture":
+            ends = f"Who takes the king, or {one}, wins. Who has no move makes a draw."
+        else:
+            ends = (
+                f"No move may leave one's own king, or {one}, attacked. Who has no move left loses if attacked; else "
+                "it is a draw."
+            )
+        first = "The army" if self.army == 0 else "The Maharaja"
+        return (
+            f"One player has the army of chess, whose men move as there, without promotion and without en passant; the "
+            f"other has {has} like queen and knight together. {first} moves first. {ends}"
+        )
 
     def __post_init__(self) -> None:
         if self.layout not in LAYOUTS:
