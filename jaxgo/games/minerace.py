@@ -1,7 +1,7 @@
 """The mine race: one token, two players, and a road of mines.
 
-The player to move takes the token 1 to 4 cells ahead; who lands on a mine loses. Boards are drawn as text: `I` is a
-mine, `.` and `-` are safe. The smallest game with a plan in it ("leave a multiple of five"), made for testing search.
+Boards are drawn as text: `I` is a mine, `.` and `-` are safe. The smallest game with a plan in it ("leave a multiple of
+five"), made for testing search.
 """
 
 import dataclasses
@@ -30,13 +30,17 @@ class MineRaceState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class MineRace(Game[MineRaceState]):
-    """Who lands on a mine loses. With `lookahead`, playouts step on a mine only where every move does."""
+    """With `lookahead`, playouts step on a mine only where every move does."""
 
     board: str = "....-....-....-IIII"
     lookahead: bool = False
 
     pieces = (EMPTY, Piece(MINE, -1), Piece("-", -1), Piece("@", -1), Piece("*", -1))
     notation = "how many cells ahead: `3`"
+
+    @property
+    def how_to_play(self) -> str:
+        return f"Move the token 1 to {REACH} cells ahead, both players the same one. Who lands on a mine loses."
 
     def __post_init__(self) -> None:
         if set(self.board) - set(SAFE + MINE):

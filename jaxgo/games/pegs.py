@@ -97,11 +97,7 @@ def jumps(kind: str, backward: bool) -> Jumps:
 
 @dataclasses.dataclass(frozen=True)
 class Pegs(Game[PegsState]):
-    """One player. Solved (+1) with one peg left, in the centre; stuck is -1.
-
-    Backward, the game starts with that peg, and is solved when the figure has appeared; it ends (-1) when it has as
-    many pegs as the figure without being it, or when no jump can be taken back.
-    """
+    """One player. Solved is +1, stuck is -1: backward, too, when there are as many pegs as the figure has."""
 
     board: str = "english"
     figure: str = "central"
@@ -111,6 +107,19 @@ class Pegs(Game[PegsState]):
     pieces = (EMPTY, Piece("o", 0), VOID)
     grid = "points"
     notation = "from where to where the peg jumps: `d2-d4`"
+
+    @property
+    def how_to_play(self) -> str:
+        if self.backward:
+            return (
+                "The game is played backward, from one peg in the centre: a peg jumps over an empty hole beside it "
+                "into the empty hole right behind, and leaves a new peg in the hole between. In the end the pegs have "
+                "to stand in the holes of the figure, and nowhere else."
+            )
+        return (
+            "Jump with a peg over a peg beside it into the empty hole right behind; the peg between is taken away. In "
+            "the end one peg has to be left, in the centre. Who is stuck before has lost."
+        )
 
     def __post_init__(self) -> None:
         if self.board not in BOARDS:

@@ -46,6 +46,18 @@ class SlidingBlocks(Game[SlidingState]):
     notation = "the block as the picture names it and north, east, south or west: `b-W`"
     players = 1
 
+    @property
+    def how_to_play(self) -> str:
+        if _is_n_puzzle(self.goal):
+            wanted = " / ".join(" ".join(row.replace(".", " ")).rstrip() for row in self.goal.split("/"))
+            return f"Slide a tile into the empty cell beside it. In the end they have to lie so: {wanted}."
+        places = []
+        for letter in _letters(self.goal):
+            rows, columns = np.nonzero(np.array([list(row) for row in self.goal.split("/")]) == letter)
+            across, down = (_span(found + 1) for found in (columns, rows))
+            places.append(f"{letter} in column {across} from the left and row {down} from the top")
+        return f"Slide a block by one cell, into empty cells. In the end there has to be block {', and '.join(places)}."
+
     def __post_init__(self) -> None:
         rows, goal = self.rows.split("/"), self.goal.split("/")
         if len({len(row) for row in rows}) != 1 or not 1 <= len(rows[0]) * len(rows) <= 120:
@@ -225,6 +237,12 @@ class SlidingBlocks(Game[SlidingState]):
 
     def action_name(self, action: int) -> str:
         return f"{self._block_name(self.letters[action // 4])}-{'NESW'[action % 4]}"
+
+
+def _span(numbers: np.ndarray) -> str:
+    """Some numbers in a row, as people call them."""
+    low, high = int(numbers.min()), int(numbers.max())
+    return str(low) if low == high else f"{low} to {high}"
 
 
 @functools.cache
