@@ -6,6 +6,7 @@ the sizes are asked of the values.
 
 import inspect
 import re
+import textwrap
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,21 +18,22 @@ from jaxgo.core import choice, play
 from jaxgo.core.game import Game, state_bytes
 from jaxgo.games import GAMES
 from jaxgo.games.names import describe_options
-from jaxgo.ui import board_view
+from jaxgo.ui import board_view, how_to_play
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "games.md"
 README = ROOT / "README.md"
 README_TABLE = re.compile(r"(?<=## The games\n\n)\|.*?\n(?=\n)", re.DOTALL)
 PICTURES = ROOT / "docs" / "pictures"
+WIDE = 120  # letters of a line
 PLIES = 40  # a picture shows a random game after so many plies, or after a third of a short one
 
 HEAD = """# The games
 
 Written by `uv run tools/games_page.py` from the registry; do not edit. Names go into `jaxgo.make(name, **options)` and
 `uv run jaxgo show name --option key=value`. "Bytes" is one state, as a search tree stores it; "symmetries" counts the
-identity. The words are those of each game's file: what is played, and how it is kept. `uv run --extra benchmark
-benchmarks/rules.py` measures how fast they are.
+identity. The words are those of each game's file: what it is, how it is kept, and how it is played, as the page to play
+on tells it. `uv run --extra benchmark benchmarks/rules.py` measures how fast they are.
 """
 HEADINGS = ("name", "options", "board", "actions", "max plies", "bytes", "symmetries")
 COLUMNS = f"| {' | '.join(HEADINGS)} |\n{'|---' * len(HEADINGS)}|"
@@ -63,14 +65,24 @@ def words(name: str) -> str:
     return "\n\n".join(f"```text\n{p}\n```" if re.search(r"\S {2,}\S", p) else p for p in paragraphs)
 
 
+def rules(names: list[str]) -> str:
+    """How a family is played: once for those whose rules differ in a number alone, by that which has the picture."""
+    told = {name: how_to_play.rules(GAMES[name]) for name in [shown(names), *names]}
+    kinds: dict[str, str] = {}
+    for name, text in told.items():
+        kinds.setdefault(re.sub(r"\d+(\.\d+)?", "", text), f"`{name}`: {text}" if len({*told.values()}) > 1 else text)
+    return "\n\n".join(textwrap.fill(text, WIDE, break_on_hyphens=False) for text in kinds.values())
+
+
 def section(names: list[str]) -> str:
     """One family: a picture, the rules in brief, and a row for each registered value."""
     family = type(GAMES[names[0]])
     rows = "\n".join(row(name, GAMES[name]) for name in names)
     figure = f"![a position of {shown(names)}](pictures/{shown(names)}.svg)"
     source = f"[source](../{family.__module__.replace('.', '/')}.py)"
-    notation = f"Moves are written as {family.notation}."
-    return f"## {', '.join(names)}\n\n{figure}\n\n{words(names[0])}\n\n{notation}\n\n{source}\n\n{COLUMNS}\n{rows}\n"
+    notation = how_to_play.notation(GAMES[names[0]])
+    told = [words(names[0]), rules(names), notation, source, f"{COLUMNS}\n{rows}"]
+    return "\n\n".join([f"## {', '.join(names)}", figure, *told]) + "\n"
 
 
 def page() -> str:

@@ -1,6 +1,7 @@
 """Names of moves in lists, in books and in saved games: what was written is read back, in every game."""
 
 import random
+import re
 
 import pytest
 from support import Host, mostly_slow
@@ -13,6 +14,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.replay import replay, split_moves
 from jaxgo.games import GAMES, make
 from jaxgo.search.chain import read_book
+from jaxgo.ui import how_to_play
 
 PLIES = 12
 TORN = ("connect3d", "dodgem3", "kamisado")  # whose names once had commas and blanks
@@ -27,6 +29,32 @@ def test_names_are_words(name):
     for comma in (",", " ", ", "):
         assert split_moves(comma.join(names)) == names
     assert "`" in game.notation, "an example"
+
+
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_rules_are_told_in_a_few_sentences(name):
+    told = how_to_play.rules(GAMES[name])
+    assert 60 < len(told) < 1300
+    assert told.endswith(".")
+    assert "  " not in told
+    assert not re.search(r"[a-z)]\.[A-Z]|\n| \.", told)
+
+
+def test_rules_follow_options():
+    def told(name, **options):
+        return how_to_play.rules(make(name, **options))
+
+    assert "has 5 of" in told("connect4", k=5)
+    assert "Who can capture must" in told("kono", compulsory=True)
+    assert told("kono", repetition="loss").endswith(
+        "loses. A game ends after 200 moves of both players together at the latest."
+    )
+    assert "aim at the ship that moves" in told("archimedes", rules="dagaz")
+    assert "The Maharaja moves first" in told("maharajah", layout="classic", goal="mate")
+    assert "1 2 3 / 4 5 6 / 7 8." in told("slide8")
+    assert "block A in column 2 to 3 from the left and row 4 to 5" in told("klotski")
+    assert "backward" in told("pegs", backward=True)
+    assert len({told("gomoku", rules=rules) for rules in ("freestyle", "standard", "renju", "caro", "caro5")}) == 5
 
 
 def each_class() -> list[str]:
