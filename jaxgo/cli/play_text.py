@@ -36,6 +36,7 @@ class PlayText:
         from jaxgo.frontends.terminal import Terminal
         from jaxgo.games.names import read_game
         from jaxgo.search.think import Limit
+        from jaxgo.ui import how_to_play
 
         if not self.text:
             raise UsageError("--text is the terminal; leave --no-text out, and --text too for the page")
@@ -55,7 +56,7 @@ class PlayText:
         elif self.agent != "none":  # hints are of whoever plays as well as it can, which a weak opponent does not
             session.set_player(1 - self.seat, self.agent)
             print(f"{session.player_of(1 - self.seat).name} plays against you.")
-        print(f"Moves are written as {game.notation}. `help` lists what else can be typed.")
+        print(f"{how_to_play.notation(game)} `help` lists what else can be typed.")
         limit = Limit(seconds=self.seconds) if self.seconds else None
         Terminal(session, _ask, print, limit, self.analysis).run()
         session.close(timeout=0.5)

@@ -50,7 +50,7 @@ class Show:
         from jaxgo.core.replay import replay, some_legal, split_moves, status
         from jaxgo.games.names import describe_options, read_game
         from jaxgo.system.files import save_whole
-        from jaxgo.ui import board_view
+        from jaxgo.ui import board_view, how_to_play
 
         game = read_game(self.name, self.option)
         self._check_pictures()
@@ -89,7 +89,7 @@ class Show:
         if said:
             print(said)
         if self.notation:
-            print(f"Moves are written as {game.notation}.")
+            print(how_to_play.notation(game))
             print(f"Legal now: {some_legal(game, play.look(game, position).legal)}.")
         return 0
 

@@ -1,6 +1,7 @@
 """A game in the terminal: the board as text with an analysis beside it, moves by name, and a few words."""
 
 import dataclasses
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,16 +13,18 @@ from jaxgo.frontends.session import Session
 from jaxgo.frontends.thinking import Thought
 from jaxgo.records import formats
 from jaxgo.search.think import Limit
-from jaxgo.ui import board_view
+from jaxgo.ui import board_view, how_to_play
 
 ROWS = 12  # of an analysis, at most
 LINE = 4  # moves of its variations
 GAP = "   "
+WIDE = 100  # of words
 HELP = """a move by its name, such as those that `moves` lists; or
   hint        what a player would do, and its analysis
   analyse     show an analysis beside the board after every move, or no more
   undo, redo  take moves back, or play them again
   moves       the legal moves
+  rules       how the game is played
   text        the position as text, for --position
   setup TEXT  another position
   save FILE   the game so far; the name ends in .json, .sgf, .pgn, .psq or .gzero
@@ -135,6 +138,11 @@ class Terminal:
             self.session.redo()
         self._draw()
 
+    def _do_rules(self, rest: str) -> None:
+        game = self.session.game
+        self.show(textwrap.fill(how_to_play.rules(game) or f"{self.session.name} tells nothing of its rules", WIDE))
+        self.show(how_to_play.notation(game))
+
     def _do_moves(self, rest: str) -> None:
         names = [name for _, name in self.session.legal()]
         self.show(" ".join(names) or some_legal(self.session.game, self.session.board.now.legal))
@@ -203,6 +211,7 @@ COMMANDS: dict[str, Callable[[Terminal, str], None]] = {
     "undo": Terminal._do_undo,
     "redo": Terminal._do_redo,
     "moves": Terminal._do_moves,
+    "rules": Terminal._do_rules,
     "text": Terminal._do_text,
     "setup": Terminal._do_setup,
     "save": Terminal._do_save,

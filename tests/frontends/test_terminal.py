@@ -44,6 +44,12 @@ def test_a_game_by_names(session):
     assert len(session.board.actions) == 2
 
 
+def test_the_rules_are_told(session):
+    shown = talk(session, "rules", "quit")
+    assert "Who first has 3 of their own in a row, column or diagonal wins" in shown.replace("\n", " ")
+    assert session.game.notation in shown
+
+
 def test_a_word_is_a_move_where_that_is_legal():
     opened = Session(make("hex5"), "hex5")
     shown = talk(opened, "swap", "c3", "swap")
