@@ -10,9 +10,46 @@ from page_hands import begin, moves, touch
 from playwright import sync_api
 
 from jaxgo.frontends.web import server
+from jaxgo.games import GAMES
+from jaxgo.ui import how_to_play
 
 expect = sync_api.expect
 pytestmark = pytest.mark.slow
+
+
+def test_the_rules_open_and_close_by_keys(page):
+    begin(page, "dodgem3")
+    words = page.locator("#rules")
+    for opener in ("?", "Enter"):
+        if opener == "Enter":
+            page.locator("#rules-open").focus()
+        page.keyboard.press(opener)
+        expect(words).to_be_visible()
+        expect(words).to_contain_text("How to play dodgem3")
+        expect(words).to_contain_text(how_to_play.rules(GAMES["dodgem3"]))
+        assert words.locator("code").all_inner_texts() == ["c1-forward", "c1-left", "c1-right"]
+        page.keyboard.press("ArrowLeft")  # what is behind it hears no key
+        page.keyboard.press("n")
+        page.keyboard.press("Escape")
+        expect(words).to_be_hidden()
+    expect(page.locator("#rules-open")).to_be_focused()
+    page.locator("#rules-open").click()
+    page.locator("#rules-close").click()
+    expect(words).to_be_hidden()
+
+
+def test_the_rules_fit_a_phone(browser, address):
+    page, faults = opened(browser, f"{address}#game=kamisado-match", 360, 640)
+    expect(page).to_have_title("jaxgo: kamisado-match")
+    page.locator("#rules-open").click()
+    box = page.locator("#rules").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 360
+    assert box["height"] <= 640
+    page.locator("#rules-close").scroll_into_view_if_needed()
+    page.locator("#rules-close").click()
+    page.close()
+    assert not faults
 
 
 def test_arrows_are_taken_where_they_are_for_the_game(page):

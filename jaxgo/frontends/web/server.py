@@ -31,7 +31,7 @@ from jaxgo.frontends.web.shared import Shared
 from jaxgo.frontends.web.table import Table
 from jaxgo.ui import board_shape
 
-SCRIPTS = ("main.js", "board.js", "space.js", "panel.js", "run.js", "make.js", "keys.js")
+SCRIPTS = ("main.js", "board.js", "space.js", "panel.js", "run.js", "make.js", "keys.js", "rules.js")
 STATIC = Path(__file__).parent / "static"
 FILES = {
     "/": ("index.html", "text/html"),

@@ -13,7 +13,7 @@ from jaxgo.frontends.web import drawing
 from jaxgo.frontends.web.score import SIDES
 from jaxgo.records import formats
 from jaxgo.records.record import GameRecord
-from jaxgo.ui import review_view
+from jaxgo.ui import how_to_play, review_view
 
 TYPES = {
     "sgf": "application/x-go-sgf",
@@ -26,8 +26,10 @@ TYPES = {
 
 def board(shown: Board, name: str, options: dict[str, str], players: list[str]) -> dict[str, Any]:
     """Which game this is, who may be asked to play it, and what its board looks like."""
-    told = {"game": name, "options": options, "players": players, "files": formats.kinds(shown.game)}
-    return {"tell": "board", **told, **drawing.board(shown.game, shown.now.cells.tolist())}
+    game = shown.game
+    told = {"game": name, "options": options, "players": players, "files": formats.kinds(game)}
+    words = {"rules": how_to_play.rules(game), "notation": how_to_play.notation(game)}
+    return {"tell": "board", **told, **words, **drawing.board(game, shown.now.cells.tolist())}
 
 
 def position(shown: Board, number: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import { Board } from "./board.js";
 import { listen } from "./keys.js";
 import { chosen, find, keep, make, put } from "./make.js";
 import { Panel } from "./panel.js";
+import { rules } from "./rules.js";
 import { Run } from "./run.js";
 
 let socket = null;
@@ -89,6 +90,7 @@ const told = {
     board.show.level = "";
     options(message.options);
     for (const button of document.querySelectorAll("[data-save]")) button.hidden = !message.files.includes(button.dataset.save);
+    rules(message);
     for (const id of ["resign", "swap", "draw", "review"]) find(id).hidden = message.seats === 1;
     panel.forget();
     panel.offer(message);
