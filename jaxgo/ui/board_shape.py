@@ -127,7 +127,7 @@ def is_there(game: Game[Any], code: int) -> bool:
 
 
 def board(game: Game[Any], codes: Sequence[int]) -> list[Mark]:
-    """One tile for each cell of the board, shaded or coloured as squares are; or crossings of lines; and the labels."""
+    """One tile for each cell of the board, shaded or coloured as squares are; or crossings of lines."""
     height, width = game.picture
     on = [is_there(game, code) for code in codes]
     chequered = game.grid == "squares" and bool(names(game))
@@ -149,7 +149,7 @@ def board(game: Game[Any], codes: Sequence[int]) -> list[Mark]:
                 lines.append(Mark("path", {"class": "line", "d": f"M{x} {y}v{CELL}"}))
     dots = [centre(game, cell) for cell in _stars(height, width)] if game.grid == "points" else []
     stars = [Mark("path", {"class": "star", "d": f"M{x} {y}h0"}) for x, y in dots]
-    return _sides(game) + tiles + lines + stars + _labels(game)
+    return _sides(game) + tiles + lines + stars
 
 
 def _tile(game: Game[Any], look: dict[str, str | int | float], x: int, y: int) -> Mark:
@@ -195,8 +195,9 @@ def words(kind: str, x: int | float, y: int | float, text: str) -> Mark:
     return Mark("text", {"class": kind, "x": x, "y": y, "dy": ".35em"}, text)
 
 
-def _labels(game: Game[Any]) -> list[Mark]:
-    columns, rows = edges(game)
+def labels(game: Game[Any], turned: bool = False) -> list[Mark]:
+    """The names along the edges; of a board that was turned to the other player they run the other way."""
+    columns, rows = (names[::-1] if turned else names for names in edges(game))
     height, width = game.picture
     bottom, last, slant = size(game)[1] - EDGE // 2, (height - 1) * width, CELL // 4 * (game.grid == "hexagons")
     left = CELL // 2 + EDGE // 2 + slant // 2  # of the centre of a row's first cell

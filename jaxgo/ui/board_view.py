@@ -81,7 +81,8 @@ def layers(game: Game[Any], codes: list[int], last: int | None = None) -> tuple[
         full = label(game, codes[cell]) or piece.figure or piece.colour
         radius = CELL * (0.42 if full else 0.2)  # around a label, not through it, and not on a colour
         rings.append(write(Mark("circle", {"class": "last", "cx": x, "cy": y, "r": radius})))
-    board, pieces = board_shape.board(game, codes), board_shape.pieces(game, codes)
+    board = board_shape.board(game, codes) + board_shape.labels(game)
+    pieces = board_shape.pieces(game, codes)
     return [write(mark) for mark in board], [write(mark) for mark in pieces], rings
 
 

@@ -52,6 +52,66 @@ def test_the_rules_fit_a_phone(browser, address):
     assert not faults
 
 
+def places(page):
+    """Where the cells are, and where the labels: the middle of each on the screen."""
+    middle = "const { x, y, width, height } = one.getBoundingClientRect(); const at = [x + width / 2, y + height / 2];"
+    cells, names = (
+        page.locator(which).evaluate_all(f"all => all.map((one) => {{ {middle} return [{word}, at]; }})")
+        for which, word in ((".hit", "one.dataset.cell"), (".flat .name", "one.textContent"))
+    )
+    return dict(cells), dict(names)
+
+
+@pytest.mark.parametrize("name", ["dodgem3", "hex5"])
+def test_a_board_is_turned_with_its_names_and_its_players(page, name):
+    game = GAMES[name]
+    begin(page, name)
+    cells, names = places(page)
+    height, width = game.picture
+    page.keyboard.press("t")
+    expect(page.locator("#turn")).to_have_attribute("aria-pressed", "true")
+    turned, labels = places(page)
+    assert set(labels) == set(names)
+    for cell, place in cells.items():
+        opposite = str(height * width - 1 - int(cell))
+        assert turned[opposite] == pytest.approx(place, abs=1.5), cell
+    for label, (x, y) in labels.items():  # beside its row, below its column: where that of the opposite one was
+        opposite = next(other for other, place in names.items() if place == pytest.approx([x, y], abs=3))
+        order = sorted(found for found in names if found.isdigit() == label.isdigit())
+        assert order.index(opposite) == len(order) - 1 - order.index(label)
+    strips = page.locator(".seat").evaluate_all("all => all.map((one) => [one.id, one.getBoundingClientRect().y])")
+    assert [name for name, _ in sorted(strips, key=lambda strip: strip[1])] == ["seat0", "seat1"]
+
+
+def test_a_turned_board_is_played_by_mouse_and_keys_and_stays_turned(page):
+    begin(page, "tictactoe")
+    page.locator("#turn").click()
+    touch(page, 0)
+    assert moves(page).all_inner_texts() == ["a3"]
+    last = page.locator("#board .last .last").bounding_box()
+    hit = page.locator(".hit[data-cell='0']").bounding_box()
+    assert hit["x"] < last["x"] < hit["x"] + hit["width"]
+    assert hit["y"] < last["y"] < hit["y"] + hit["height"]
+    page.locator("#board").blur()
+    page.locator("#board").focus()
+    for key in ("ArrowLeft", "ArrowUp", "Enter"):  # the corner of a3 is at the bottom right now
+        page.keyboard.press(key)
+    expect(moves(page)).to_have_count(2)
+    assert moves(page).all_inner_texts() == ["a3", "b2"]
+    page.locator("#new").click()
+    expect(moves(page)).to_have_count(0)
+    expect(page.locator("#turn")).to_have_attribute("aria-pressed", "true")
+    page.reload()
+    expect(page.locator("#moves-now option")).to_have_count(9)  # a click on what is there before would be lost
+    expect(page.locator("#turn")).to_have_attribute("aria-pressed", "true")
+    touch(page, 8)
+    assert moves(page).all_inner_texts() == ["c1"]
+    begin(page, "connect4")  # which has no other side
+    expect(page.locator("#turn")).to_be_hidden()
+    begin(page, "tictactoe")
+    expect(page.locator("#turn")).to_have_attribute("aria-pressed", "false")
+
+
 def test_arrows_are_taken_where_they_are_for_the_game(page):
     begin(page, "tictactoe")
     touch(page, 4)

@@ -35,7 +35,9 @@ def board(game: Game[Any], codes: Sequence[int]) -> dict[str, Any]:
         "grid": game.grid,
         "seats": game.players,
         "points": knows(game, OWNERSHIP) and game.levels == 1,  # whether it can be drawn whose they will be
+        "turns": game.players == 2 and bool(board_shape.names(game)),  # whether it can be seen from the other side
         "marks": [_plain(mark) for mark in board_shape.board(game, codes)],
+        "labels": [[_plain(mark) for mark in board_shape.labels(game, turned)] for turned in (False, True)],
         "at": [board_shape.centre(game, c) if board_shape.is_there(game, codes[c]) else None for c in range(count)],
         "names": list(board_shape.names(game)) or _names(game),
         "pieces": [

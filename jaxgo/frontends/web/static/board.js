@@ -17,6 +17,7 @@ export class Board {
     this.position = null;
     this.thought = null;
     this.show = { overlay: "share", line: true, legal: false, space: true, level: "" };
+    this.turned = false;
     this.walked = false; // by keys: behind a click arrows to the sides go through the game
   }
 
@@ -28,14 +29,15 @@ export class Board {
     this.space = board.levels > 1 ? new Space(board) : null;
     const [width, height] = board.size;
     this.cursor = board.at.findIndex((place) => place !== null);
+    this.turned &&= board.turns;
     this.layers = Object.fromEntries(
-      ["board", "pieces", "last", "ghosts", "heat", "targets", "hits", "cursor"].map((name) => [name, draw("g", { class: name })]),
+      ["board", "labels", "pieces", "last", "ghosts", "heat", "targets", "hits", "cursor"].map((name) => [name, draw("g", { class: name })]),
     );
     this.flat = draw("svg", { class: `diagram flat ${board.grid}`, "aria-hidden": "true", viewBox: `0 0 ${width} ${height}` },
       draw("rect", { class: "back", width, height, rx: 6 }), ...Object.values(this.layers));
     this.flat.style.setProperty("--ratio", width / height); // what is dragged is no wider than it is drawn
     put(this.layers.board, ...board.marks.map(marked));
-    put(this.layers.hits, ...board.at.flatMap((place, cell) => place === null ? [] : [draw(...this.cell(cell, { class: "hit", "data-cell": cell }))]));
+    this.lay();
     const focused = this.frame && this.frame === document.activeElement;
     this.frame = make("div", { id: "board", tabindex: 0, role: "application", "aria-label": `${board.game} board`,
       "aria-describedby": "status board-keys" });
@@ -66,6 +68,24 @@ export class Board {
     for (const [name, usual, least, most] of [["--name", 14, 9.5, 20], ["--small", 12, 8, 18], ["--word", 14, 9.5, 99]]) {
       this.flat.style.setProperty(name, `${Math.min(most, Math.max(least, usual * scale)) / scale}px`);
     }
+  }
+
+  // Where the cells are, seen from the side of the first player or from the other one.
+  lay() {
+    const { shape, layers, turned } = this;
+    const [width, height] = shape.size;
+    this.at = shape.at.map((place) => (turned && place ? [width - place[0], height - place[1]] : place));
+    if (turned) layers.board.setAttribute("transform", `rotate(180 ${width / 2} ${height / 2})`);
+    else layers.board.removeAttribute("transform");
+    put(layers.labels, ...shape.labels[Number(turned)].map(marked));
+    put(layers.hits, ...this.at.flatMap((place, cell) => place === null ? [] : [draw(...this.cell(cell, { class: "hit", "data-cell": cell }))]));
+  }
+
+  turn(turned) {
+    this.turned = turned;
+    if (!this.shape) return;
+    this.lay();
+    this.redraw();
   }
 
   get inSpace() {
@@ -121,9 +141,9 @@ export class Board {
   }
 
   piece(code, cell) {
-    const { pieces, at } = this.shape;
-    if (!pieces[code].there || !at[cell]) return [];
-    return [draw("g", { class: "piece", transform: `translate(${at[cell]})` }, ...pieces[code].marks.map(marked))];
+    const { pieces } = this.shape;
+    if (!pieces[code].there || !this.at[cell]) return [];
+    return [draw("g", { class: "piece", transform: `translate(${this.at[cell]})` }, ...pieces[code].marks.map(marked))];
   }
 
   // Cells of one block grow together.
@@ -152,7 +172,7 @@ export class Board {
 
   // The attributes of a circle around what is on a cell.
   around(cell, kind, size) {
-    const [x, y] = this.shape.at[cell];
+    const [x, y] = this.at[cell];
     const piece = this.shape.pieces[this.position.codes[cell]];
     const says = piece.marks.length > 1 || piece.marks[0]?.[0] === "path";
     const own = this.shape.grid === "blocks" ? 0.36 : says ? 0.45 : 0;
@@ -162,8 +182,8 @@ export class Board {
 
   // The outline of a cell, so far inside of it: its tag and its attributes.
   cell(cell, look, inside = 0) {
-    const { at, cell: size, outline } = this.shape;
-    const [x, y] = at[cell];
+    const { cell: size, outline } = this.shape;
+    const [x, y] = this.at[cell];
     const half = size / 2 - inside;
     if (outline) return ["path", { ...look, d: outline, transform: `translate(${x} ${y}) scale(${(2 * half) / size})` }];
     return ["rect", { ...look, x: x - half, y: y - half, width: 2 * half, height: 2 * half, ...(inside && { rx: 4 }) }];
@@ -179,11 +199,11 @@ export class Board {
     return thought.moves.flatMap((move) => {
       const cell = at.get(move.action) ?? -1;
       const number = move[show.overlay];
-      if (cell < 0 || seen.has(cell) || number === null || (show.overlay !== "prior" && !move.visits) || !shape.at[cell]) return [];
+      if (cell < 0 || seen.has(cell) || number === null || (show.overlay !== "prior" && !move.visits) || !this.at[cell]) return [];
       seen.add(cell);
       const part = show.overlay === "value" ? (number + 1) / 2 : number;
       if (part < 0.01 && seen.size > 12) return [];
-      const [x, y] = shape.at[cell];
+      const [x, y] = this.at[cell];
       const best = move.action === thought.action;
       return [
         draw("circle", { class: best ? "heat best" : "heat", cx: x, cy: y, r: shape.cell * (0.16 + 0.3 * Math.sqrt(part)) }),
@@ -195,8 +215,8 @@ export class Board {
   // Whose each point will be, by the net of who thinks: the surer, the larger.
   owned(values) {
     return values.flatMap((value, cell) => {
-      if (!this.shape.at[cell] || Math.abs(value) < 0.05) return [];
-      const [x, y] = this.shape.at[cell];
+      if (!this.at[cell] || Math.abs(value) < 0.05) return [];
+      const [x, y] = this.at[cell];
       const half = this.shape.cell * 0.22 * Math.sqrt(Math.abs(value));
       return [draw("rect", { class: `owned ${value > 0 ? "zero" : "one"}`, x: x - half, y: y - half, width: 2 * half, height: 2 * half })];
     });
@@ -204,8 +224,8 @@ export class Board {
 
   ghosts() {
     if (!this.thought || !this.show.line) return [];
-    return this.thought.line.filter(({ cell }) => this.shape.at[cell]).reverse().flatMap(({ cell, code, number }) => {
-      const [x, y] = this.shape.at[cell];
+    return this.thought.line.filter(({ cell }) => this.at[cell]).reverse().flatMap(({ cell, code, number }) => {
+      const [x, y] = this.at[cell];
       return [
         draw("g", { class: "ghost", transform: `translate(${x} ${y})` }, ...this.shape.pieces[code].marks.map(marked)),
         draw("text", { class: "ghost-number", x: x + 11, y: y - 9, dy: ".35em" }, number),
@@ -347,7 +367,7 @@ export class Board {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (step?.[1] && !this.walked) return;
     this.walked = true;
-    if (step) this.walk(...step);
+    if (step) this.walk(...step.map((by) => (this.turned ? -by : by)));
     else if (event.key === "Enter" || event.key === " ") this.touch(this.cursor);
     else if (event.key === "Escape") {
       this.chosen = [];

@@ -2,7 +2,7 @@
 
 import { find } from "./make.js";
 
-const WORDS = { n: "new", u: "undo", r: "redo", h: "hint", v: "review", s: "stop", a: "analyse", "?": "rules-open" };
+const WORDS = { n: "new", u: "undo", r: "redo", h: "hint", v: "review", s: "stop", t: "turn", a: "analyse", "?": "rules-open" };
 const WALKS = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
 
 // Keys press the buttons of these names; those that `does` something do it even where the button is switched off, so

@@ -72,6 +72,7 @@ const told = {
     if (!coming) follow();
   },
   board(message) {
+    if (shape?.game !== message.game) board.turned = Boolean(coming && kept?.setup.game === message.game && kept.turned);
     shape = message;
     [position, before, aim, asked] = [null, null, null, null];
     [source, sought] = [sought ?? source, null];
@@ -91,10 +92,12 @@ const told = {
     options(message.options);
     for (const button of document.querySelectorAll("[data-save]")) button.hidden = !message.files.includes(button.dataset.save);
     rules(message);
+    find("turn").hidden = !message.turns;
     for (const id of ["resign", "swap", "draw", "review"]) find(id).hidden = message.seats === 1;
     panel.forget();
     panel.offer(message);
     board.begin(message);
+    sides();
     find("levels").hidden = !board.inSpace;
   },
   position(message) {
@@ -171,6 +174,14 @@ function leave(message) {
   menu([]);
   offer();
   status(`setting up ${called(message)}`);
+}
+
+// The strip of each player is at his side of the board.
+function sides() {
+  const [above, below] = board.turned ? ["seat0", "seat1"] : ["seat1", "seat0"];
+  find("stage").before(find(above));
+  find("stage").after(find(below));
+  find("turn").setAttribute("aria-pressed", String(board.turned));
 }
 
 // It was refused, or something else was: the page shows what there is.
@@ -265,7 +276,7 @@ function remember() {
   const moves = { text, actions: [...actions, ...later], undo: later.length, resigned };
   const setup = { do: "setup", game: shape.game, options: shape.options, ...moves, players, source };
   if (JSON.stringify(setup).length > MOST) setup.source = "";
-  const now = JSON.stringify({ hash: location.hash, setup, limit, loop, paused: paused || undone > 0 });
+  const now = JSON.stringify({ hash: location.hash, setup, limit, loop, paused: paused || undone > 0, turned: board.turned });
   if (boards === 1) usual ??= now;
   coming &&= boards === 1;
   if (coming) return;
@@ -360,6 +371,11 @@ const does = {
   draw: () => send({ do: "draw" }),
   resign: () => send({ do: "resign" }),
   go: () => send({ do: "go" }),
+  turn: () => {
+    board.turn(!board.turned);
+    sides();
+    remember();
+  },
   copy: async () => {
     const copied = await navigator.clipboard?.writeText(link()).then(() => true, () => false); // not every page may
     history.replaceState(null, "", link());
