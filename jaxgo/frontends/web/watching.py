@@ -23,7 +23,7 @@ from jaxgo.training.judge import GAMES, MATCHES
 from jaxgo.ui import policy_preview, run_summary
 
 LOOK = 1.0  # seconds between looks
-REST = 20.0  # times as long as its games took to play a player's games are left alone: the run needs the machine
+REST = 20.0  # times as long as a look or a player's games took nothing is done: the run needs the machine
 
 Told = dict[str, Any]
 LOG = logging.getLogger(__name__)
@@ -106,9 +106,12 @@ class Watched:
         return True
 
     def _follow(self) -> None:
-        while not self._over.wait(LOOK):
+        took = 0.0
+        while not self._over.wait(max(LOOK, REST * took)):
             try:
+                began = time.monotonic()
                 self.look()
+                took = time.monotonic() - began
                 if self.play():
                     self.look()
             except (OSError, UsageError, jax.errors.JaxRuntimeError):  # the next look may find it whole
