@@ -32,17 +32,22 @@ export class Run {
 
   state() {
     const { name, iteration, seconds, budget, written, step } = this.told;
-    const minutes = short(seconds / 60);
-    const of = budget ? ` of ${short(budget / 60)}` : "";
+    const of = budget ? ` of ${long(budget)}` : "";
     const news = written === null ? "nothing written yet" : `last news ${ago(Date.now() / 1000 - written)}`;
     const newest = step === null ? "no player yet" : `newest player: step ${step}`;
-    put(find("run-state"), make("b", {}, name), `: iteration ${iteration}, ${minutes}${of} minutes; ${newest}; ${news}`);
+    put(find("run-state"), make("b", {}, name), `: iteration ${iteration.toLocaleString("en")}, ${long(seconds)}${of}; ${newest}; ${news}`);
   }
 }
 
 function ago(seconds) {
   const [number, unit] = seconds < 90 ? [seconds, "s"] : seconds < 5400 ? [seconds / 60, "min"] : [seconds / 3600, "h"];
   return `${Math.max(0, Math.round(number))} ${unit} ago`;
+}
+
+// How long a run takes, in the unit that is read most easily.
+function long(seconds) {
+  const [number, unit] = seconds < 5400 ? [seconds / 60, "minutes"] : seconds < 172800 ? [seconds / 3600, "hours"] : [seconds / 86400, "days"];
+  return `${short(number)} ${unit}`;
 }
 
 const short = (number) => (Math.abs(number) >= 10000 ? `${Math.round(number / 1000)}k` : String(Number(number.toPrecision(3))));
@@ -75,7 +80,7 @@ function chart({ title, lines }, most) {
   ] : []);
   return draw("svg", { class: "graph chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${title} over minutes` },
     ...marks, ...drawn, draw("text", { class: "tick", x: LEFT, y: HIGH - 3 }, "0"),
-    draw("text", { class: "tick end", x: WIDE - 6, y: HIGH - 3 }, `${short(most)} min`));
+    draw("text", { class: "tick end", x: WIDE - 6, y: HIGH - 3 }, long(60 * most)));
 }
 
 function legend({ title, lines }) {
