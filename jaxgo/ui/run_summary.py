@@ -4,6 +4,7 @@ The files are only read. The run may be writing them meanwhile: a line that is n
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def curves(rows: Sequence[Row]) -> list[Curve]:
     """What is drawn of a run, from its rows."""
     playing = [row for row in rows if row.get("phase") == "play"]
     heads = dict.fromkeys(name for row in playing for name in row.get("loss") or ())
-    losses = [_line(name, [(row, (row.get("loss") or {}).get(name)) for row in playing]) for name in heads]
+    losses = [_loss(name, playing) for name in heads]
     found = [
         Curve("loss", losses),
         Curve(LADDER, [Line("this run", ladder(rows))]),
@@ -61,6 +62,13 @@ def curves(rows: Sequence[Row]) -> list[Curve]:
 def _line(name: str, found: Sequence[tuple[Row, Any]]) -> Line:
     """Minutes and values, where a row has them."""
     return Line(name, [[row["seconds"] / 60, float(y)] for row, y in found if y is not None and "seconds" in row])
+
+
+def _loss(name: str, playing: Sequence[Row]) -> Line:
+    """The same of a loss, which was no number where its row has none of it: the line is broken there."""
+    found = [(row, row["loss"][name]) for row in playing if name in (row.get("loss") or ())]
+    line = _line(name, [(row, math.nan if value is None else value) for row, value in found])
+    return line if any(math.isfinite(value) for _, value in line.points) else Line(name, [])
 
 
 def ladder(rows: Sequence[Row]) -> list[list[float]]:
@@ -142,9 +150,14 @@ def _told(curve: Curve) -> Told:
     return {"title": curve.title, "lines": lines}
 
 
-def thin(points: list[list[float]]) -> list[list[float]]:
-    """At most so many points, each the mean of its neighbours, in numbers that are short to tell."""
+def thin(points: list[list[float]]) -> list[list[float | None]]:
+    """At most so many points, each the mean of its neighbours, in numbers that are short to tell; None where none of
+    them is a number."""
     step = max(1, -(-len(points) // POINTS))
     parts = [points[i : i + step] for i in range(0, len(points), step)]
-    means = [[sum(values) / len(part) for values in zip(*part, strict=True)] for part in parts]
-    return [[float(f"{value:.5g}") for value in mean] for mean in means]
+    return [[_mean(values) for values in zip(*part, strict=True)] for part in parts]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    sound = [value for value in values if math.isfinite(value)]
+    return float(f"{sum(sound) / len(sound):.5g}") if sound else None

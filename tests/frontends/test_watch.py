@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import math
 import os
 
 import pytest
@@ -18,6 +19,7 @@ from jaxgo.frontends.web import server
 from jaxgo.frontends.web.offers import Offers
 from jaxgo.frontends.web.shared import Shared
 from jaxgo.frontends.web.watching import Watched
+from jaxgo.system.metrics import Metrics
 from jaxgo.system.rundir import RunDir
 from jaxgo.training.config import to_json
 from jaxgo.ui import run_summary
@@ -127,10 +129,22 @@ def test_what_is_no_run_is_refused(tmp_path, capsys):
     assert "is not the folder of a run" in capsys.readouterr().err
 
 
+def test_a_loss_that_is_no_number_breaks_its_line(run):
+    metrics = Metrics(run)
+    for i, total in enumerate((2.0, math.nan, 1.0), 1):
+        metrics.write(i, {"phase": "play", "seconds": 60.0 * i, "loss": {"total": total, "value": math.nan}})
+    metrics.close()
+    watched = Watched(run)
+    watched.look()
+    (curve,) = watched.told["curves"]
+    assert curve["lines"] == [{"name": "total", "points": [[1.0, 2.0], [2.0, None], [3.0, 1.0]]}]
+    json.dumps(watched.told, allow_nan=False)
 def test_long_curves_are_thinned():
     points = run_summary.thin([[float(i), 2.0 * i] for i in range(10_000)])
     assert 100 < len(points) <= run_summary.POINTS
     assert points[0] == [24.5, 49.0]
+    torn = run_summary.thin([[float(i), math.nan if i < 75 else 1.0] for i in range(10_000)])
+    assert torn[:3] == [[24.5, None], [74.5, 1.0], [124.5, 1.0]], "as far as there are numbers"
 
 
 @pytest.mark.slow

@@ -31,11 +31,12 @@ export class Run {
   }
 
   state() {
-    const { name, iteration, seconds, budget, written, step } = this.told;
+    const { name, iteration, seconds, budget, written, step, curves } = this.told;
     const of = budget ? ` of ${long(budget)}` : "";
     const news = written === null ? "nothing written yet" : `last news ${ago(Date.now() / 1000 - written)}`;
+    const lost = curves.some(({ lines }) => lines.some(({ points }) => points.at(-1)[1] === null));
     const newest = step === null ? "no player yet" : `newest player: step ${step}`;
-    put(find("run-state"), make("b", {}, name), `: iteration ${iteration.toLocaleString("en")}, ${long(seconds)}${of}; ${newest}; ${news}`);
+    put(find("run-state"), make("b", {}, name), `: iteration ${iteration.toLocaleString("en")}, ${long(seconds)}${of}; ${newest}; ${news}${lost ? "; a loss is no number any more" : ""}`);
   }
 }
 
@@ -61,9 +62,19 @@ function rounded(low, high) {
   return Array.from({ length: Math.max(1, Math.ceil(high / step) - first) + 1 }, (_, i) => (first + i) * step);
 }
 
+// The points of a line in parts that are drawn: it is broken where its value is no number.
+function whole(points) {
+  const parts = [[]];
+  for (const point of points) {
+    if (point[1] === null) parts.push([]);
+    else parts.at(-1).push(point);
+  }
+  return parts.filter((part) => part.length);
+}
+
 // Lines over minutes, of which all charts have as many; a third number of a point is half the length of its bar.
 function chart({ title, lines }, most) {
-  const points = lines.flatMap((line) => line.points);
+  const points = lines.flatMap((line) => whole(line.points).flat());
   const levels = rounded(Math.min(0, ...points.map(([, value, error = 0]) => value - error)),
     Math.max(...points.map(([, value, error = 0]) => value + error)));
   const [low, high] = [levels[0], levels.at(-1)];
@@ -73,11 +84,12 @@ function chart({ title, lines }, most) {
     draw("path", { class: "middle", d: `M${LEFT} ${y(value)}H${WIDE - 6}` }),
     draw("text", { class: "tick end", x: LEFT - 4, y: y(value), dy: ".35em" }, short(value)),
   ]);
-  const drawn = lines.flatMap(({ points: own }, i) => own.length ? [
-    draw("path", { class: `curve c${i}`, d: `M${own.map(([minute, value]) => `${x(minute)} ${y(value)}`).join("L")}` }),
+  const drawn = lines.flatMap((line, i) => whole(line.points).flatMap((own) => [
+    draw("path", { class: `curve c${i}${own.length === 1 ? " alone" : ""}`,
+      d: `M${own.map(([minute, value]) => `${x(minute)} ${y(value)}`).join("L")}h0` }),
     ...own.filter((point) => point.length > 2).map(([minute, value, error]) =>
       draw("path", { class: `curve c${i}`, d: `M${x(minute)} ${y(value - error)}V${y(value + error)}` })),
-  ] : []);
+  ]));
   return draw("svg", { class: "graph chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${title} over minutes` },
     ...marks, ...drawn, draw("text", { class: "tick", x: LEFT, y: HIGH - 3 }, "0"),
     draw("text", { class: "tick end", x: WIDE - 6, y: HIGH - 3 }, long(60 * most)));
