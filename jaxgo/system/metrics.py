@@ -22,6 +22,8 @@ from jaxgo.system.files import read_json, write_whole
 FILE = "metrics.jsonl"
 WAITING = 100  # rows that a sink may be late by
 PATIENCE = 60.0  # seconds that it has for them at the end
+LONGEST = 1e9  # seconds of a run, some thirty years
+LARGEST = 3.5e38  # floats of 32 bits, which a run reckons with, hold no more
 
 Row = dict[str, Any]
 
@@ -102,23 +104,22 @@ def read_rows(run: str | Path) -> list[Row]:
     return rows
 
 
-def read_drawable(run: Path) -> list[Row]:
-    """The rows whose numbers can be drawn over time; a file may have others, as anything may be in it."""
-    return [row for row in read_rows(run) if isinstance(row.get("seconds"), int | float) and _is_sound(row)]
+def read_drawable(run: str | Path) -> list[Row]:
+    """The rows whose numbers can be drawn over time; a file may have others, as anything may be in it, and one number
+    that no run comes to would leave no room on an axis for the others."""
+    return [row for row in read_rows(run) if _is_sound(row)]
 
 
 def _is_sound(row: Row) -> bool:
-    elo, loss = row.get("elo") or {}, row.get("loss") or {}
+    elo, loss, seconds = row.get("elo") or {}, row.get("loss") or {}, row.get("seconds")
+    if not (isinstance(seconds, int | float) and 0 <= seconds <= LONGEST):
+        return False
     if not (isinstance(elo, dict) and isinstance(loss, dict) and isinstance(row.get("player", ""), str)):
         return False
     rated = [value if isinstance(value, list) and len(value) == 2 else [""] for value in elo.values()]
-    numbers = [
-        row.get("length"),
-        row.get("moves_s"),
-        *loss.values(),
-        *(x for two in rated for x in two),
-    ]
-    return all(isinstance(number, int | float | None) for number in numbers)
+    numbers = [row.get("length"), row.get("moves_s"), *loss.values(), *(x for two in rated for x in two)]
+    known = [number for number in numbers if number is not None]
+    return all(isinstance(number, int | float) and abs(number) <= LARGEST for number in known)
 
 
 def _line(row: Row) -> str:

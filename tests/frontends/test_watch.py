@@ -139,6 +139,22 @@ def test_a_loss_that_is_no_number_breaks_its_line(run):
     (curve,) = watched.told["curves"]
     assert curve["lines"] == [{"name": "total", "points": [[1.0, 2.0], [2.0, None], [3.0, 1.0]]}]
     json.dumps(watched.told, allow_nan=False)
+
+
+def test_numbers_that_no_run_comes_to_are_left_out(run):
+    """One of them would leave no room on its axis for the others."""
+    metrics = Metrics(run)
+    sound = {"phase": "play", "seconds": 60.0, "loss": {"total": 2.0}, "length": 9.0}
+    wrong = ({"seconds": 1e300}, {"seconds": -5.0}, {"seconds": 10**300}, {"loss": {"total": -1e300}}, {"length": 1e39})
+    for i, other in enumerate(({}, *wrong, {"seconds": 120.0, "loss": {"total": 3e38}}), 1):
+        metrics.write(i, {**sound, **other})
+    metrics.close()
+    watched = Watched(run)
+    watched.look()
+    assert (watched.told["iteration"], watched.told["seconds"]) == (7, 120.0)
+    loss, length = watched.told["curves"]
+    assert loss["lines"][0]["points"] == [[1.0, 2.0], [2.0, 3e38]]
+    assert length["lines"][0]["points"] == [[1.0, 9.0], [2.0, 9.0]]
 def test_long_curves_are_thinned():
     points = run_summary.thin([[float(i), 2.0 * i] for i in range(10_000)])
     assert 100 < len(points) <= run_summary.POINTS
