@@ -22,7 +22,7 @@ from jaxgo.ui.policy_preview import ShownGame
 from jaxgo.ui.run_screen import short_name
 
 POINTS = 200  # of a curve; more cannot be seen on a page
-HEADS = 6  # losses that are drawn on a page, the total first
+HEADS = 6  # losses that are drawn on a page, the total first; the others are named
 MOST = 8  # games on the page
 LADDER = "Elo, 95 %"  # of the curve of the run's own player, whose points have an error, too
 
@@ -147,7 +147,7 @@ def group(game: Game[Any], about: str, games: Sequence[ShownGame]) -> Told:
 
 def _told(curve: Curve) -> Told:
     lines = [{"name": line.name, "points": thin(line.points)} for line in curve.lines[:HEADS]]
-    return {"title": curve.title, "lines": lines}
+    return {"title": curve.title, "lines": lines, "left": [line.name for line in curve.lines[HEADS:]]}
 
 
 def thin(points: list[list[float]]) -> list[list[float | None]]:

@@ -155,6 +155,19 @@ def test_numbers_that_no_run_comes_to_are_left_out(run):
     loss, length = watched.told["curves"]
     assert loss["lines"][0]["points"] == [[1.0, 2.0], [2.0, 3e38]]
     assert length["lines"][0]["points"] == [[1.0, 9.0], [2.0, 9.0]]
+
+
+def test_losses_for_which_there_is_no_room_are_named(run):
+    metrics = Metrics(run)
+    metrics.write(1, {"phase": "play", "seconds": 60.0, "loss": dict.fromkeys("abcdefgh", 1.0), "length": 9.0})
+    metrics.close()
+    watched = Watched(run)
+    watched.look()
+    loss, length = watched.told["curves"]
+    assert [line["name"] for line in loss["lines"]] == [*"abcdef"]
+    assert (loss["left"], length["left"]) == (["g", "h"], [])
+
+
 def test_long_curves_are_thinned():
     points = run_summary.thin([[float(i), 2.0 * i] for i in range(10_000)])
     assert 100 < len(points) <= run_summary.POINTS

@@ -95,8 +95,8 @@ function chart({ title, lines }, most) {
     draw("text", { class: "tick end", x: WIDE - 6, y: HIGH - 3 }, long(60 * most)));
 }
 
-function legend({ title, lines }) {
+function legend({ title, lines, left }) {
   const named = lines.filter((line) => line.name && line.points.length);
   return make("figcaption", {}, make("b", {}, title), ...(named.length > 1 ? lines : []).map((line, i) =>
-    line.points.length ? make("span", { class: `key c${i}` }, line.name) : ""));
+    line.points.length ? make("span", { class: `key c${i}` }, line.name) : ""), left.length ? ` not drawn: ${left.join(", ")}` : "");
 }
