@@ -1,5 +1,6 @@
 """`jaxgo watch`: a page beside a run, which reads the run's folder and leaves it as it is."""
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -176,14 +177,54 @@ def test_long_curves_are_thinned():
     assert torn[:3] == [[24.5, None], [74.5, 1.0], [124.5, 1.0]], "as far as there are numbers"
 
 
-@pytest.mark.slow
-def test_the_newest_player_plays_and_the_page_shows_it(run, request):
-    pytest.importorskip("playwright.sync_api")
-    from browsing import CHROMIUM, opened, served
+@contextlib.contextmanager
+def on_a_phone(browser, watched):
+    """The page beside a run; its scripts may tell no error."""
+    from browsing import opened, served
 
-    if not CHROMIUM:
-        pytest.skip("no chromium on this machine (apt-get install chromium)")
-    browser = request.getfixturevalue("browser")
+    with served(app_of(watched)) as address:
+        page, faults = opened(browser, address, 360, 740)
+        yield page
+        page.close()
+        assert not faults
+
+
+@pytest.mark.slow
+def test_curves_of_a_run_that_has_begun_or_whose_loss_is_no_number_can_be_seen(run, browser):
+    from playwright.sync_api import expect
+
+    names = [f"a-player-with-a-long-name,of={many}-settings,that-nobody-shortens" for many in range(40)]
+    metrics = Metrics(run)
+    metrics.write(1, {"phase": "play", "seconds": 60.0, "loss": {"total": 2.0}})
+    watched = Watched(run)
+    watched.look()
+    with on_a_phone(browser, watched) as page:
+        box = page.locator("#curves path.curve").bounding_box()  # of the line alone, which has no length
+        expect(page.locator("#curves path.alone")).to_have_count(1)
+        assert box is not None
+        for i, total in enumerate((1.0, math.nan, 1.0, 1.0, math.nan), 2):
+            metrics.write(i, {"phase": "play", "seconds": 7200.0 * i, "loss": {"total": total}})
+        elo = {name: [float(i), 1.0] for i, name in enumerate(names)}
+        metrics.write(6, {"phase": "judge", "seconds": 4e5, "player": names[0], "elo": elo})
+        watched.look()
+        expect(page.locator("#curves figure").first.locator("path.curve")).to_have_count(2)
+        expect(page.locator("#run-state")).to_contain_text("4.63 days")
+        expect(page.locator("#run-state")).to_contain_text("a loss is no number any more")
+        for number in (page.locator("#ladder tbody td.n").first, page.locator("#ladder th").last):
+            inside = number.bounding_box()
+            assert inside["x"] + inside["width"] <= 360
+        assert page.locator(".ladder").bounding_box()["height"] < 400
+        left = [f"a-head-with-a-long-name-that-nobody-shortens-{i}" for i in range(9)]
+        metrics.write(8, {"phase": "play", "seconds": 5e5, "loss": dict.fromkeys(["total", *left], 1.0), "length": 9.0})
+        metrics.close()
+        watched.look()
+        expect(page.locator("#curves figcaption").first).to_contain_text(f" not drawn: {', '.join(left[-4:])}")
+        expect(page.locator("#curves figcaption", has_text="not drawn")).to_have_count(1)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.slow
+def test_the_newest_player_plays_and_the_page_shows_it(run, browser):
     from page_hands import moves
     from playwright.sync_api import expect
 
@@ -191,8 +232,7 @@ def test_the_newest_player_plays_and_the_page_shows_it(run, request):
     watched_run.judge(run)
     watched = Watched(run)
     watched.start()
-    with served(app_of(watched)) as address:
-        page, faults = opened(browser, address, 360, 740)
+    with on_a_phone(browser, watched) as page:
         expect(page.locator("#run-state")).to_contain_text("iteration 4")
         expect(page.locator("#curves svg")).to_have_count(4)
         expect(page.locator("#ladder tbody tr").first).to_contain_text("step 4")
@@ -211,6 +251,4 @@ def test_the_newest_player_plays_and_the_page_shows_it(run, request):
         expect(moves(page)).to_have_count(1)
         page.locator("#meet").click()
         expect(page.locator("#seat1 b")).to_contain_text(str(run))
-        page.close()
-        assert not faults
     watched.close()
