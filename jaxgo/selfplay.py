@@ -291,9 +291,12 @@ class Selfplay:
 
 def sharpen(result: SearchResult) -> Float32[Array, "B A"]:
     """The policy to learn: no weight on moves that are proven lost unless all are, nor beside a proven best one."""
-    among = sound(result, result.policy > 0, result.solved)
+    among = sound(result, (result.policy > 0) | result.proven, result.solved)
     policy = jnp.where(among, result.policy, 0.0)
-    return policy / jnp.maximum(policy.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
+    total = policy.sum(axis=-1, keepdims=True)
+    # a policy may be so sure of other moves that it has nothing for the best one
+    even = among / jnp.maximum(among.sum(axis=-1, keepdims=True), 1).astype(jnp.float32)
+    return jnp.where(total > 0, policy / jnp.maximum(total, jnp.finfo(jnp.float32).tiny), even)
 
 
 def expected_value(result: SearchResult, policy: Float32[Array, "B A"]) -> Float32[Array, " B"]:

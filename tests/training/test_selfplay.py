@@ -172,6 +172,8 @@ def test_the_policy_to_learn_leaves_out_what_is_proven_lost():
     np.testing.assert_allclose(sharpen(result), expected, rtol=1e-6)
     rounded = result._replace(q=q.at[3, 1].set(0.7), value=value.at[3].set(0.7 + 1e-7))
     np.testing.assert_allclose(sharpen(rounded)[3], [0.0, 1.0, 0.0], rtol=1e-6, err_msg="one value, rounded twice")
+    blind = result._replace(policy=policy.at[1].set(jnp.array([0.6, 0.0, 0.4])))
+    np.testing.assert_allclose(sharpen(blind)[1], [0.0, 1.0, 0.0], err_msg="a win that the policy has nothing for")
 
 
 def test_a_position_is_worth_what_its_policy_is_and_not_what_was_ruled_out():
