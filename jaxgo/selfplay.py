@@ -207,9 +207,7 @@ class Selfplay:
         think, random, restart = jax.random.split(jax.random.fold_in(lanes, place), 3)
         position = state.position
         full, result, prior, done, cache = self._think(params, cache, think, shared, position)
-        # a tree does not know which positions came before, so where that decides its proofs are guesses
-        exact = self.model.game.repetition == "none"
-        policy = sharpen(result) if exact else result.policy
+        policy = sharpen(result)
         random_move = state.opening > 0
         action = jnp.where(random_move, draw(random, (prior > ILLEGAL).astype(jnp.float32), 1.0), result.action)
         moved, transition = self.model.play(position, action)
@@ -228,7 +226,7 @@ class Selfplay:
             reward=jnp.where(resigns, -1.0, transition.reward),
             discount=jnp.where(end, 0.0, transition.discount),
             surprise=surprise(policy, prior),
-            solved=result.solved & exact,
+            solved=result.solved,
             full=jnp.broadcast_to(full, end.shape),
             random_move=random_move,
             ruled=ruled & ~resigns,

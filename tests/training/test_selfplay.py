@@ -195,29 +195,19 @@ def test_the_temperature_falls_by_halves_to_what_was_asked_for():
     assert found[4:].tolist() == [0.0, 0.0], "exactly, or equal moves would be drawn"
 
 
-@dataclasses.dataclass(frozen=True)
-class Sure(Greedy):
-    """Claims to have proven that its likeliest move wins and that all others lose."""
-
-    def result(self, *args: Any) -> SearchResult:
-        found = super().result(*args)
-        best = found.policy == found.policy.max(axis=-1, keepdims=True)
-        sure = jnp.ones(best.shape, bool)
-        return found._replace(
-            q=jnp.where(best, 1.0, -1.0), value=jnp.ones_like(found.value), proven=sure, solved=sure[:, 0]
-        )
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("repetition", ["none", "draw"])
-def test_proofs_are_labels_only_where_a_tree_knows_all_that_decides(repetition, monkeypatch):
-    """The rules of a repetition look back to moves that no node of a tree remembers."""
-    monkeypatch.setattr(Road, "repetition", repetition)
-    plies, tally = collected(Hashed(), Sure(), opening=0.0, steps=2)
-    exact = repetition == "none"
-    assert plies.solved.all() == exact == plies.solved.any()
-    assert tally["solved"] == exact * plies.solved.size
-    assert (plies.policy.max(axis=-1) == 1).all() == exact
+def test_what_is_proven_is_learnt_also_where_the_rules_look_back(monkeypatch):
+    """Moves that end the game are facts whatever came before, and no guesses of a tree."""
+    monkeypatch.setattr(Road, "repetition", "draw")
+    plies, tally = collected(Hashed(), Gumbel(simulations=6), opening=0.0)
+    cell = plies.state.cell
+    assert (cell == 6).any()
+    assert not plies.policy[cell == 6][:, 1].any(), "a step of two cells loses at once"
+    dead = cell == 11
+    assert dead.any()
+    assert plies.solved[dead].all(), "every step loses at once"
+    assert tally["solved"] == plies.solved.sum()
+    assert not plies.solved[cell == 0].any(), "what a tree proves further on is none"
 
 
 @pytest.mark.parametrize(
