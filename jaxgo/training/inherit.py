@@ -26,6 +26,7 @@ from jaxgo.system import devices
 from jaxgo.system.checkpoints import saved_steps
 from jaxgo.system.rundir import RunDir
 from jaxgo.system.weights import find_weights, load_weights, weight_steps
+from jaxgo.training.learner import are_finite
 from jaxgo.training.trainer import Trainer, TrainState
 
 FROM = "from"  # what the note of step 0 has
@@ -51,6 +52,10 @@ def find(trainer: Trainer, words: str, home: Path) -> Start | None:
     if known is not None and known[0][FROM] == words:
         return None
     place, about, params = find_weights(words)
+    if not are_finite(params):
+        raise UsageError(
+            f"--init-from: the weights of {place} have numbers that are not finite; take another step or file"
+        )
     config = trainer.config
     there, here = about.get("net", {}), to_json(config.network)
     if not isinstance(there, Mapping):

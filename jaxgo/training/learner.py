@@ -7,6 +7,7 @@ import flax.linen as nn
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float32, Int32
 
@@ -174,6 +175,11 @@ class Learner:
         after = where_lanes(sound, taken, left)
         metrics = {name if name == TARGETS else f"loss_{name}": part for name, part in parts.items()}
         return after, {"loss": loss, **metrics, "gradient": norm, "rate": rate}
+
+
+def are_finite(params: Any) -> bool:
+    """Whether all numbers are, as the host sees them."""
+    return all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(jax.device_get(params)))
 
 
 def _head_loss(head: Head, said: Array, wanted: Array) -> Float32[Array, " M"]:

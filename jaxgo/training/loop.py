@@ -30,7 +30,7 @@ from jaxgo.training import going_back, inherit, ready
 from jaxgo.training.config import TrainConfig, to_json
 from jaxgo.training.due import Due, Word
 from jaxgo.training.judge import Gate, Judge, rated_search
-from jaxgo.training.learner import LearnerState
+from jaxgo.training.learner import LearnerState, are_finite
 from jaxgo.training.report import Recorder, Report, Watch, Watcher
 from jaxgo.training.trainer import PER_DEVICE, Best, Trainer, TrainState
 from jaxgo.training.watchdog import Collapse, Stall
@@ -446,8 +446,7 @@ class Loop:
 
 def _is_good(learner: LearnerState) -> bool:
     """Whether the numbers of a checkpoint were whole."""
-    whole = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(jax.device_get((learner.params, learner.average))))
-    return whole and not int(learner.broken)
+    return are_finite((learner.params, learner.average)) and not int(learner.broken)
 
 
 def about(config: TrainConfig) -> dict[str, Any]:

@@ -90,6 +90,16 @@ def test_a_deeper_net_does_not_hide_what_is_missing(lost, tmp_path):
             inherit.find(trainer("go5", dataclasses.replace(NET, blocks=blocks)), str(path), tmp_path)
 
 
+def test_weights_with_broken_numbers_are_refused_before_the_run_has_a_folder(tmp_path):
+    """It compiled, and ended with advice to begin with weights of its own."""
+    path = kept(tmp_path, trainer("go5", NET))
+    _, about, params = find_weights(path)
+    params["params"]["policy"]["bias"] = np.full_like(params["params"]["policy"]["bias"], np.nan)
+    save_weights(path, params, about)
+    with pytest.raises(UsageError, match=f"the weights of {path} have numbers that are not finite"):
+        inherit.find(trainer("go5", NET), str(path), tmp_path)
+
+
 @pytest.mark.parametrize("net", ["resnet", None, {**to_json(NET), "blocks": "x"}])
 def test_a_note_that_names_no_net_is_told(net, tmp_path):
     path = kept(tmp_path, trainer("go5", NET))
