@@ -1,5 +1,6 @@
 """Whether a run can begin, asked before anything is compiled for it: what a run would fail at later is told at once."""
 
+from jaxgo.core import play
 from jaxgo.core.errors import UsageError
 from jaxgo.players import Player
 from jaxgo.search import name_of
@@ -7,6 +8,8 @@ from jaxgo.search.base import check_begins
 from jaxgo.training import judge, machine
 from jaxgo.training.config import TrainConfig
 from jaxgo.training.trainer import Trainer
+
+STARTS = 8  # that are looked at: a puzzle may be drawn at its goal now and then
 
 
 def check(trainer: Trainer) -> None:
@@ -18,6 +21,8 @@ def check(trainer: Trainer) -> None:
         )
     game, _, _ = trainer.game, trainer.heads, trainer.book
     check_begins(trainer.selfplay.search, trainer.model)
+    if all(bool(play.over(game, play.begin(game, seed))) for seed in range(STARTS)):
+        raise UsageError(f"{config.game} is over at its start, so there is nothing to learn; take other options")
     _check_variety(config)
     try:
         judge.rated_search(config)

@@ -160,6 +160,14 @@ def test_numbers_of_numpy_are_written_down_as_others():
     assert from_json(written) == config
     assert written["seed"] == 3
     assert written["learner"]["rate"] == 0.5
+
+
+def test_a_game_that_is_over_at_its_start_teaches_nothing():
+    config = dataclasses.replace(CONFIG, game="hughe", options=(("rows", "1."), ("goal", "1.")))
+    with pytest.raises(UsageError, match="hughe is over at its start, so there is nothing to learn"):
+        ready.check(Trainer(config, devices.make_mesh()))
+
+
 def test_a_search_that_finds_one_move_is_given_other_starts():
     play = dataclasses.replace(CONFIG.selfplay, temperature=0.0, final_temperature=0.0, opening=0.5)
     for selfplay, said in (
