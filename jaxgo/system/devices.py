@@ -4,7 +4,7 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -186,12 +186,19 @@ def copied(mesh: Mesh) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec())
 
 
-def check_divides(what: str, count: int, mesh: Mesh) -> None:
-    """A UsageError where `count` games or samples cannot be shared out evenly."""
+def nearest_share(count: int, mesh: Mesh) -> int:
+    """The number nearest to `count` games or samples that can be shared out evenly."""
     devices = mesh.devices.size
-    if count < 1 or count % devices:
-        near = max(devices, round(count / devices) * devices)
-        raise UsageError(f"{what}={count} cannot be shared by {devices} devices; a number that can is {near}")
+    return max(devices, round(count / devices) * devices)
+
+
+def check_divides(counts: Mapping[str, int], near: Mapping[str, int], mesh: Mesh) -> None:
+    """A UsageError where one of these numbers of games or samples cannot be shared out evenly, with those `near` to all
+    that can: one that is changed alone may ask for the next."""
+    wrong = [f"{name}={count}" for name, count in counts.items() if count < 1 or count % mesh.devices.size]
+    if wrong:
+        others = " ".join(f"--{name} {near[name]}" for name, count in counts.items() if near[name] != count)
+        raise UsageError(f"{', '.join(wrong)} cannot be shared by {mesh.devices.size} devices; say {others}")
 
 
 def is_first_host() -> bool:

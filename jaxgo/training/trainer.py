@@ -103,12 +103,7 @@ class Trainer:
             raise UsageError(
                 f"a run wants a mesh of one axis, {devices.AXIS!r}, as jaxgo.system.devices.make_mesh() is"
             )
-        for name, count in (
-            ("selfplay.games", config.selfplay.games),
-            ("learner.batch", config.learner.batch),
-            ("replay.capacity", config.replay.capacity),
-        ):
-            devices.check_divides(name, count, self.mesh)
+        self._check_shares()
         if config.gate.every and self.game.players != 2:
             raise UsageError(
                 f"gate.every={config.gate.every}: {config.game_name} has one player, so there is no test; say 0"
@@ -119,6 +114,20 @@ class Trainer:
                 f"replay.capacity={config.replay.capacity} is too small for iterations of {most // 2} positions: "
                 f"make it at least {most}, or lower selfplay.games or selfplay.steps"
             )
+
+    def _check_shares(self) -> None:
+        """A UsageError where the devices cannot share what there is, with numbers of which they can."""
+        config = self.config
+        games = devices.nearest_share(config.selfplay.games, self.mesh)
+        least = 2 * games * config.selfplay.steps
+        counts = {
+            "selfplay.games": config.selfplay.games,
+            "learner.batch": config.learner.batch,
+            "replay.capacity": config.replay.capacity,
+        }
+        near = {name: devices.nearest_share(count, self.mesh) for name, count in counts.items()}
+        near["replay.capacity"] = max(near["replay.capacity"], least)
+        devices.check_divides(counts, near, self.mesh)
 
     # -- parts -----------------------------------------------------------------------------------------------
     @functools.cached_property

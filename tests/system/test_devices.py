@@ -41,8 +41,9 @@ def test_a_user_without_a_home_keeps_no_programs(monkeypatch):
 @pytest.mark.usefixtures("two_devices")
 @pytest.mark.parametrize(("count", "near"), [(7, 8), (1, 2), (0, 2)])
 def test_an_uneven_share_is_refused_with_a_number_that_can_be(count, near):
-    with pytest.raises(UsageError, match=f"games={count} cannot be shared by 2 devices; a number that can is {near}$"):
-        devices.check_divides("games", count, devices.make_mesh())
+    mesh = devices.make_mesh()
+    with pytest.raises(UsageError, match=f"^games={count} cannot be shared by 2 devices; say --games {near}$"):
+        devices.check_divides({"games": count}, {"games": devices.nearest_share(count, mesh)}, mesh)
 
 
 def test_the_first_host_is_found_wherever_its_devices_are():

@@ -283,7 +283,7 @@ def test_a_mistake_is_one_sentence(words, sentence, capsys):
     [
         pytest.param(
             "--selfplay.games 9",
-            "selfplay.games=9 cannot be shared by 2 devices; a number that can is 8",
+            "selfplay.games=9 cannot be shared by 2 devices; say --selfplay.games 8",
             marks=pytest.mark.skipif(jax.device_count() < 2, reason="there is one device"),
         ),
         ("--replay.capacity 48", "replay.capacity=48 is too small for iterations of 32 positions: make it at least 64"),

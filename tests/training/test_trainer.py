@@ -2,6 +2,7 @@
 resumed."""
 
 import dataclasses
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -192,6 +193,28 @@ def test_who_plays_is_the_best_where_there_is_a_gate(trainer, states):
     assert not np.array_equal(tested.window.plies.value, usual.window.plies.value)
 
 
+def changed(config, settings):
+    """The config with other settings of its parts."""
+    parts = {part: dataclasses.replace(getattr(config, part), **values) for part, values in settings.items()}
+    return dataclasses.replace(config, **parts)
+
+
+@pytest.mark.usefixtures("two_devices")
+def test_numbers_that_devices_can_share_are_named_together():
+    """One of them alone would be answered by the next refusal."""
+    few = 2 * 15 * CONFIG.selfplay.steps + 1  # samples: enough for 15 games, and not for 16
+    uneven = {"selfplay": {"games": 15}, "learner": {"batch": 33}, "replay": {"capacity": few}}
+    with pytest.raises(UsageError) as refused:
+        Trainer(changed(CONFIG, uneven), devices.make_mesh())
+    said = str(refused.value)
+    assert said.startswith(
+        f"selfplay.games=15, learner.batch=33, replay.capacity={few} cannot be shared by 2 devices; say"
+    )
+    even = {part: {name: int(number)} for part, name, number in re.findall(r"--(\w+)\.(\w+) (\d+)", said)}
+    assert even.keys() == uneven.keys()
+    Trainer(changed(CONFIG, even), devices.make_mesh())
+
+
 @pytest.mark.usefixtures("two_devices")
 @pytest.mark.parametrize(
     ("part", "change", "said"),
@@ -202,6 +225,5 @@ def test_who_plays_is_the_best_where_there_is_a_gate(trainer, states):
     ],
 )
 def test_what_does_not_fit_the_devices_is_refused(part, change, said):
-    config = dataclasses.replace(CONFIG, **{part: dataclasses.replace(getattr(CONFIG, part), **change)})
     with pytest.raises(UsageError, match=said):
-        Trainer(config, devices.make_mesh())
+        Trainer(changed(CONFIG, {part: change}), devices.make_mesh())
