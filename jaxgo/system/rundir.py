@@ -8,11 +8,12 @@
 It is never erased, only resumed.
 """
 
+import contextlib
 import itertools
 import json
 import logging
-import os
 import re
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -181,18 +182,32 @@ class RunDir:
 def resumes(path: Path, config: Mapping[str, Any], *, free: tuple[str, ...], completed: Completed) -> bool:
     """Whether a `RunDir` of this folder would go on with a run that is there; a UsageError where there could be none.
 
-    Nothing is written.
+    Nothing stays of what is made to find that out.
     """
-    _check_place(path)
-    there = next(place for place in (path, *path.absolute().parents) if place.exists())
-    if not (there.is_dir() and os.access(there, os.W_OK)):
-        raise _unwritable(path, f"see {there}")
+    try:
+        _check_place(path)
+        _probe(path)
+    except OSError as fault:
+        raise _unwritable(path, fault.strerror) from None
     if is_held(path / LOCK):
         raise in_use(path / LOCK)
     found = (path / CONFIG).exists()
     if found:
         _check_config(path, _plain(config), free, completed)
     return found
+
+
+def _probe(path: Path) -> None:
+    """Makes the folder, and a file in it, and removes what it has made: permissions alone do not tell (as in /proc)."""
+    made = [place for place in (path, *path.parents) if not place.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    finally:
+        for place in made:
+            with contextlib.suppress(OSError):  # it was not made, or somebody else has put something there
+                place.rmdir()
 
 
 def _check_place(path: Path) -> None:

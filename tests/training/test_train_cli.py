@@ -365,7 +365,7 @@ def test_heads_that_only_the_net_or_the_targets_have_are_told(tmp_path, capsys):
         assert ("not learnt" in said) == bool(told)
 
 
-@pytest.mark.parametrize("what", ["file", "stranger", "other", "held", "below"])
+@pytest.mark.parametrize("what", ["file", "stranger", "other", "held", "below", "proc"])
 def test_a_dry_run_refuses_a_folder_that_the_run_could_not_have(what, tmp_path, capsys):
     run = tmp_path / "run"
     if what == "file":
@@ -373,7 +373,9 @@ def test_a_dry_run_refuses_a_folder_that_the_run_could_not_have(what, tmp_path, 
         said = "is a file; name a folder"
     elif what == "below":
         (tmp_path / "text").write_text("x")
-        run, said = tmp_path / "text" / "run", f"cannot be made or written (see {tmp_path}/text)"
+        run, said = tmp_path / "text" / "run", "cannot be made or written (Not a directory); name"
+    elif what == "proc":  # is writable by its permissions
+        run, said = Path("/proc/jaxgo/run"), "cannot be made or written ("
     elif what == "stranger":
         run.mkdir()
         (run / "thesis.tex").touch()
@@ -385,7 +387,9 @@ def test_a_dry_run_refuses_a_folder_that_the_run_could_not_have(what, tmp_path, 
         said = "is a run with seed=0, not 1; resume it" if what == "other" else f"is in use by process {os.getpid()}"
     before = sorted(tmp_path.rglob("*"))
     dry_run(run, "--seed", "1", status=2)
-    assert said in capsys.readouterr().err
+    assert said in (error := capsys.readouterr().err)
+    assert main(["train", *TINY, "--run", str(run), "--seed", "1"]) == 2
+    assert capsys.readouterr().err == error, "as the run itself would say it"
     assert sorted(tmp_path.rglob("*")) == before
     if what == "held":
         folder.close()
