@@ -85,13 +85,11 @@ class RunDir:
 
     def check(self, config: Mapping[str, Any]) -> None:
         """A UsageError where this is not the config that the folder was made with."""
-        wanted, mine = dotted(_plain(config)), dotted(self._config)
-        for name in sorted(wanted.keys() | mine.keys()):
-            if wanted.get(name) != mine.get(name):
-                raise UsageError(
-                    f"{self.path} was made for a run with {name}={mine.get(name)}, not {wanted.get(name)}; make the "
-                    "RunDir with the config that is trained"
-                )
+        for name, mine, wanted in _changed(self._config, _plain(config)):
+            raise UsageError(
+                f"{self.path} was made for a run with {name}={mine}, not {wanted}; make the RunDir with the config "
+                "that is trained"
+            )
 
     def _write_config(self) -> None:
         write_whole(self.path / CONFIG, json.dumps({"format": FORMAT, **self._config}, indent=2) + "\n")
@@ -221,18 +219,24 @@ def _check_place(path: Path) -> None:
 
 
 def _check_config(path: Path, config: dict[str, Any], free: tuple[str, ...], completed: Completed) -> None:
-    before, now = dotted(_plain(completed(read_config(path)))), dotted(config)
-    changed = [
-        name
-        for name in sorted(before.keys() | now.keys())
-        if before.get(name) != now.get(name) and not any(f"{name}.".startswith(f"{some}.") for some in free)
-    ]
+    changed = _changed(_plain(completed(read_config(path))), config, free)
     if changed:
-        name, more = changed[0], f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
+        name, before, now = changed[0]
+        more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
         raise UsageError(
-            f"{path} is a run with {name}={before.get(name)}, not {now.get(name)}{more}; "
-            "resume it with its own settings, or name another folder"
+            f"{path} is a run with {name}={before}, not {now}{more}; resume it with its own settings, or name another "
+            "folder"
         )
+
+
+def _changed(before: dict[str, Any], now: dict[str, Any], free: tuple[str, ...] = ()) -> list[tuple[str, Any, Any]]:
+    """The settings that differ, and how; those that may are not among them."""
+    old, new = dotted(before), dotted(now)
+    return [
+        (name, old.get(name), new.get(name))
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name) and not any(f"{name}.".startswith(f"{some}.") for some in free)
+    ]
 
 
 def _unwritable(path: Path, why: str | None) -> UsageError:
