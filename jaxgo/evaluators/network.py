@@ -130,13 +130,11 @@ class Network(Evaluator):
     def evaluate_wanted(
         self, game: Game[Any], params: Params, key: Array, states: States, wanted: Bool[Array, " B"]
     ) -> Evaluation:
-        lanes, cpu = wanted.shape[0], self.platform == "cpu"
-        near = cpu and _convolves(params) and has_one_core()
-        chunk = chunk_of(game, lanes, self.platform, near) if self.platform else lanes
+        lanes, stays = wanted.shape[0], stays_near(self.platform, params)
+        chunk = chunk_of(game, lanes, self.platform, stays) if self.platform else lanes
         # else a processor, which compiles quickly, judges a whole batch sooner than in chunks
-        return judge_some(
-            lambda some: self(game, params, key, some), game, states, wanted, chunk, whole=cpu and not near
-        )
+        whole = self.platform == "cpu" and not stays
+        return judge_some(lambda some: self(game, params, key, some), game, states, wanted, chunk, whole)
 
 
 def differs(wanted: Params, given: Params, name: str = "") -> str:
@@ -159,11 +157,21 @@ def _convolves(params: Params) -> bool:
     return any(np.ndim(leaf) > 2 for leaf in jax.tree.leaves(params))
 
 
-def chunk_of(game: Game[Any], lanes: int, platform: str, near: bool = False) -> int:
-    """How many of so many positions are judged at a time; `near`: by convolutions on one core of a processor."""
+def stays_near(platform: str, params: Params) -> bool:
+    """Whether a net is quickest with few positions at a time: where it convolves on one core of a processor."""
+    return platform == "cpu" and _convolves(params) and has_one_core()
+
+
+def near(cells: int) -> int:
+    """How many positions of so many cells these are."""
+    return -(-NEAR // cells)
+
+
+def chunk_of(game: Game[Any], lanes: int, platform: str, stays: bool = False) -> int:
+    """How many of so many positions are judged at a time; `stays`: see `stays_near`."""
     cells = game.shape[0] * game.shape[1]
-    if near:
-        return min(lanes, -(-NEAR // cells))
+    if stays:
+        return min(lanes, near(cells))
     if platform == "cpu":
         return min(lanes, max(-(-LEAST // cells), -(-lanes // PARTS)))
     return min(lanes, -(-LEAST_ELSE // cells))

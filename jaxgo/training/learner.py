@@ -15,6 +15,7 @@ from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.lanes import where_lanes
 from jaxgo.evaluators.base import Params
+from jaxgo.evaluators.network import near, stays_near
 from jaxgo.nets.base import Head
 from jaxgo.training.config import LearnerConfig
 from jaxgo.training.targets import Sample
@@ -146,10 +147,39 @@ class Learner:
         total = sum(part * weights.get(name, self.config.head_weight) for name, part in parts.items())
         return jnp.asarray(total), parts | {TARGETS: (entropy * batch.policy_weight).sum()}
 
+    def at_once(self, params: Params, batch: Batch) -> int:
+        """How many samples of a batch are learnt from at a time: few where convolutions of all would leave a core."""
+        size, height, width, _ = batch.planes.shape
+        if not stays_near(getattr(self.module, "platform", ""), params):
+            return size
+        most = min(size, near(height * width))
+        few = max(part for part in range(1, most + 1) if size % part == 0)
+        return few if 2 * few >= most else size  # an odd size has no good parts
+
+    def _slope(self, params: Params, batch: Batch) -> tuple[tuple[Array, dict[str, Array]], Params]:
+        """The loss and its slope, of parts of the batch in turn."""
+        find = jax.value_and_grad(self.loss, has_aux=True)
+        few = self.at_once(params, batch)
+        if few == len(batch.value):
+            return find(params, batch)
+        parts = jax.tree.map(lambda x: x.reshape(-1, few, *x.shape[1:]), batch)
+        zero = jnp.float32(0)
+        nothing = ((zero, dict.fromkeys((*self._losses, TARGETS), zero)), jax.tree.map(jnp.zeros_like, params))
+
+        def add(sums: Any, part: Batch) -> tuple[Any, None]:
+            return jax.tree.map(jnp.add, sums, find(params, part)), None
+
+        found: Any = jax.lax.scan(add, nothing, parts)[0]
+        return found
+
+    @property
+    def _losses(self) -> tuple[str, ...]:
+        """The names of the parts of the loss."""
+        return "policy", "value", *(head.name for head in self.heads)
+
     def nothing(self) -> dict[str, Array]:
         """What an update would tell, where there was none: zeros, as NaN would trip over `jax_debug_nans`."""
-        names = ("policy", "value", *(head.name for head in self.heads))
-        told = ("loss", *(f"loss_{name}" for name in names), TARGETS, "gradient", "rate")
+        told = ("loss", *(f"loss_{name}" for name in self._losses), TARGETS, "gradient", "rate")
         return dict.fromkeys(told, jnp.float32(0))
 
     def update(
@@ -161,8 +191,7 @@ class Learner:
         share of the budget that is gone.
         """
         rate = rate_at(self.config, state.step, spent)
-        found = jax.value_and_grad(self.loss, has_aux=True)(state.params, shares(batch, axis))
-        (loss, parts), slope = _summed(found, axis)
+        (loss, parts), slope = _summed(self._slope(state.params, shares(batch, axis)), axis)
         norm = optax.tree.norm(slope)
         sound = jnp.isfinite(loss) & jnp.isfinite(norm)
         change, slopes = optimiser(self.config, rate).update(slope, state.optimiser, state.params)

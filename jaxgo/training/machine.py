@@ -96,7 +96,9 @@ def step_bytes(learner: Learner, params: Any, batch: Batch, platform: str) -> in
         return learner.loss(params, batch)[0]
 
     if platform == "cpu":
-        kept = jax.eval_shape(lambda p, b: jax.vjp(functools.partial(loss, batch=b), p)[1], params, batch)
+        few = learner.at_once(params, batch)
+        part = jax.tree.map(lambda x: jax.ShapeDtypeStruct((few, *x.shape[1:]), x.dtype), batch)
+        kept = jax.eval_shape(lambda p, b: jax.vjp(functools.partial(loss, batch=b), p)[1], params, part)
         return tree_bytes((batch.planes, kept)) - tree_bytes(params)
     program = jax.make_jaxpr(loss)(params, batch).jaxpr
     return tree_bytes(batch.planes) + _kept(program, program.invars[len(jax.tree.leaves(params)) :])

@@ -13,8 +13,9 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
+from jaxgo.evaluators import network
 from jaxgo.games import make
-from jaxgo.nets import Mlp
+from jaxgo.nets import Mlp, ResNet
 from jaxgo.nets.base import Head
 from jaxgo.system import devices
 from jaxgo.training import trainer
@@ -159,6 +160,28 @@ def _with_bias(params: Any, bias: Any) -> Any:
     layers = dict(params["params"])
     layers["policy"] = {**layers["policy"], "bias": bias}
     return {"params": layers}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("exact_products")
+@pytest.mark.parametrize(("size", "turns"), [(24, 3), (32, 4), (31, 1)], ids=["full", "shorter", "odd"])
+def test_convolutions_learn_from_parts_of_a_batch_what_they_learn_from_all(batch, monkeypatch, size, turns):
+    """Where a whole batch would leave the core: eight samples at a time, or fewer if these divide the batch."""
+    learner = Learner(ResNet(channels=4, blocks=1).module(GAME, HEADS).on("cpu"), HEADS, LearnerConfig())
+    part = jax.tree.map(lambda x: x[:size], batch)
+    params = jax.jit(learner.module.init)(jax.random.key(0), batch.planes[:1])
+    found, loops = [], []
+    for alone in (False, True):
+        monkeypatch.setattr(network, "NEAR", 8 * 9)
+        monkeypatch.setattr(network, "has_one_core", lambda alone=alone: alone)
+
+        def slope(params, part=part):
+            return learner._slope(params, part)
+
+        loops.append([step.params["length"] for step in jax.make_jaxpr(slope)(params).eqns if "length" in step.params])
+        found.append(jax.jit(slope)(params))
+    assert loops == [[], [turns] if turns > 1 else []]
+    jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5), *found)
 
 
 def test_a_broken_step_is_left_out_and_counted(begun, update, batch):

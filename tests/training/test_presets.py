@@ -104,6 +104,16 @@ def test_what_a_step_keeps_on_a_processor_is_what_xla_takes():
     assert 1 / 1.3 < counted(config, "cpu") / told.temp_size_in_bytes < 1.3
 
 
+def test_a_batch_in_parts_keeps_what_a_part_does(monkeypatch):
+    config = preset("go5-cpu").config
+    config = dataclasses.replace(config, learner=dataclasses.replace(config.learner, batch=4096))
+    told = []
+    for one in (False, True):
+        monkeypatch.setattr("jaxgo.evaluators.network.has_one_core", lambda one=one: one)
+        told.append(counted(config, "cpu"))
+    assert told[1] < told[0] / 10
+
+
 def test_a_run_that_does_not_fit_is_refused_in_one_sentence(monkeypatch):
     trainer = Trainer(preset("go5-cpu").config, devices.make_mesh())
     needed, (weights, step) = machine.needs(trainer.config), machine.network(trainer)
