@@ -11,7 +11,7 @@ import pytest
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import Network
 from jaxgo.games import make
-from jaxgo.nets import NETS, ResNet, from_json, outside, to_json
+from jaxgo.nets import NETS, ResNet, from_json, outside, product, to_json
 from jaxgo.nets.base import Head, cast_once, cell_actions, planes_shape, squash
 from jaxgo.nets.conv import Conv, fastest
 from jaxgo.nets.resnet import highest
@@ -78,6 +78,25 @@ def test_a_convolution_is_the_one_of_flax(way, shape):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.fixture
+def halves(monkeypatch):
+    """A processor that multiplies bfloat16 quickly; any other one computes the same, in its own time."""
+    monkeypatch.setattr(product, "multiplies_bfloat16", lambda: True)
+
+
+@pytest.mark.usefixtures("halves")
+def test_products_in_halves_have_a_program_whatever_stands_around_them():
+    """XLA moves transpositions through choices, and has no program for a product of halves with one inside."""
+    x, kernel = jnp.arange(1024.0).reshape(64, 16) % 7, jnp.ones((64, 32))  # smaller ones XLA does otherwise
+
+    @jax.jit
+    def turned(x, kernel, chosen):
+        made = product.rounded(jnp.where(chosen, x.T, 0), kernel)
+        return jnp.where(chosen, made.T, 0)
+
+    np.testing.assert_array_equal(turned(x, kernel, True), (x.T @ kernel).T)
+    slope = jax.jit(jax.grad(lambda kernel, chosen: turned(x, kernel, chosen)[0].sum()))(kernel, True)
+    np.testing.assert_array_equal(slope[:, 0], x.sum(axis=1))
 @pytest.mark.parametrize("name", NETS)
 def test_equal_nets_make_equal_modules_and_go_through_json(name):
     net, game = NETS[name], make("go5")
