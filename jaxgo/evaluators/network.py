@@ -121,7 +121,7 @@ class Network(Evaluator):
 
     def ready(self, params: Params) -> Params:
         """Weights as the net computes with them: a loop would cast them again in every turn."""
-        return params if self.platform == "cpu" else cast_once(self.module, params)
+        return cast_once(self.module, params)
 
     def worth_caching(self, params: Params) -> bool:
         """If it convolves: dense layers are so cheap that a look into a memory hardly costs less."""

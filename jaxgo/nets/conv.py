@@ -1,20 +1,21 @@
 """The 3 x 3 convolution of the nets, which a processor does in ways of its own where XLA's is slow.
 
 XLA for CPU convolves small batches at half speed, and the gradients of a convolution inside a loop ten times slower
-than outside. As matrix products neither happens: one for each row of the kernel reads every cell with its neighbours
-to the left and right, and the results are added one row apart. Winograd's way has a third of the multiplications. It is
-the fastest for some thousand cells, whose tiles stay near the core, on boards that its tiles fill. benchmarks/nets.py
-measures them.
+than outside. As a matrix product neither happens: it reads every cell with its neighbours to the left and right, and
+the results of the three rows of the kernel are added one row apart. Winograd's way has a third of the multiplications.
+It is the fastest in float32 for some thousand cells, whose tiles stay near the core, on boards that its tiles fill.
+benchmarks/nets.py measures them.
 """
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Float32
+
+from jaxgo.nets.product import Precision, over_rows, product
 
 MANY = 4_200  # cells of a batch from which on XLA's convolution uses all cores, and is faster than products
 SIZE = 3
@@ -34,15 +35,16 @@ class Conv(nn.Module):
     """What `nn.Conv(channels, (3, 3), use_bias=False)` computes, with the same parameters."""
 
     channels: int
-    dtype: Any
+    precision: Precision  # on a processor of the factors alone, and of the result elsewhere
     kernel_init: Callable[..., Array]
     platform: str = ""  # cpu: by the fastest way; anything else: XLA's own
 
     @nn.compact
     def __call__(self, x: Float[Array, "B H W C"]) -> Float[Array, "B H W F"]:
         kernel = self.param("kernel", self.kernel_init, (SIZE, SIZE, x.shape[-1], self.channels))
-        convolve = on_cpu if self.platform == "cpu" else convolution
-        return convolve(x.astype(self.dtype), kernel.astype(self.dtype))
+        if self.platform == "cpu":
+            return on_cpu(x, kernel, self.precision)
+        return convolution(x.astype(self.precision), kernel.astype(self.precision))
 
 
 def convolution(x: Float[Array, "B H W C"], kernel: Float[Array, "3 3 C F"]) -> Float[Array, "B H W F"]:
@@ -50,17 +52,28 @@ def convolution(x: Float[Array, "B H W C"], kernel: Float[Array, "3 3 C F"]) -> 
     return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
-def products(x: Float[Array, "B H W C"], kernel: Float[Array, "3 3 C F"]) -> Float[Array, "B H W F"]:
-    """The same as a matrix product for each row of the kernel."""
+def products(x: Float[Array, "B H W C"], kernel: Float[Array, "3 3 C F"]) -> Float32[Array, "B H W F"]:
+    """The same as a matrix product."""
     batch, height, width, channels = x.shape
+    by_row = kernel.transpose(1, 2, 0, 3).reshape(SIZE * channels, -1)
+    rows = product(_beside(x), by_row).reshape(batch, height, width, SIZE, -1)
+    return _lower(rows[..., 0, :]) + rows[..., 1, :] + _higher(rows[..., 2, :])
+
+
+def _beside(x: Float[Array, "B H W C"]) -> Float[Array, "N 3*C"]:
+    """Each cell between its neighbours to the left and right."""
+    width = x.shape[2]
     wide = jnp.pad(x, ((0, 0), (0, 0), (1, 1), (0, 0)))
-    beside = jnp.concatenate([wide[:, :, i : i + width] for i in range(SIZE)], axis=-1).reshape(-1, SIZE * channels)
-    upper, middle, lower = (
-        (beside @ row.reshape(SIZE * channels, -1)).reshape(batch, height, width, -1) for row in kernel
-    )
-    upper = jnp.pad(upper[:, :-1], ((0, 0), (1, 0), (0, 0), (0, 0)))
-    lower = jnp.pad(lower[:, 1:], ((0, 0), (0, 1), (0, 0), (0, 0)))
-    return upper + middle + lower
+    return jnp.concatenate([wide[:, :, i : i + width] for i in range(SIZE)], axis=-1).reshape(-1, SIZE * x.shape[-1])
+
+
+def _lower(x: Float[Array, "B H W C"]) -> Float[Array, "B H W C"]:
+    """One row further down."""
+    return jnp.pad(x[:, :-1], ((0, 0), (1, 0), (0, 0), (0, 0)))
+
+
+def _higher(x: Float[Array, "B H W C"]) -> Float[Array, "B H W C"]:
+    return jnp.pad(x[:, 1:], ((0, 0), (0, 1), (0, 0), (0, 0)))
 
 
 @functools.partial(jax.jit, inline=True)  # traced once for layers of one shape
@@ -95,25 +108,37 @@ def fastest(x: Array, kernel: Array) -> Callable[[Array, Array], Array]:
     """Which of the three a processor does soonest."""
     batch, height, width, channels = x.shape
     cells = batch * height * width
+    if x.dtype == jnp.bfloat16:
+        return products
     if cells >= MANY:
         return convolution
     fills = height % TILE == width % TILE == 0 and min(channels, kernel.shape[-1]) >= NARROW
-    return winograd if fills and cells >= FEW and x.dtype == jnp.float32 else products
+    return winograd if fills and cells >= FEW else products
 
 
-@jax.custom_vjp
-def on_cpu(x: Float[Array, "B H W C"], kernel: Float[Array, "3 3 C F"]) -> Float[Array, "B H W F"]:
-    """By the fastest way for this batch; gradients always as products."""
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
+def on_cpu(
+    x: Float[Array, "B H W C"], kernel: Float[Array, "3 3 C F"], precision: Precision
+) -> Float32[Array, "B H W F"]:
+    """By the fastest way for this batch, from factors of this precision."""
+    x, kernel = x.astype(precision), kernel.astype(precision)
     return fastest(x, kernel)(x, kernel)
 
 
-def _forward(x: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
-    return on_cpu(x, kernel), (x, kernel)
+def _forward(x: Array, kernel: Array, precision: Precision) -> tuple[Array, tuple[Array, Array]]:
+    return on_cpu(x, kernel, precision), (x.astype(precision), kernel)
 
 
-def _backward(seen: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
-    x, kernel = jax.vjp(products, *seen)[1](gradient)
-    return x, kernel
+def _backward(precision: Precision, kept: tuple[Array, Array], slope: Array) -> tuple[Array, Array]:
+    """The slope of a cell is a convolution, too, by the kernel turned round; that of the kernel is one product."""
+    x, kernel = kept
+    slope, turned = slope.astype(precision), kernel[::-1, ::-1].swapaxes(2, 3).astype(precision)
+    backwards = fastest(slope, turned)
+    # learning is a loop, where XLA's own is slow
+    by_cell = (products if backwards is convolution else backwards)(slope, turned)
+    rows = jnp.concatenate([_higher(slope), slope, _lower(slope)], axis=-1).reshape(-1, SIZE * slope.shape[-1])
+    by_weight = over_rows(_beside(x), rows)
+    return by_cell, by_weight.reshape(SIZE, x.shape[-1], SIZE, -1).transpose(2, 0, 1, 3)
 
 
 on_cpu.defvjp(_forward, _backward)

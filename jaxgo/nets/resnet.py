@@ -7,19 +7,19 @@ weights plays every size of the game; elsewhere the policy is a dense layer.
 
 import dataclasses
 import re
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxgo.core.errors import UsageError, check_settings, unknown_name
+from jaxgo.core.errors import UsageError, check_settings
 from jaxgo.core.game import Game
 from jaxgo.nets.base import Head, Net, PolicyValueNet, cell_actions, last_layer
 from jaxgo.nets.conv import Conv
+from jaxgo.nets.product import Precision, cast, check_precision, dense, suited
 
-Precision = Literal["float32", "bfloat16"]
 IN_PRECISION = re.compile(r"stem|(in|out|pool)\d+|few|pooled|\w+_(pooled|cells)")  # layers that compute in it
 
 
@@ -68,22 +68,24 @@ class ResNetModule(PolicyValueNet):
     platform: str = ""
 
     def on(self, platform: str) -> Any:
-        return self.clone(platform=platform)
+        return self.clone(platform=platform, precision=suited(self.precision, platform))
+
+    @property
+    def between(self) -> Precision:
+        """What layers hand on; a processor is quicker with bfloat16 in products alone."""
+        return "float32" if self.platform == "cpu" else self.precision
 
     def cast(self, params: Any) -> Any:
         """See the base; norms and last layers compute with all digits."""
-
-        def one(path: Any, leaf: Array) -> Array:
-            return leaf.astype(self.precision) if IN_PRECISION.fullmatch(path[-2].key) else leaf
-
-        return jax.tree_util.tree_map_with_path(one, params)
+        names = ("kernel",) if self.between != self.precision else ("kernel", "bias")
+        return cast(params, self.precision, IN_PRECISION, names)
 
     def trunk(self, planes: Array) -> Features:
-        x = self._conv("stem")(planes.astype(self.precision))
+        x = self._conv("stem")(planes)
         for block in range(self.blocks):
             y = self._conv(f"in{block}")(self._active(x, f"norm_in{block}"))
             if self.pool_every and block % self.pool_every == self.pool_every - 1:
-                aware = nn.Dense(self.channels, dtype=self.precision, name=f"pool{block}")
+                aware = self._dense(self.channels, f"pool{block}")
                 y = y + aware(pool(nn.relu(y)))[:, None, None]
             y = self._active(y, f"norm_out{block}")
             # starts as the identity
@@ -91,12 +93,16 @@ class ResNetModule(PolicyValueNet):
         x = self._active(x, "norm")
         seen, size = pool(x), self.channels
         if not self.by_cell:
-            few = nn.relu(nn.Dense(max(2, self.channels // 4), dtype=self.precision, name="few")(x))
+            few = nn.relu(self._dense(max(2, self.channels // 4), "few")(x))
             seen, size = jnp.concatenate([few.reshape(few.shape[0], -1), seen], axis=-1), 4 * self.channels
-        return Features(x, nn.relu(nn.Dense(size, dtype=self.precision, name="pooled")(seen)))
+        return Features(x, nn.relu(self._dense(size, "pooled")(seen)))
 
     def _active(self, x: Array, name: str) -> Array:
-        return nn.relu(nn.LayerNorm(dtype=self.precision, name=name)(x))
+        return nn.relu(nn.LayerNorm(dtype=self.between, name=name)(x))
+
+    def _dense(self, size: int, name: str) -> nn.Dense:
+        rounds = dense if self.between != self.precision else None
+        return nn.Dense(size, dtype=self.between, dot_general=rounds, name=name)
 
     def _conv(self, name: str, init: Any = nn.initializers.he_normal()) -> Conv:  # noqa: B008
         return Conv(self.channels, self.precision, init, self.platform, name=name)
@@ -114,10 +120,8 @@ class ResNetModule(PolicyValueNet):
         return last_layer(size, name)(features.pooled.astype(jnp.float32))
 
     def board(self, features: Features, name: str) -> Array:
-        aware = nn.Dense(self.channels, dtype=self.precision, name=f"{name}_pooled")(features.pooled)
-        x = nn.relu(
-            nn.Dense(self.channels, dtype=self.precision, name=f"{name}_cells")(features.board) + aware[:, None, None]
-        )
+        aware = self._dense(self.channels, f"{name}_pooled")(features.pooled)
+        x = nn.relu(self._dense(self.channels, f"{name}_cells")(features.board) + aware[:, None, None])
         return last_layer(1, name)(x.astype(jnp.float32)).reshape(x.shape[0], -1)
 
 
@@ -128,7 +132,7 @@ class ResNet(Net):
     channels: int = 32  # features of a cell
     blocks: int = 2  # residual, of two convolutions each
     pool_every: int = 2  # every so many blocks hear from the whole board; 0: only the heads do
-    precision: Precision = "float32"  # of the trunk; the heads always compute in float32
+    precision: Precision = "float32"  # of the trunk, on a processor of its products; heads compute in float32
 
     kind: ClassVar[str] = "resnet"
     grows: ClassVar[tuple[str, ...]] = ("blocks",)
@@ -137,8 +141,7 @@ class ResNet(Net):
         check_settings("ResNet: ", self)
         if self.channels < 1 or self.blocks < 0 or self.pool_every < 0:
             raise UsageError(f"a resnet needs at least 1 channel, and blocks and pool_every of at least 0, not {self}")
-        if self.precision not in get_args(Precision):
-            raise unknown_name("precision", self.precision, get_args(Precision))
+        check_precision(self.precision)
 
     def module(self, game: Game[Any], heads: tuple[Head, ...] = ()) -> nn.Module:
         cells = game.shape[0] * game.shape[1]

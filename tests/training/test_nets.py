@@ -61,7 +61,7 @@ def test_a_net_says_what_is_asked_in_float32(name, game):
 def test_a_convolution_is_the_one_of_flax(way, shape):
     """Whichever way is the fastest for the batch; with its gradients; with the same parameters."""
     x, channels = jax.random.normal(jax.random.key(0), shape), max(4, shape[-1])
-    ours = Conv(channels, jnp.float32, nn.initializers.he_normal(), "cpu")
+    ours = Conv(channels, "float32", nn.initializers.he_normal(), "cpu")
     flax = nn.Conv(channels, (3, 3), use_bias=False, kernel_init=nn.initializers.he_normal())
     params = jax.jit(ours.init)(jax.random.key(1), x)
     jax.tree.map(np.testing.assert_array_equal, params, jax.jit(flax.init)(jax.random.key(1), x))
@@ -84,6 +84,46 @@ def halves(monkeypatch):
     monkeypatch.setattr(product, "multiplies_bfloat16", lambda: True)
 
 
+def near(one, other, share):
+    """Whether arrays differ by so small a share of their size."""
+    apart = jax.tree.map(lambda a, b: np.linalg.norm(a - b) / np.linalg.norm(b), one, other)
+    return max(jax.tree.leaves(apart)) < share
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.usefixtures("exact_products", "halves")
+def test_on_a_processor_factors_alone_are_rounded(name, game):
+    """What is said, and its slopes, are near those of float32, the more so with the weights rounded before."""
+    game = make(game)
+    nets = [dataclasses.replace(NETS[name], precision=precision) for precision in ("float32", "bfloat16")]
+    exact, ours = (net.module(game, HEADS).on("cpu") for net in nets)
+    assert ours.precision == "bfloat16"
+    planes = jax.random.normal(jax.random.key(1), (4, *planes_shape(game)))
+    params = jax.jit(exact.init)(jax.random.key(0), planes)
+    keys = jax.random.split(jax.random.key(2), len(jax.tree.leaves(params)))  # no layer is zero
+    noise = [0.1 * jax.random.normal(key, leaf.shape) for key, leaf in zip(keys, jax.tree.leaves(params), strict=True)]
+    params = jax.tree.map(jnp.add, params, jax.tree.unflatten(jax.tree.structure(params), noise))
+
+    def told(module, params):
+        def loss(params):
+            said = module.apply(params, planes, method="learn")
+            return sum((leaf**2).mean() for leaf in jax.tree.leaves(said)), said
+
+        (_, said), slope = jax.jit(jax.value_and_grad(loss, has_aux=True))(params)
+        return said, slope
+
+    said, slope = told(ours, params)
+    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves((said, slope)))
+    exactly = told(exact, params)
+    assert near(said, exactly[0], 0.05)
+    assert near(slope, exactly[1], 0.2)
+    assert not near(said, exactly[0], 1e-5)  # something was rounded
+    once = jax.jit(lambda params: ours.apply(params, planes, method="learn"))(cast_once(ours, params))
+    jax.tree.map(np.testing.assert_array_equal, once, said)
+
+
 @pytest.mark.usefixtures("halves")
 def test_products_in_halves_have_a_program_whatever_stands_around_them():
     """XLA moves transpositions through choices, and has no program for a product of halves with one inside."""
@@ -97,6 +137,16 @@ def test_products_in_halves_have_a_program_whatever_stands_around_them():
     np.testing.assert_array_equal(turned(x, kernel, True), (x.T @ kernel).T)
     slope = jax.jit(jax.grad(lambda kernel, chosen: turned(x, kernel, chosen)[0].sum()))(kernel, True)
     np.testing.assert_array_equal(slope[:, 0], x.sum(axis=1))
+
+
+def test_a_processor_that_gains_nothing_by_halves_computes_with_all_digits(monkeypatch):
+    monkeypatch.setattr(product, "multiplies_bfloat16", lambda: False)
+    for net in NETS.values():
+        module = dataclasses.replace(net, precision="bfloat16").module(make("go5"))
+        assert module.on("cpu").precision == "float32"
+        assert module.on("gpu").precision == "bfloat16"
+
+
 @pytest.mark.parametrize("name", NETS)
 def test_equal_nets_make_equal_modules_and_go_through_json(name):
     net, game = NETS[name], make("go5")
