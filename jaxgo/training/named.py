@@ -105,7 +105,7 @@ CONNECT4 = Preset(
     TrainConfig(
         game="connect4",
         # on a CPU dense layers judge and learn many times as fast as convolutions of the same strength
-        net=Mlp(width=184, blocks=3),
+        net=Mlp(width=184, blocks=3, precision="bfloat16"),
         search=Gumbel(simulations=32, max_considered=7, min_value_range=1.0),
         # games that begin anywhere teach positions that good players never see, and how a game ends teaches more than
         # who wins it; matches do not show it, but benchmarks/oracle.py does

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxgo.core.game import Game
 from jaxgo.games import find
-from jaxgo.nets import Mlp, Net, ResNet
+from jaxgo.nets import Mlp, ResNet
 from jaxgo.search import Gumbel
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.training.config import JudgeConfig, LearnerConfig, ReplayConfig, TargetsConfig, TrainConfig
@@ -33,7 +33,7 @@ class OnCpu:
     """What two cores can learn a game with; the rest is the same for all of them."""
 
     minutes: float
-    net: Net
+    net: Mlp | ResNet
     simulations: int
     games: int
     reached: str = ""
@@ -52,7 +52,7 @@ class OnCpu:
         return Preset(
             TrainConfig(
                 game=name,
-                net=self.net,
+                net=dataclasses.replace(self.net, precision="bfloat16"),
                 search=Gumbel(
                     simulations=self.simulations, min_value_range=1.0 if dense else 0.0, threats=self.threats
                 ),
