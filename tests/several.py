@@ -20,6 +20,7 @@ def start(words: list[str], hosts: int, devices: int | Sequence[int]) -> list[su
         port = free.getsockname()[1]
     each = [devices] * hosts if isinstance(devices, int) else devices
     common = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache" / "jax")}
+    common["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "tests"), os.environ.get("PYTHONPATH")]))
     common["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"  # the same programs in many tests
     if hosts > 1:
         common |= {"JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{port}", "JAX_NUM_PROCESSES": str(hosts)}

@@ -6,9 +6,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from jaxgo.nets import Mlp
 from jaxgo.search import Greedy
+from jaxgo.search.base import SearchResult, Temperature
+from jaxgo.search.greedy import GreedyState
 from jaxgo.selfplay import SelfplayConfig
 from jaxgo.training.config import Budget, JudgeConfig, LearnerConfig, ReplayConfig, TargetsConfig, TrainConfig
 
@@ -18,6 +21,16 @@ class Quick(Greedy):
     """The search is not what is tested here, and this one compiles at once; one without simulations is refused."""
 
     simulations: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn(Quick):
+    """Teaches what it has drawn: of what the net says already nothing is learnt but how its numbers are rounded."""
+
+    def result(self, key: Array, state: GreedyState, temperature: Temperature = 0.0) -> SearchResult:
+        found = super().result(key, state, temperature)
+        drawn = jnp.where(found.policy > 0, state.luck, 0.0)
+        return found._replace(policy=drawn / drawn.sum(axis=-1, keepdims=True))
 
 
 CONFIG = TrainConfig(

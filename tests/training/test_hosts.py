@@ -21,9 +21,9 @@ from jaxgo.system.stop import TRY_AGAIN
 from jaxgo.system.weights import load_weights
 
 RUN = shlex.split(
-    "tictactoe-cpu --plain --budget.seconds 0 --save-every 0 --search.simulations 4 --selfplay.games 8 "
-    "--selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 --replay.capacity 256 --replay.start 32 "
-    "--judge.opponents random --judge.final-pairs 2"
+    "tictactoe-cpu --plain --budget.seconds 0 --save-every 0 --search small_run:Drawn --selfplay.opening 1 "
+    "--selfplay.games 8 --selfplay.steps 4 --net.width 8 --net.blocks 1 --learner.batch 16 --replay.capacity 256 "
+    "--replay.start 32 --judge.opponents random --judge.final-pairs 2"
 )
 BOUND = LOST - 5  # seconds within which all end when a host is lost: before JAX would end them
 NOT_THE_CLOCK = ("loss", "samples", "step", "games", "moves", "gradient", "length", "entropy")
