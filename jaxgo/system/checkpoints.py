@@ -216,7 +216,10 @@ class Checkpoints:
             import orbax.checkpoint as ocp  # half a second, and only runs need it
 
             logging.getLogger("absl").setLevel(logging.CRITICAL)  # a fault is told in one sentence here
-            self._orbax = ocp.StandardCheckpointer()
+            # named they meet in JAX's store: else in a program that only hosts with equally many devices can run
+            everybody = set(range(jax.process_count())) if devices.several_hosts() else None
+            named = ocp.options.MultiprocessingOptions(active_processes=everybody)
+            self._orbax = ocp.StandardCheckpointer(multiprocessing_options=named)
         return self._orbax
 
 
