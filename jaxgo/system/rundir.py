@@ -125,7 +125,8 @@ class RunDir:
 
     def ask_to_stop(self) -> None:
         """Says to whoever is at work on this run, on any host, that it shall end soon."""
-        (self.path / STOP).touch()
+        with contextlib.suppress(OSError):  # a full disk, or no folder: they hear of it with the next iteration
+            (self.path / STOP).touch()
 
     def asked_to_stop(self) -> bool:
         return (self.path / STOP).exists()

@@ -49,6 +49,16 @@ def test_a_folder_that_is_gone_is_told_and_made_anew(tmp_path):
         assert (step, int(found["x"])) == (2, 2)
 
 
+def test_a_stop_that_cannot_be_passed_on_ends_no_host(tmp_path):
+    """It is heard by all with the next iteration; the error ended the host that was asked, unsaved."""
+    with RunDir(tmp_path / "run", CONFIG) as run:
+        run.ask_to_stop()
+        assert run.asked_to_stop()
+        shutil.rmtree(tmp_path / "run")
+        run.ask_to_stop()
+        assert not run.asked_to_stop()
+
+
 def test_a_run_whose_folder_was_moved_leaves_another_in_its_place_alone(tmp_path):
     place, said = tmp_path / "run", list[str]()
     with RunDir(place, CONFIG, say=said.append) as moved:
