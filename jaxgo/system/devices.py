@@ -29,6 +29,8 @@ def join_hosts() -> None:
     MPI has the numbers.
     """
     known = os.environ.get
+    # it would hear SIGTERM in the place of the system, and do nothing: who waits for the others could not be ended
+    jax.config.update("jax_enable_preemption_service", False)
     address = known("JAX_COORDINATOR_ADDRESS")
     count, index = known("OMPI_COMM_WORLD_SIZE", ""), known("OMPI_COMM_WORLD_RANK", "")
     if address:

@@ -127,6 +127,27 @@ def test_a_signal_on_another_host_ends_a_judgement(runs, tmp_path):
     assert list(run.glob("checkpoints/*/MANIFEST.json"))
 
 
+JOINED = """
+import time
+from jaxgo.system import devices
+devices.join_hosts()
+print("joined", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_signal_ends_a_host_that_waits_for_the_others():
+    """JAX heard it there and did nothing."""
+    children = several.start(["-c", JOINED], 2, 1)
+    try:
+        for child in children:
+            assert child.stdout.readline() == "joined\n"
+        for child in children[::-1]:  # the first one's end would end the other
+            child.terminate()
+            assert child.wait(60) == -signal.SIGTERM
+    finally:
+        for child in children:
+            child.kill()
 def learnt_rows(run: Path) -> list[dict]:
     return [row for row in read_rows(run) if row["phase"] == "play"]
 
