@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import jax
 
+from jaxgo.core.errors import UsageError
 from jaxgo.system.stop import TRY_AGAIN
 
 BEAT = 1.0  # seconds between two signs of life
@@ -111,8 +112,9 @@ class Pulse:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, at: TracebackType | None) -> None:
-        """Where a program failed, as they do when a host is lost, what is seen within a while is the reason."""
-        if self._store is not None and isinstance(fault, jax.errors.JaxRuntimeError):
+        """Where a program failed, as they do in many ways when a host is lost, what is seen within a while is the
+        reason."""
+        if self._store is not None and isinstance(fault, Exception) and not isinstance(fault, UsageError):
             self._over.wait(SILENT + 4 * BEAT)
         self._over.set()
         if self._store is not None and fault is None:
