@@ -350,7 +350,7 @@ def meet(command: TournamentCommand | SprtCommand) -> int:
     from jaxgo.system.stop import STOPPED, Stop
 
     store = shared_store()
-    with Pulse(store, again="plays what is missing"), Stop() if store else nullcontext() as stop:
+    with Pulse(store, again="plays what is missing", tells=False), Stop() if store else nullcontext() as stop:
         hosts = gather(store, stop)
         try:
             with hosts:

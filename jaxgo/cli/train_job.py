@@ -17,12 +17,13 @@ from jaxgo.arena import elo, records
 from jaxgo.cli import train_plan
 from jaxgo.cli.command import INTERRUPTED, Command
 from jaxgo.cli.train_words import Job, list_presets, parse, typed
+from jaxgo.core.errors import UsageError
 from jaxgo.core.words import write_settings
 from jaxgo.players.spec_text import Spec
 from jaxgo.system import aside, devices
 from jaxgo.system.hosts import shared_store
 from jaxgo.system.metrics import Beside, Sink, TensorBoard, WeightsAndBiases
-from jaxgo.system.pulse import Pulse
+from jaxgo.system.pulse import REFUSED, Pulse
 from jaxgo.system.rundir import RunDir, resumes
 from jaxgo.system.stop import STOPPED, Stop, at_once
 from jaxgo.system.weights import name_of_run
@@ -53,6 +54,11 @@ class Train:
         except KeyboardInterrupt:
             print(LEFT, file=sys.stderr)
             return aside.leave(INTERRUPTED, at_once=True)
+        except UsageError as fault:
+            if not devices.several_hosts():
+                raise
+            print(f"jaxgo: {fault}", file=sys.stderr)
+            return aside.leave(REFUSED, at_once=True)  # JAX would wait for the hosts, which leave, too
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,9 +85,14 @@ def run(job: Job, console: Console | None = None) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     # people look at the first host; the others are silent where all is well
     first = devices.is_first_host()
-    config = job.config
     told: Any = Forgiving(sys.stdout)
     console = console or Console(file=told, force_terminal=False if job.plain else None, emoji=False, quiet=not first)
+    with Pulse(shared_store()):  # from here on no host waits for one that is refused
+        return _run(job, console, first)
+
+
+def _run(job: Job, console: Console, first: bool) -> int:
+    config = job.config
     trainer = Trainer(config, devices.make_mesh())
     ready.check(trainer)
     for sink, wanted in ((TensorBoard, job.log.tensorboard), (WeightsAndBiases, job.log.wandb)):
@@ -94,10 +105,7 @@ def run(job: Job, console: Console | None = None) -> int:
         return _tell_plan(console, job, trainer, start) if first else 0
     screen = Screen(job.preset, config, console)
     phases: collections.deque[str] = collections.deque(maxlen=1)
-    with (
-        Pulse(shared_store()),
-        RunDir(place, to_json(config), free=FREE, say=screen.say, completed=completed) as folder,
-    ):
+    with RunDir(place, to_json(config), free=FREE, say=screen.say, completed=completed) as folder:
         if start is not None and first:
             inherit.keep(folder, start, about(config))
         _greet(console, job, folder.resumed)

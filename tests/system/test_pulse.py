@@ -6,6 +6,7 @@ import time
 import jax
 import pytest
 
+from jaxgo.core.errors import UsageError
 from jaxgo.system import pulse
 from jaxgo.system.hosts import shared_store
 from jaxgo.system.pulse import LEFT, PLACE, SILENT, Pulse
@@ -137,7 +138,7 @@ def test_the_last_sign_comes_after_one_that_was_under_way(hosts, mine):
     one.start()
     assert begun.wait(60)
     mine._over.set()
-    last = threading.Thread(target=mine.beat, args=(True,))
+    last = threading.Thread(target=mine.beat, args=(LEFT,))
     last.start()
     last.join(0.2)  # it waits for the other
     go_on.set()
@@ -171,6 +172,22 @@ def test_a_program_that_fails_waits_for_the_reason(fault, hosts, monkeypatch):
         raise fault
     assert left == [TRY_AGAIN]
     assert hosts.signs[f"{PLACE}/0"] != LEFT, "it did not end well"
+
+
+def test_a_host_that_cannot_go_on_ends_the_others_with_its_words(hosts, clock, told, monkeypatch):
+    """It was missed after 25 seconds, or not at all where it had given no sign yet: they waited for five minutes."""
+    monkeypatch.setattr(pulse, "BEAT", 0.001)
+    monkeypatch.setattr(jax, "process_index", lambda: 1)
+    with pytest.raises(UsageError), Pulse(hosts, pytest.fail, lambda: clock[0], pytest.fail):
+        raise UsageError("'runs/go7' is no run folder")
+    assert hosts.signs[f"{PLACE}/1"] == "failed: 'runs/go7' is no run folder"
+    monkeypatch.undo()
+    other = Pulse(hosts, told.append, lambda: clock[0], told.append)
+    other.look()
+    assert told == []
+    other.beat()
+    other.look()
+    assert told == ["host 1: 'runs/go7' is no run folder; all hosts leave", pulse.REFUSED]
 
 
 def test_one_host_alone_has_no_pulse(monkeypatch):

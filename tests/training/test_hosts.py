@@ -148,6 +148,27 @@ def test_a_signal_ends_a_host_that_waits_for_the_others():
     finally:
         for child in children:
             child.kill()
+
+
+OTHER_WORDS = """
+import os, sys
+from jaxgo.cli.main import main
+sys.exit(main([*sys.argv[3:], *(sys.argv[1:3] if os.environ["JAX_PROCESS_ID"] == "1" else [])]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        # the other one waited for it for five minutes, and JAX ended both in its own words
+        (("--init-from", "nowhere"), "'nowhere' is no run folder"),
+    ],
+)
+def test_a_host_that_cannot_begin_ends_the_other_with_its_words(words, said, tmp_path):
+    every = ["train", *RUN, "--run", str(tmp_path / "run"), "--budget.iterations", "6"]
+    first, second = finish(several.start(["-c", OTHER_WORDS, *words, *every], 2, 1), status=2)
+    assert f"jaxgo: {said}" in second
+    assert f"jaxgo: host 1: {said}" in first
 def learnt_rows(run: Path) -> list[dict]:
     return [row for row in read_rows(run) if row["phase"] == "play"]
 
