@@ -61,6 +61,10 @@ class RunDir:
         plain = self._config = _plain(config)
         self._lock: Lock | None = None
         self.resumed = False
+        mine = {"jax": jax.__version__, **plain}
+        for name, there, here in _changed(json.loads(hosts.told(json.dumps(mine))), mine):
+            # weights would part from host to host without a word
+            raise UsageError(f"the first host has {name}={there}, and this one {here}; give one command on all hosts")
         if devices.is_first_host():
             self._open(plain, free, completed)
         hosts.meet("folder")  # the others read what is there

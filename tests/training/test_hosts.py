@@ -162,6 +162,8 @@ sys.exit(main([*sys.argv[3:], *(sys.argv[1:3] if os.environ["JAX_PROCESS_ID"] ==
     [
         # the other one waited for it for five minutes, and JAX ended both in its own words
         (("--init-from", "nowhere"), "'nowhere' is no run folder"),
+        # weights parted from host to host
+        (("--learner.rate", "0.01"), "the first host has learner.rate=0.002, and this one 0.01;"),
     ],
 )
 def test_a_host_that_cannot_begin_ends_the_other_with_its_words(words, said, tmp_path):
