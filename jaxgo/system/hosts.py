@@ -1,13 +1,19 @@
 """What the hosts of a cluster share besides their devices: a store of names and values, and places to wait."""
 
 import itertools
+import secrets
+import time
+from pathlib import Path
 from typing import Any
 
 import jax
 
+from jaxgo.core.errors import UsageError
 from jaxgo.system import devices
 
 PATIENCE = 24 * 3600  # seconds that hosts wait for one that is at work; one that is gone is noticed much sooner
+SIGN = ".hosts-"  # how a file begins by which hosts see that a folder is one for all of them
+LATE = 10.0  # seconds by which a file may be seen later on another host
 
 _meetings = itertools.count(1)  # no two may have one name
 
@@ -39,3 +45,26 @@ def told(words: str) -> str:
         store.key_value_set(f"{place}/words", words)
     meet("told")
     return str(store.key_value_dir_get(place)[0][1])
+
+
+def meet_in(folder: Path) -> None:
+    """Waits for all hosts; a UsageError on those that do not see this folder of the first one: a checkpoint whose parts
+    lie in several folders never comes to its end."""
+    if not devices.several_hosts():
+        return
+    name = f"{SIGN}{secrets.token_hex(8)}"  # no host has asked for it yet, and remembers that there is none
+    if devices.is_first_host():
+        for left in folder.glob(f"{SIGN}*"):
+            left.unlink(missing_ok=True)
+        (folder / name).touch()
+    sign, until = folder / told(name), time.monotonic() + LATE
+    while not (seen := sign.exists()) and time.monotonic() < until:
+        time.sleep(0.1)
+    if not seen:
+        raise UsageError(
+            f"{folder.absolute()} is not the folder that the first host has; name the whole path of one on a file "
+            "system that all hosts see"
+        )
+    meet("folder was seen")
+    if devices.is_first_host():
+        sign.unlink(missing_ok=True)

@@ -67,7 +67,10 @@ class RunDir:
             raise UsageError(f"the first host has {name}={there}, and this one {here}; give one command on all hosts")
         if devices.is_first_host():
             self._open(plain, free, completed)
-        hosts.meet("folder")  # the others read what is there
+        try:
+            hosts.meet_in(self.path)  # the others read what is there
+        except OSError as fault:
+            raise _unwritable(self.path, fault.strerror) from None
 
     def _open(self, plain: dict[str, Any], free: tuple[str, ...], completed: Completed) -> None:
         """Takes the folder, on the one host that writes."""

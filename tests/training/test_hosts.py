@@ -171,6 +171,21 @@ def test_a_host_that_cannot_begin_ends_the_other_with_its_words(words, said, tmp
     first, second = finish(several.start(["-c", OTHER_WORDS, *words, *every], 2, 1), status=2)
     assert f"jaxgo: {said}" in second
     assert f"jaxgo: host 1: {said}" in first
+
+
+APART = """
+import os, sys
+from jaxgo.cli.main import main
+sys.exit(main([*sys.argv[2:], "--run", f"{sys.argv[1]}/{os.environ['JAX_PROCESS_ID']}"]))
+"""
+
+
+def test_hosts_that_have_other_folders_are_told_before_the_run_begins(tmp_path):
+    """As with a relative path on hosts with disks of their own: they hung in the first checkpoint."""
+    first, second = finish(several.start(["-c", APART, str(tmp_path), "train", *RUN], 2, 1), status=2)
+    assert f"jaxgo: {tmp_path / '1'} is not the folder that the first host has" in second
+    assert f"jaxgo: host 1: {tmp_path / '1'} is not the folder" in first
+    assert not (tmp_path / "1").exists()
 def learnt_rows(run: Path) -> list[dict]:
     return [row for row in read_rows(run) if row["phase"] == "play"]
 
