@@ -35,6 +35,7 @@ class Checkpoints:
         self._run, self._last, self._say, self._keep_place = run, max(1, last), say, keep_place
         self._saving: threading.Thread | None = None
         self._orbax: Any = None
+        self._joint = hosts.Joint("checkpoints")  # the save that is under way
         self._began = -1  # the step that was restored
         self._damaged: set[int] = set()  # steps that were found so
         self.unsaved = False  # whether the newest checkpoint could not be written
@@ -55,6 +56,7 @@ class Checkpoints:
         if step == self._began:
             return  # it is the one that this sitting began with
         place, folder = self._run / STEPS / f"{step:08d}", manifest.FILES
+        self._joint = hosts.Joint(f"checkpoint {step}")
         leaves = {index: leaf for index, (_, leaf) in enumerate(_leaves(state)) if leaf.size}
         small = [index for index, leaf in leaves.items() if bundle.is_small(leaf)]
         fault: Exception | None = None
@@ -63,6 +65,7 @@ class Checkpoints:
                 self._keep_place()
                 self._clear({*self.steps()})  # what killed runs left; two of it would look like a loss
                 folder = manifest.tidy(place)
+                place.mkdir(parents=True, exist_ok=True)  # here a full disk can be told to all hosts at once
         except OSError as gone:  # the others wait for this host all the same
             fault = gone
         try:
@@ -78,6 +81,7 @@ class Checkpoints:
         except UsageError:  # it has lost its place
             raise
         except (OSError, ValueError, RuntimeError) as found:
+            self._joint.leave()
             self._complain(step, place, found)
             return
         table = [[name, list(leaf.shape), str(leaf.dtype)] for name, leaf in _leaves(state)]
@@ -90,9 +94,11 @@ class Checkpoints:
             self._checkpointer().wait_until_finished()
             if devices.is_first_host():
                 manifest.write(place, about)
-                self.unsaved = False
                 self._damaged.discard(step)
+            self._joint.meet()
+            self.unsaved = False
         except Exception as fault:
+            self._joint.leave()
             self._complain(step, place, fault)
             return
         if devices.is_first_host():
@@ -216,10 +222,12 @@ class Checkpoints:
             import orbax.checkpoint as ocp  # half a second, and only runs need it
 
             logging.getLogger("absl").setLevel(logging.CRITICAL)  # a fault is told in one sentence here
+            # Orbax's own places are passed by who has come to them alone: the others waited for twenty minutes
+            meeting = ocp.options.AsyncOptions(barrier_sync_fn=lambda **_: self._joint.meet())
             # named they meet in JAX's store: else in a program that only hosts with equally many devices can run
             everybody = set(range(jax.process_count())) if devices.several_hosts() else None
             named = ocp.options.MultiprocessingOptions(active_processes=everybody)
-            self._orbax = ocp.StandardCheckpointer(multiprocessing_options=named)
+            self._orbax = ocp.StandardCheckpointer(async_options=meeting, multiprocessing_options=named)
         return self._orbax
 
 

@@ -1,5 +1,6 @@
 """What the hosts of a cluster share besides their devices: a store of names and values, and places to wait."""
 
+import contextlib
 import itertools
 import secrets
 import time
@@ -68,3 +69,36 @@ def meet_in(folder: Path) -> None:
     meet("folder was seen")
     if devices.is_first_host():
         sign.unlink(missing_ok=True)
+
+
+class Joint:
+    """Work that all hosts do at once, each beside its programs, with places in it where they wait for each other.
+
+    Who cannot go on comes to the next place all the same, says so and leaves. There the work ends for all of them: else
+    the others would wait for who has left.
+    """
+
+    def __init__(self, name: str) -> None:
+        """All hosts begin it at once."""
+        self._name, self._places = f"{name} {next(_meetings)}", itertools.count()
+        self._over = False
+
+    def meet(self, well: bool = True) -> None:
+        """Waits here until all hosts have come; an OSError where one of them is not well and leaves."""
+        store = shared_store()
+        if store is None:
+            return
+        place = f"jaxgo/joint/{self._name}/{next(self._places)}"
+        if not well:
+            store.key_value_set(f"{place}/{jax.process_index()}", "left")
+        store.wait_at_barrier(place, 1000 * PATIENCE)
+        gone = [name.rpartition("/")[2] for name, _ in store.key_value_dir_get(place)]
+        if gone:
+            self._over = True
+            raise OSError(f"host {gone[0]} could not do its part")
+
+    def leave(self) -> None:
+        """Says at the next place that this host cannot go on; nothing where the others know, or have said so."""
+        if not self._over:
+            with contextlib.suppress(OSError, jax.errors.JaxRuntimeError):  # of a store that is lost: the pulse tells
+                self.meet(well=False)

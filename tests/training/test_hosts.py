@@ -186,6 +186,40 @@ def test_hosts_that_have_other_folders_are_told_before_the_run_begins(tmp_path):
     assert f"jaxgo: {tmp_path / '1'} is not the folder that the first host has" in second
     assert f"jaxgo: host 1: {tmp_path / '1'} is not the folder" in first
     assert not (tmp_path / "1").exists()
+
+
+FULL_FOR_ONE = """
+import resource, sys
+import jax, numpy as np
+from jaxgo.system import devices
+devices.join_hosts()
+from jaxgo.system.rundir import RunDir
+data = np.random.default_rng(1).random(2**19, np.float32)
+place = devices.split(devices.make_mesh())
+state = {"x": jax.make_array_from_callback(data.shape, place, lambda part: data[part])}
+me, most = jax.process_index(), resource.getrlimit(resource.RLIMIT_FSIZE)
+with RunDir(sys.argv[1], {"game": "connect4"}, say=print) as run:
+    for step, full in enumerate([None, 0, 1, None], 1):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2**16 if me == full else most[0], most[1]))
+        run.checkpoints.save(step, state)
+        run.checkpoints.wait()
+        print(step, run.checkpoints.unsaved)
+    step, found = run.checkpoints.restore(state)
+    print(step, all((part.data == data[part.index]).all() for part in found["x"].addressable_shards))
+"""
+
+
+def test_a_checkpoint_that_one_host_cannot_write_keeps_the_others_waiting_for_nobody(tmp_path):
+    """They waited for twenty minutes, at each checkpoint. What one of them cannot write is saved by none."""
+    said = finish(several.start(["-c", FULL_FOR_ONE, str(tmp_path)], 2, 1))
+    for host, text in enumerate(said):
+        told = [line for line in own_words(text) if "could not be saved" in line]
+        assert [f"host {1 - host} could not do its part" in line for line in told] == [host == 1, host == 0], said
+        steps = [line for line in own_words(text) if line[0].isdecimal()]
+        assert steps == ["1 False", "2 True", "3 True", "4 False", "4 True"], said
+    assert {path.parent.name for path in tmp_path.glob("checkpoints/*/MANIFEST.json")} == {"00000001", "00000004"}
+
+
 def learnt_rows(run: Path) -> list[dict]:
     return [row for row in read_rows(run) if row["phase"] == "play"]
 
