@@ -3,12 +3,24 @@
 Cells 0..24 row by row from a5 to e1. Action = from * 4 + direction, directions N E S W.
 """
 
+import functools
+
 STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+CELLS = frozenset(range(25))
 
 
+@functools.cache
 def neighbour(cell: int, direction: int) -> int | None:
     row, column = cell // 5 + STEPS[direction][0], cell % 5 + STEPS[direction][1]
     return row * 5 + column if 0 <= row < 5 and 0 <= column < 5 else None
+
+
+@functools.lru_cache(2**10)  # asked for the result, too
+def moves(state) -> list[int]:
+    musketeers, soldiers, seat = state
+    goals = soldiers if seat == 0 else CELLS - musketeers - soldiers
+    movers = musketeers if seat == 0 else soldiers
+    return [i * 4 + d for i in sorted(movers) for d in range(4) if neighbour(i, d) in goals]
 
 
 class Musketeers:
@@ -31,20 +43,14 @@ class Musketeers:
     def cells(self, state) -> str:
         return "".join("M" if i in state[0] else "e" if i in state[1] else "." for i in range(25))
 
-    def _moves(self, state) -> list[int]:
-        musketeers, soldiers, seat = state
-        goals = soldiers if seat == 0 else set(range(25)) - musketeers - soldiers
-        movers = musketeers if seat == 0 else soldiers
-        return [i * 4 + d for i in sorted(movers) for d in range(4) if neighbour(i, d) in goals]
-
     def result(self, state) -> int | None:
         musketeers = state[0]
         if len({i // 5 for i in musketeers}) == 1 or len({i % 5 for i in musketeers}) == 1:
             return -1
-        return None if self._moves(state) else 1
+        return None if moves(state) else 1
 
     def legal(self, state) -> list[int]:
-        return [] if self.result(state) is not None else self._moves(state)
+        return [] if self.result(state) is not None else moves(state)
 
     def step(self, state, action: int):
         musketeers, soldiers, seat = state

@@ -8,9 +8,10 @@ from collections import deque
 from typing import NamedTuple
 
 STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+AGAIN = functools.lru_cache(2**17)  # random walks come back to boards all the time
 
 
-@functools.lru_cache(2**17)  # random walks come back to boards all the time
+@AGAIN
 def places(rows) -> dict[str, list[tuple[int, int]]]:
     """The cells of every block, the first in reading order first."""
     found: dict[str, list[tuple[int, int]]] = {}
@@ -29,6 +30,7 @@ class SlidingBlocks:
         self.goal = places(tuple(goal.split("/")))
         self.max_plies = max_plies
         self.letters = sorted(places(self.rows))
+        self.solved, self.moves, self.slide = map(AGAIN, (self.solved, self.moves, self.slide))
 
     def initial(self):
         return self.rows, 0
