@@ -352,7 +352,8 @@ def test_unknown_players_and_seats_are_refused(session):
 )
 def test_games_are_played_saved_and_taken_back_through_the_session(name):
     session = Session(make(name), name)
-    session.set_player(0, "random")
+    for seat in range(session.game.players):
+        session.set_player(seat, "random")
     for _ in range(4):
         session.genmove().result(WAIT)
     moves, text, saved = session.board.moves, session.text, formats.write(session.record(), "json")
