@@ -18,8 +18,26 @@ STARTS = {
 }
 
 
-def whose(letter: str) -> int | None:
-    return None if letter == "." else 0 if letter.isupper() else 1
+WHOSE = {".": None, **dict.fromkeys("PNBRQK", 0), **dict.fromkeys("pnbrqk", 1)}
+
+
+@functools.cache
+def rays(size: int, letter: str, square: int) -> list[list[int]]:
+    """The squares on each way of a man, the next one first."""
+    found = []
+    for down, right in LEAPERS.get(letter, SLIDERS.get(letter, [])):
+        target, ray = step_by(size, square, down, right), []
+        while target is not None:
+            ray.append(target)
+            target = step_by(size, target, down, right) if letter in SLIDERS else None
+        found.append(ray)
+    return found
+
+
+@functools.cache
+def step_by(size: int, square: int, down: int, right: int) -> int | None:
+    row, column = square // size + down, square % size + right
+    return row * size + column if 0 <= row < size and 0 <= column < size else None
 
 
 class Chess:
@@ -52,41 +70,39 @@ class Chess:
         return state[0], state[1], "".join(sorted(state[2])), passed
 
     # -- moves -------------------------------------------------------------------------------------------------
-    def step_by(self, square: int, down: int, right: int) -> int | None:
-        row, column = square // self.size + down, square % self.size + right
-        return row * self.size + column if 0 <= row < self.size and 0 <= column < self.size else None
-
     def attacked(self, cells: str, square: int, by: int) -> bool:
-        """Whether a man of a seat could go to a square to capture there."""
-        return any(square in self.reached(cells, source, True) for source in self.men(cells, by))
+        """Whether a man of a seat could capture on a square: from there one of the other seat would attack it."""
+        for letter, attackers in (("p", "p"), ("n", "n"), ("k", "k"), ("b", "bq"), ("r", "rq")):
+            others = attackers if by else attackers.upper()
+            if any(cells[man] in others for man in self.reached(cells, square, letter, 1 - by, True)):
+                return True
+        return False
 
     def men(self, cells: str, seat: int) -> list[int]:
-        return [square for square, letter in enumerate(cells) if whose(letter) == seat]
+        return [square for square, letter in enumerate(cells) if WHOSE[letter] == seat]
 
-    def reached(self, cells: str, source: int, attacks: bool = False) -> list[int]:
+    def reached(self, cells: str, source: int, letter: str, seat: int, attacks: bool = False) -> list[int]:
         """Where a man goes without castling, en passant and a look at the king; or what it attacks."""
-        letter, seat, out = cells[source].lower(), whose(cells[source]), []
+        out = []
         if letter == "p":
             down = 1 if seat else -1
             for right in (-1, 1):
-                target = self.step_by(source, down, right)
-                if target is not None and (attacks or whose(cells[target]) == 1 - seat):
+                target = step_by(self.size, source, down, right)
+                if target is not None and (attacks or WHOSE[cells[target]] == 1 - seat):
                     out.append(target)
-            ahead = self.step_by(source, down, 0)
+            ahead = step_by(self.size, source, down, 0)
             if not attacks and ahead is not None and cells[ahead] == ".":
                 out.append(ahead)
                 row = source // self.size
                 if self.size == 8 and row == (1 if seat else 6) and cells[ahead + down * 8] == ".":
                     out.append(ahead + down * 8)
             return out
-        for down, right in LEAPERS.get(letter, SLIDERS.get(letter, [])):
-            target = self.step_by(source, down, right)
-            while target is not None:
-                if whose(cells[target]) != seat:
+        for ray in rays(self.size, letter, source):
+            for target in ray:
+                if WHOSE[cells[target]] != seat:
                     out.append(target)
-                if cells[target] != "." or letter in LEAPERS:
+                if cells[target] != ".":
                     break
-                target = self.step_by(target, down, right)
         return out
 
     def captures_passed(self, state, source: int, target: int, _: str) -> bool:
@@ -110,16 +126,17 @@ class Chess:
         state = (cells, seat, castling, passed)
         found = []
         for source in self.men(cells, seat):
-            targets = self.reached(cells, source)
-            if cells[source].lower() == "p" and passed is not None:
-                targets += [t for t in self.reached(cells, source, True) if t == passed]
+            letter = cells[source].lower()
+            targets = self.reached(cells, source, letter, seat)
+            if letter == "p" and passed is not None:
+                targets += [t for t in self.reached(cells, source, letter, seat, True) if t == passed]
             last = 0 if seat == 0 else self.size - 1
-            promotes = cells[source].lower() == "p"
+            promotes = letter == "p"
             found += [
                 (source, t, p) for t in targets for p in ("qrbn" if promotes and t // self.size == last else [""])
             ]
         for letter in castling:
-            if whose(letter) != seat:
+            if WHOSE[letter] != seat:
                 continue
             king = 4 if seat else 60
             side, free = (1, (1, 2)) if letter.lower() == "k" else (-1, (-1, -2, -3))

@@ -1,6 +1,7 @@
 """Chess and Gardner's minichess: known counts, a reference at every ply, castling, en passant, all kinds of draws."""
 
 import collections
+import functools
 import random
 
 import jax
@@ -39,6 +40,7 @@ class Numbered(Reference):
     def __init__(self, game: Chess):
         super().__init__(game.board, game.fen, game.max_plies, game.repetition)
         self.game = game
+        self.number = functools.cache(self.number)
 
     def number(self, move) -> int:
         return self.game.parse_action("".join(square_name(cell, *self.game.shape) for cell in move[:2]) + move[2])
@@ -50,8 +52,13 @@ class Numbered(Reference):
         return super().step(state, next(move for move in self.moves(state) if self.number(move) == action))
 
 
+@functools.cache
+def resume(game: Chess):
+    return jax.jit(functools.partial(play.resume, game))
+
+
 def at(fen: str, game: Chess = CHESS) -> Host:
-    return Host(game, play.resume(game, game.from_fen(fen)))
+    return Host(game, resume(game)(game.from_fen(fen)))
 
 
 def names(host: Host, begin: str = "") -> set[str]:

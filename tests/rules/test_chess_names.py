@@ -135,7 +135,7 @@ def test_moves_of_two_men_and_rights_that_end(moves, rows, rights):
 @pytest.mark.parametrize(
     ("name", "games"), mostly_slow([("gardner", 4), ("gardner", 96), ("chess", 12)], [("gardner", 4)])
 )
-def test_the_host_moves_by_the_same_rules(name, games):
+def test_the_host_moves_by_the_same_rules(types_unchecked, name, games):
     game = GAMES[name]
     assert check_agreement(game, ByHost(game), random_games(game, max(games, 32)), range(games)) > 100
 
@@ -144,7 +144,7 @@ def test_the_host_moves_by_the_same_rules(name, games):
     ("name", "plies"),
     mostly_slow([("chess", 3), ("gardner", 12), ("chess", 80), ("gardner", 80)], [("chess", 3), ("gardner", 12)]),
 )
-def test_every_legal_move_has_a_name_of_its_own_that_is_read(name, plies):
+def test_every_legal_move_has_a_name_of_its_own_that_is_read(types_unchecked, name, plies):
     game, draw, positions = GAMES[name], random.Random(3), 0
     for start in [game.read_fen()] * 2 + ([*COUNTS, *TO_NAME] if game is CHESS else []):
         box = game.mailbox(start)
