@@ -128,8 +128,8 @@ class Go:
             return []
         # on small boards every move is tried, so that the array rules meet both ways
         quiet = self.quiet(state) if self.points > 25 else ()
-        points = [point for point in range(self.points) if point in quiet or self.attempt(state, point) is not None]
-        return [*points, self.points]
+        empty = [point for point in range(self.points) if state[0][point] == 0]
+        return [*(p for p in empty if p in quiet or self.attempt(state, p) is not None), self.points]
 
     def step(self, state, action):
         board, player, passes, seen, _, ply = state
