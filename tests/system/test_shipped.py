@@ -61,7 +61,7 @@ def test_shipped_policies_play_better_than_chance(name):
         load_player(f"greedy@{name}", game),
         load_player("random", game),
         jax.random.key(0),
-        random_openings(game).positions(range(32)),
+        random_openings(game).positions(range(16)),
     )
     assert score.mean - 2 * score.error > 0.5
 
