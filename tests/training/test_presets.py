@@ -75,7 +75,8 @@ def test_memory_is_told_to_the_byte():
 def counted(config, platform: str) -> int:
     """Bytes that a step of the learner is said to keep on such a device."""
     trainer = Trainer(config, devices.make_mesh())
-    learner = dataclasses.replace(trainer.learner, module=on_platform(trainer.learner.module, platform))
+    module = config.network.module(trainer.game, trainer.heads)  # the trainer's suits this processor by now
+    learner = dataclasses.replace(trainer.learner, module=on_platform(module, platform))
     params = jax.eval_shape(trainer.model.init, jax.random.key(0))
     return machine.step_bytes(learner, params, machine.blank_batch(trainer), platform)
 
