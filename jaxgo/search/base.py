@@ -97,11 +97,13 @@ class SearchResult(NamedTuple):
 
     @property
     def first(self) -> Any:
-        """The move that the policy puts first, none that is proven lost if another is there: `Int32[B]`.
+        """The move that is played unless a temperature draws another: `Int32[B]`.
 
-        That is `action` where more moves are first, unless a temperature drew another one.
+        By its chances, where they are told; else the policy puts it first, and none that is proven lost if another is
+        there. Of several that are first it is `action`.
         """
-        order, action = self.policy - 2.0 * self.lost, cast("Any", self.action)
+        order = self.policy - 2.0 * self.lost if self.chances is None else self.chances
+        action = cast("Any", self.action)
         tied = order[np.arange(len(action)), action] >= order.max(axis=-1)
         return self._where(tied, action, order.argmax(axis=-1))
 

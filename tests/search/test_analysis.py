@@ -104,11 +104,14 @@ def test_the_summary_tells_the_value_and_the_line_of_the_best_move(thought):
     """Among moves of as many visits it told those of the first one."""
     result, tree, _ = thought
     name, even = TICTACTOE.action_name, np.ones_like(result.policy) / 9
-    best = result._replace(action=np.full(2, 8, np.int32), solved=np.zeros(2, bool))
+    best = result._replace(action=np.full(2, 8, np.int32), solved=np.zeros(2, bool), chances=None)
     tied = best._replace(policy=even)
-    told, row = analysis.summary(tied, name, tree), analysis.table(tied, name, tree)[0]
-    assert (told["best"], told["value"], tuple(told["variation"])) == (row.name, round(row.value, 4), row.variation)
-    assert analysis.summary(best, name, tree)["variation"] == ["c3"], "where a temperature drew the move"
+    sure = best._replace(chances=np.eye(9, dtype=np.float32)[[8, 8]])  # by results, say, and not by visits
+    for played in (tied, sure):
+        told, row = analysis.summary(played, name, tree), analysis.table(played, name, tree)[0]
+        assert (told["best"], told["value"], tuple(told["variation"])) == (row.name, round(row.value, 4), row.variation)
+    for drawn in (best, best._replace(chances=best.policy)):
+        assert analysis.summary(drawn, name, tree)["variation"] == ["c3"], "where a temperature drew the move"
 
 
 def test_the_log_of_dagaz_has_every_tried_move_and_all_playouts(thought):

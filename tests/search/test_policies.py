@@ -139,6 +139,9 @@ def test_a_position_is_worth_what_its_best_move_is():
     assert abs(float(found.worth[0])) < 0.2
     solved = found._replace(value=jnp.ones(1), solved=jnp.ones(1, bool))
     assert float(solved.worth[0]) == 1.0
+    visited = found._replace(policy=found.policy.at[0, 5].set(0.9), q=found.q.at[0, 5].set(-0.9))
+    assert float(visited.worth[0]) == float(found.q[0, 3]), "by the move that is played, whatever the policy says"
+    found = found._replace(chances=None)
     lost = found._replace(
         policy=found.policy.at[0, 5].set(0.9), proven=found.proven.at[0, 5].set(True), q=found.q.at[0, 5].set(-1.0)
     )

@@ -81,6 +81,7 @@ def test_late_tictactoe_is_played_perfectly_everywhere(name):
     assert result.solved.mean() > 0.9
     np.testing.assert_array_equal(result.value[result.solved], exact[result.solved])
     assert result.solved[exact == 1].all(), "a forced win is found"
+    np.testing.assert_array_equal(result.first, result.action, "most visits may go to a move before another is proven")
     for lane, cells in enumerate(some):
         values = {action: -minimax(after) for action, after in moves(cells)}
         assert values[int(result.action[lane])] == max(values.values())
