@@ -243,7 +243,7 @@ class Model:
         again = jax.vmap(self.game.repetition_key)(leaves.states)
         verdict = jax.vmap(functools.partial(histories.verdict_of, self.game))(past, before, again)
         past = past._replace(verdict=verdict)
-        ends = jax.vmap(histories.over)(past) & ~leaves.over
+        ends = jax.vmap(histories.over)(past)  # also where the limit of plies ends it, which a verdict comes before
         value = jnp.where(ends, jax.vmap(histories.returns)(past)[:, 0], leaves.value)
         return leaves._replace(over=leaves.over | ends, value=value)
 

@@ -264,6 +264,25 @@ def test_a_line_that_comes_back_to_the_past_ends_there(repetition):
     assert [moves != found[0] for moves in found] == [False, repetition == "loss", True, True]
 
 
+def test_who_brings_a_position_back_with_the_last_ply_loses():
+    """Without a past the limit makes it a draw."""
+    game = make("dodgem3", repetition="loss", move_limit=1)
+    model = Model(game, Uniform())
+
+    @jax.jit
+    def results() -> tuple[Any, ...]:
+        start = play.start(game, jax.random.key(0))
+        action = jnp.argmax(play.legal(game, start)).astype(jnp.int32)
+        again = game.repetition_key(game.step(start.state, action))
+        past = start.history._replace(keys=start.history.keys.at[1].set(again), size=jnp.int16(2))
+        leaves = model.expand((), jax.random.key(0), alone(start.state), action[None], jnp.ones(1, bool))
+        found = model.looking_back(alone(past), alone(start.state), leaves)
+        played, _ = play.play(game, play.Position(start.state, past), action)
+        return leaves.over, leaves.value, found.value, play.returns(game, played)[:1]
+
+    assert [x.item() for x in results()] == [True, 0.0, -1.0, -1.0]
+
+
 def test_a_first_depth_that_is_cut_plays_no_move_that_it_knows_is_lost_while_others_are_left():
     game = TICTACTOE.game
     # O threatens on the diagonal, and X, to move, must stop it
