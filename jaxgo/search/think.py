@@ -247,7 +247,8 @@ class Thinker:
                 yield Snapshot(self._conclude(), now - before, time.monotonic() - began)
                 if self._finished(limit, now - before, now - last, began):
                     return
-                self._rate, last = count / max(taken, 1e-6), now  # some clocks stand still for so short
+                made = int((now - last).max())  # fewer than `count` where all is proven or the tree is full
+                self._rate, last = made / max(taken, 1e-6), now  # some clocks stand still for so short
                 chunk = _resized(count, taken, self.chunk_seconds)
 
     def stop(self) -> None:

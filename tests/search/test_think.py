@@ -410,3 +410,11 @@ def test_a_clock_that_stands_still_for_a_chunk_is_no_fault(monkeypatch):
     made.warm(Limit(simulations=10))
     monkeypatch.setattr(think.time, "monotonic", lambda: 7.0)
     assert made.think(Limit(simulations=50)).simulations.tolist() == [50]
+
+
+def test_a_clock_plans_by_what_was_searched_and_not_by_what_was_asked_for(monkeypatch):
+    """A chunk that filled the tree, or proved all, counted as a whole one: Gumbel halved for many times as many."""
+    made = thinker(most_bytes=1)
+    monkeypatch.setattr(think.time, "monotonic", lambda: 7.0)
+    assert made.think(Limit(simulations=1000)).simulations.tolist() == [64], "as many as there is room for: 16, 32, 16"
+    assert made._rate == pytest.approx(16 / 1e-6)
