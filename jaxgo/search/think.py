@@ -209,6 +209,8 @@ class Thinker:
             self._prepare(limit)
             if self._chunked:
                 self._advance(0)
+            elif self.search.budget > 0:  # a whole search, which is all that it takes
+                jax.block_until_ready(_whole(self.search, self.model, self.params, self._key_of(1), self.state))
             self._conclude()
             if follows:
                 moves = np.full(len(jax.tree.leaves(self.root)[0]), -1, np.int32)  # as they come: taking them compiles

@@ -111,13 +111,21 @@ def test_both_limits_the_first_one_counts():
     assert made.think(Limit(simulations=10, seconds=100.0)).simulations.tolist() == [10]
 
 
-@pytest.mark.parametrize("search", [Random(), pytest.param(Greedy(), marks=pytest.mark.slow)])
-def test_what_was_warmed_up_compiles_nothing_more_without_simulations(search):
+@dataclasses.dataclass(frozen=True)
+class Whole(Random):
+    """Runs whole searches only."""
+
+    simulations: int = 3
+    resumable = False  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("search", [Random(), pytest.param(Greedy(), marks=pytest.mark.slow), Whole()])
+def test_what_was_warmed_up_compiles_nothing_more_without_simulations_or_as_a_whole(search):
     made = thinker(search, games=3)
     made.warm(None)
-    before = think._result._cache_size()
+    before = think._result._cache_size(), think._whole._cache_size()
     made.think(Limit(simulations=10))
-    assert think._result._cache_size() == before
+    assert (think._result._cache_size(), think._whole._cache_size()) == before
 
 
 def test_what_was_warmed_up_compiles_nothing_more_behind_a_move():
