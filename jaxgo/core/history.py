@@ -1,8 +1,8 @@
 """Repetition, once for all games: the keys of the positions that a game has seen, and what a return means.
 
-The history belongs to the game that is being played, not to the nodes of a search tree; a tree knows repetition
-only as far as the state itself carries it (simple ko), and the real game is exact. Alpha-beta sees where a line comes
-back to what the game has seen, and not where it comes back to itself.
+The history belongs to the game that is being played, not to the nodes of a search tree. A search sees where a line
+comes back to what the game has seen and so ends, and not where it comes back to itself; moves that superko forbids it
+knows at the root alone, beyond what the state itself carries (simple ko). The real game is exact.
 """
 
 from typing import Any, NamedTuple
@@ -118,7 +118,8 @@ def returns(history: History) -> Float32[Array, " 2"]:
 
 
 def kept(history: History) -> bool:
-    """Whether the rules look back at all; if they do, a search tree, which does not, can prove nothing for certain."""
+    """Whether the rules look back at all; if they do, a search tree, which does not look back at its own lines, can
+    prove little for certain."""
     return history.keys.shape[-2] > 0
 
 
@@ -142,3 +143,9 @@ def alone(game: Game[S], history: History) -> Bool[Array, " B"]:
         return (same & ~blank[1:] & ~blank[:-1]).any()
 
     return ~jax.vmap(twice)(history)
+
+
+def steady(game: Game[S], history: History) -> Bool[Array, " B"]:
+    """Of a batch: whether what a search found before the last moves is still so: no position may end the game by now
+    as soon as it comes back, which did not then."""
+    return alone(game, history) if judges(game) else jnp.ones(history.size.shape[0], bool)

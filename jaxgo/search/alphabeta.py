@@ -126,8 +126,8 @@ class AlphaBeta(Search[AlphaBetaState], Narrowing):
         back may end the game by now, it does not know that.
         """
         on = (action >= 0)[:, None, None]
-        past = histories.alone(model.game, root.history) | (not histories.judges(model.game))
-        entries = jnp.where(on & past[:, None, None], state.table, jnp.zeros_like(state.table))
+        steady = histories.steady(model.game, root.history)
+        entries = jnp.where(on & steady[:, None, None], state.table, jnp.zeros_like(state.table))
         return self._begun(model, params, key, root, entries, jnp.where(on, state.history / 4, 0.0))
 
     def extend(self, model: Model, params: Params, key: Array, state: AlphaBetaState, budget: Budget) -> AlphaBetaState:

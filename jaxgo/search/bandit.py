@@ -145,10 +145,12 @@ class Bandit(Search[BanditState], Narrowing):
             step = keys.of_step(key, state.calls, state.done)
             flat = active.reshape(-1)
             if self.parallel_leaves == 1:
-                tree, results = simulate.side_by_side(model, params, step, state.tree, choose, flat, None, self.solver)
+                tree, results = simulate.side_by_side(
+                    model, params, step, state.tree, choose, flat, None, self.solver, state.root.history
+                )
             else:
                 tree, results = simulate.one_by_one(
-                    model, params, step, state.tree, choose, flat, self.virtual_loss, self.solver
+                    model, params, step, state.tree, choose, flat, self.virtual_loss, self.solver, state.root.history
                 )
             visited = active.sum(axis=1, dtype=jnp.int32)
             mine = results.reshape(active.shape) * mover_sign(tree.seat[:, ROOT])[:, None]

@@ -68,9 +68,9 @@ else:
 class SearchResult(NamedTuple):
     """What a search found. Values and q are for the side to move at the root.
 
-    `proven` and `solved` are facts of the real game, and never guesses. A tree does not know of superko or of other
-    rules on repetition, so in games that have some only moves that end the game at once are proven. (The search still
-    prefers what its tree has proven; that is a choice, and not a claim.) Alpha-beta proves more, see `history.alone`.
+    `proven` and `solved` are facts of the real game, and never guesses. A tree does not see where its own lines repeat,
+    so in games with a rule on that only moves that end the game at once are proven. (The search still prefers what its
+    tree has proven; that is a choice, and not a claim.) Alpha-beta proves more, see `history.alone`.
 
     A search is part of a jitted program, and cannot raise: where `healthy` is False all else means nothing.
     """

@@ -8,7 +8,7 @@ the greatest of them. Where playouts see nothing, `h` decides.
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -63,7 +63,7 @@ class Flat(Search[FlatState]):
     def begin(self, model: Model, params: Params, key: Array, root: Position, plan: Budget | None = None) -> FlatState:
         legal = model.legal(root)
         weights = jnp.where(legal, jax.vmap(model.game.move_weights)(root.state), 0.0)
-        ends, result = jax.lax.map(functools.partial(_endings, model), root.state)
+        ends, result = jax.lax.map(functools.partial(_endings, model), root)
         games = legal.shape[0]
         return FlatState(
             root=root,
@@ -155,8 +155,8 @@ def _known(state: FlatState) -> Bool[Array, " B"]:
     return (state.ends | ~state.legal).all(axis=-1) & state.legal.any(axis=-1)
 
 
-def _endings(model: Model, state: Any) -> tuple[Bool[Array, " A"], Float32[Array, " A"]]:
+def _endings(model: Model, root: Position) -> tuple[Bool[Array, " A"], Float32[Array, " A"]]:
     """Which actions end one game at once, and with what result for the mover."""
     actions = jnp.arange(model.game.num_actions)
-    moved = jax.vmap(functools.partial(play.advance, model.game), in_axes=(None, 0))(state, actions)
+    _, moved = jax.vmap(functools.partial(play.play, model.game), in_axes=(None, 0))(root, actions)
     return moved.discount == 0.0, moved.reward

@@ -241,9 +241,8 @@ class Gumbel(Search[GumbelState], Narrowing):
         first: Int32[Array, "B K"],
     ) -> tuple[GumbelState, Int32[Array, " B"]]:
         step = keys.of_step(key, state.calls, state.done)
-        tree, _ = simulate.side_by_side(
-            model, params, step, state.tree, self.choose, active.reshape(-1), first.reshape(-1), self.solver
-        )
+        lanes, past = (active.reshape(-1), first.reshape(-1)), state.root.history
+        tree, _ = simulate.side_by_side(model, params, step, state.tree, self.choose, *lanes, self.solver, past)
         visited = active.sum(axis=1, dtype=jnp.int32)
         return state._replace(tree=tree, done=state.done + visited, calls=state.calls + 1), visited
 

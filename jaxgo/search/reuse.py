@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32
 
+from jaxgo.core import history as histories
 from jaxgo.core.lanes import over_axes, where_lanes
 from jaxgo.core.play import Position
 from jaxgo.evaluators.base import Evaluation, Params
@@ -18,6 +19,8 @@ def judged(model: Model, tree: Tree) -> EvalCache:
     """What the judge said of the nodes below the roots, which another search may meet again."""
     node = jnp.arange(tree.visits.shape[1], dtype=jnp.int32)[None]
     known = (node < tree.used[:, None]) & (node > ROOT) & tree.healthy[:, None]
+    if histories.judges(model.game):  # of what the past of a game ended nothing was said
+        known &= ~tree.proven | (tree.child >= 0).any(axis=-1)
     return remember(model.game, tree.states, Evaluation(tree.logits, tree.raw * mover_sign(tree.seat)), known)
 
 
@@ -29,7 +32,8 @@ def follow(
     action: Int32[Array, " B"],
     root: Position,
 ) -> Tree:
-    """The trees after `action` led to `root`; a game with action -1, or with a move never tried, begins anew.
+    """The trees after `action` led to `root`; a game with action -1, or with a move never tried, begins anew, and so
+    does one whose past by now has a position that must not come back.
 
     The new root has the state of `root`, and its priors are asked for again: of its exact moves, without what a search
     adds to those of nodes.
@@ -41,7 +45,7 @@ def follow(
     child = tree.child[game, ROOT, jnp.maximum(action, 0)].astype(jnp.int32)
     at = jnp.maximum(child, ROOT)
     closed = tree.proven[game, at] & (tree.child[game, at] < 0).all(axis=-1)  # by a proof, which left no move to play
-    kept = (action >= 0) & (child >= 0) & ~fresh.proven[:, ROOT] & ~closed
+    kept = (action >= 0) & (child >= 0) & ~fresh.proven[:, ROOT] & ~closed & histories.steady(model.game, root.history)
     moved = _restrict(reroot(tree, jnp.where(kept, child, ROOT)), fresh.logits[:, ROOT])
     # what a learned step foresaw is not what came of the move
     come = jax.tree.map(lambda column, state: column.at[:, ROOT].set(state), moved.states, root.state)

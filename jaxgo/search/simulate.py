@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32, Int32
 
+from jaxgo.core import history as histories
+from jaxgo.core.history import History
 from jaxgo.evaluators.base import Params
 from jaxgo.search import tree as trees
 from jaxgo.search.backup import backup, prove
@@ -25,15 +27,17 @@ def side_by_side(
     active: Bool[Array, " L"],
     first: Int32[Array, " L"] | None,
     solver: bool,
+    past: History,
 ) -> tuple[Tree, Float32[Array, " L"]]:
     """One simulation on every active lane, and what each came to, for seat 0.
 
-    Lanes of one game must part at the root: `first` differs among them.
+    Lanes of one game must part at the root: `first` differs among them. A line ends where it comes back to the `past`
+    of its game, if the rules say so, and not where it comes back to itself.
     """
     descent = trees.descend(tree, choose, active, first, depth_limit(model, tree), model.on_cpu)
     fresh = active & (descent.leaf < 0)
     tree, descent = trees.reserve(tree, descent, active)
-    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver, apart=True)
+    tree, results = _finish(model, params, key, tree, descent, active, fresh, solver, past, apart=True)
     return trees.advance(tree, descent, fresh), results
 
 
@@ -46,6 +50,7 @@ def one_by_one(
     active: Bool[Array, " L"],
     virtual_loss: float,
     solver: bool,
+    past: History,
 ) -> tuple[Tree, Float32[Array, " L"]]:
     """The same, where each walk sees the visits of those before it but not their results.
 
@@ -75,7 +80,7 @@ def one_by_one(
     tree = tree._replace(visits=visits, value=value)
     # from one batch of games for each walk to the walks of each game side by side
     descent, fresh = jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1).reshape(-1, *x.shape[2:]), walked)
-    return _finish(model, params, key, tree, descent, active, fresh, solver)
+    return _finish(model, params, key, tree, descent, active, fresh, solver, past)
 
 
 def _finish(
@@ -87,10 +92,15 @@ def _finish(
     active: Bool[Array, " L"],
     fresh: Bool[Array, " L"],
     solver: bool,
+    past: History,
     apart: bool = False,
 ) -> tuple[Tree, Float32[Array, " L"]]:
     action = jnp.maximum(descent.action, 0)
-    leaves = model.expand(params, key, trees.parents_of(tree, descent, model.on_cpu), action, fresh)
+    before = trees.parents_of(tree, descent, model.on_cpu)
+    leaves = model.expand(params, key, before, action, fresh)
+    if histories.judges(model.game):
+        game = trees.games_of(tree, active.shape[0])
+        leaves = model.looking_back(jax.tree.map(lambda x: x[game], past), before, leaves)
     words = None if tree.key is None else model.keys(leaves.states)
     if words is not None:
         leaves = trees.recall(tree, leaves, words)

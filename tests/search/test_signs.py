@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +12,10 @@ from judges import Broken, Opinion, Road, paths, picked, positions, road_values,
 from support import mostly_slow
 
 from jaxgo.evaluators.uniform import Uniform
+from jaxgo.games import make
 from jaxgo.games.go.rules import Go
 from jaxgo.games.mnk import Mnk
+from jaxgo.search import reuse
 from jaxgo.search.alphabeta import AlphaBeta
 from jaxgo.search.gumbel import Gumbel
 from jaxgo.search.model import ILLEGAL, UNLIKELY, Model, masked
@@ -230,3 +233,33 @@ def test_moves_that_superko_bans_take_their_results_with_them(search):
     np.testing.assert_allclose(result.policy.sum(axis=-1), 1.0, atol=1e-5)
     assert not banned[np.arange(8), np.asarray(result.action)].any()
     assert (np.asarray(result.visits).sum(axis=-1) > 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repetition", ["draw", "loss"])
+@pytest.mark.parametrize("name", ["puct", "puct-8", "gumbel"])
+def test_a_tree_ends_where_the_past_of_a_game_comes_back(name: str, repetition: str):
+    """It knew only what a state carries. No tree is kept that does not know where the game has been by now."""
+    game = make("dodgem3", repetition=repetition)
+    model, lanes, search = Model(game, Uniform()), jnp.arange(2), SEARCHES[name]
+
+    @jax.jit
+    def begun() -> tuple[Any, ...]:
+        start = model.start(jax.random.key(0), 2)
+        action, other = jax.lax.top_k(model.legal(start).astype(jnp.int32), 2)[1].T
+        again = jax.vmap(game.repetition_key)(model.play(start, action)[0].state)
+        size = jnp.array([3 if repetition == "draw" else 2, 1], jnp.int16)  # the first of both games has been there
+        past = start.history.keys.at[lanes, 1].set(again).at[lanes, 2].set(again)
+        root = start._replace(history=start.history._replace(keys=past, size=size))
+        return root, action, other, model.over(model.play(root, action)[0]), model.play(root, other)[0]
+
+    root, action, other, over, after = begun()
+    found, state = searched(search, model, root)
+    assert (found.visits[lanes, action] > 0).all()
+    assert found.proven[lanes, action].tolist() == over.tolist() == [True, False]
+    assert found.q[0, action[0]] == (0.0 if repetition == "draw" else -1.0)
+    node = state.tree.child[lanes, ROOT, action]
+    told = jax.jit(lambda tree: reuse.judged(model, tree).known)(state.tree)[lanes, node]
+    assert told.tolist() == [False, True], "of what has ended the judge said nothing"
+    kept = verbs(search, model).follow(jax.random.key(1), state, other, after)
+    assert (np.asarray(kept.tree.used) > 1).tolist() == [False, repetition == "draw"]
