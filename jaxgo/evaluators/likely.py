@@ -55,7 +55,8 @@ class Likely(Evaluator):
 
     def _likeliest(self, game: Game[Any], states: States, found: Evaluation) -> Evaluation:
         legal = jax.vmap(game.legal)(states)
-        logits = jnp.where(legal, found.logits, -jnp.inf)
+        # a move of no weight has the logit -inf, of which 0 times or itself less itself is no number
+        logits = jnp.where(legal, jnp.maximum(found.logits, jnp.finfo(jnp.float32).min), -jnp.inf)
         best = jax.lax.top_k(logits, min(self.top, logits.shape[1]))[0]
         among = legal & (logits >= best[:, -1:])
         sharp = self.bias * jnp.where(among, logits - best[:, :1], 0.0)

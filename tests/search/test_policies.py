@@ -1,5 +1,6 @@
 """Policies: the likeliest moves of a judge, Dirichlet noise at every node, and the chances of a temperature."""
 
+import math
 from typing import Any
 
 import jax
@@ -55,6 +56,16 @@ def test_a_policy_of_the_likeliest_moves():
     assert np.abs(drawn - shares).max() < 5 * np.sqrt(0.25 / 512)
     with pytest.raises(UsageError, match="top of at least 1"):
         Likely(top=0)
+
+
+@pytest.mark.parametrize("known", [(), (1.0, 2.0)])
+@pytest.mark.parametrize("bias", [0.0, 1.0, 3.0])
+def test_moves_of_no_weight_may_be_among_the_likeliest(bias: float, known: tuple[float, ...]):
+    """With `bias=0`, or where no move has a weight, they were no numbers."""
+    policy = Likely(Opinion((*known, *[-math.inf] * (9 - len(known)))), top=3, bias=bias)
+    logits = policy(GAME, (), jax.random.key(0), alone(GAME.init(jax.random.key(0)))).logits
+    wanted = np.exp(bias * np.array([-1.0, 0.0])) if known and bias else np.ones(9)
+    np.testing.assert_allclose(jax.nn.softmax(logits[0])[: len(wanted)], wanted / wanted.sum(), atol=1e-6)
 
 
 def test_the_likeliest_moves_ask_their_judge_of_no_more_than_is_wanted():
