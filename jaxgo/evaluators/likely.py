@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int32
+from jaxtyping import Array, Bool, Float32, Int32
 
 from jaxgo.core import keys
 from jaxgo.core.errors import UsageError
@@ -44,6 +44,9 @@ class Likely(Evaluator):
 
     def init(self, game: Game[Any], key: Array) -> Params:
         return self.judge.init(game, key)
+
+    def foresee(self, game: Game[Any], params: Params, states: States) -> dict[str, Float32[Array, "B ..."]]:
+        return self.judge.foresee(game, params, states)
 
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         return self._likeliest(game, states, ask(self.judge, game, params, key, states))

@@ -48,6 +48,12 @@ class Mix(Evaluator):
         first, second = jax.random.split(key)
         return self.first.init(game, first), self.second.init(game, second)
 
+    def foresee(self, game: Game[Any], params: Params, states: States) -> dict[str, Float32[Array, "B ..."]]:
+        """The mean where both expect something, and else what one of them does."""
+        first, second = self._pair(params)
+        one, two = self.first.foresee(game, first, states), self.second.foresee(game, second, states)
+        return {**one, **two, **{name: self._mean(one[name], two[name]) for name in one.keys() & two.keys()}}
+
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         return self._mixed(game, params, key, states, None)
 

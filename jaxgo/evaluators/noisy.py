@@ -56,6 +56,9 @@ class Noisy(Evaluator):
     def init(self, game: Game[Any], key: Array) -> Params:
         return self.judge.init(game, key)
 
+    def foresee(self, game: Game[Any], params: Params, states: States) -> dict[str, Float32[Array, "B ..."]]:
+        return self.judge.foresee(game, params, states)
+
     def __call__(self, game: Game[Any], params: Params, key: Array, states: States) -> Evaluation:
         one, two = keys.split(key)
         return self._disturbed(game, states, two, ask(self.judge, game, params, one, states))

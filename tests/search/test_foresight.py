@@ -1,5 +1,6 @@
 """What nets have learnt of the ends of games: with the right sign, for both seats, by those alone who know it."""
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -14,7 +15,7 @@ from jaxgo.core import position_text
 from jaxgo.core.errors import UsageError
 from jaxgo.core.game import Game
 from jaxgo.core.lanes import alone
-from jaxgo.evaluators import Network, Uniform
+from jaxgo.evaluators import Likely, Mix, Network, Uniform
 from jaxgo.games import make
 from jaxgo.nets import as_net, to_json
 from jaxgo.nets.base import Head
@@ -76,6 +77,22 @@ def test_a_net_foresees_what_it_has_learnt(name, weights, known):
     player = load_player(f"greedy@{weights}", make(name))
     found = jax.eval_shape(player.model.foresee, player.params, starts(player.model.game, 2))
     assert {target: array.shape for target, array in found.items()} == known
+
+
+def test_who_is_made_of_a_net_foresees_what_it_does():
+    player, foresee = of_go("go5-cpu")
+    net, states = player.model.evaluator, starts(player.model.game, 1)
+    likely, both, one = (
+        dataclasses.replace(player.model, evaluator=judge)
+        for judge in (Likely(net), Mix(net, net, 0.25), Mix(Uniform(), net))
+    )
+    double = jax.tree.map(lambda x: 2 * x, player.params)
+    plain, other = (foresee(params, states) for params in (player.params, double))
+    mixed = jax.jit(both.foresee)((player.params, double), states)
+    for name, expected in plain.items():
+        np.testing.assert_allclose(mixed[name], 0.25 * expected + 0.75 * other[name], rtol=1e-3, atol=1e-4)
+    for model, params in ((likely, player.params), (one, ((), player.params))):
+        assert jax.eval_shape(model.foresee, params, states).keys() == plain.keys()
 
 
 class Several(nn.Module):
