@@ -112,6 +112,7 @@ def test_a_game_to_the_end_and_beyond(go):
     assert go.ask("gogui-rules_side_to_move") == "= black"
 
 
+@pytest.mark.slow
 def test_undo_takes_back_a_pass_that_was_asked_for_after_the_end(go):
     """A referee counts that pass as a move; what it takes back must not be another one."""
     for line in ("play b c3", "play w pass", "play b pass", "reg_genmove w"):
@@ -149,6 +150,7 @@ def test_a_move_out_of_turn_is_searched_without_a_pass_to_answer(searching):
     assert re.fullmatch(r"= [A-E][1-5]", searching.ask("genmove w"))
 
 
+@pytest.mark.slow
 def test_a_turn_that_was_taken_is_no_pass_to_end_the_game_with(go):
     for line in ("play b c3", "play b pass"):
         assert go.ask(line) == "="

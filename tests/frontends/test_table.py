@@ -7,6 +7,7 @@ import time
 import pytest
 
 pytest.importorskip("starlette")
+from support import mostly_slow
 from visitor import FIRST_WON, QUICK, SECOND_WON, WAIT, guest
 
 from jaxgo.core.errors import UsageError
@@ -192,7 +193,7 @@ def test_another_game_seats_its_own_best_player_unless_one_was_chosen(monkeypatc
         assert sat.ask("new", game="kono")["players"] == ["", "gumbel:1,temperature=3@kono-long-cpu"]
 
 
-@pytest.mark.parametrize("spec", ["gumbel:4@connect4-long-cpu", "uct:4"])
+@pytest.mark.parametrize("spec", mostly_slow(["gumbel:4@connect4-long-cpu", "uct:4"], ["uct:4"]))
 def test_a_thought_tells_whose_the_points_will_be_where_a_net_has_learnt_it(spec):
     with guest("connect4") as sat:
         session = sat.table.session
