@@ -195,6 +195,7 @@ def edges(visits: Any, q: Any, node_visits: int, logits: Any = None) -> Edges:
 class Verbs(NamedTuple):
     """The verbs of a search on a model, compiled. `follow` also begins: its action -1 starts a game afresh."""
 
+    begin: Any  # key, root
     extend: Any  # key, state, budget
     result: Any  # key, state
     follow: Any  # key, state, action, root
@@ -203,6 +204,7 @@ class Verbs(NamedTuple):
 @functools.cache
 def verbs(search: Search, model: Model) -> Verbs:
     return Verbs(
+        jax.jit(lambda key, root: search.begin(model, (), key, root)),
         jax.jit(lambda key, state, budget: search.extend(model, (), key, state, budget)),
         jax.jit(lambda key, state: search.result(key, state)),
         jax.jit(lambda key, state, action, root: search.follow(model, (), key, state, action, root)),

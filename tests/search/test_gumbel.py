@@ -22,6 +22,8 @@ from jaxgo.search.model import UNLIKELY, Model
 FIVE = Model(Mnk(5, 5, 4), Hashed())
 MINES = Model(MineRace("...I.II.I.I.IIII"), Hashed())
 PLAIN = Gumbel(400, 8, gumbel_scale=0.0, solver=False)
+# by how many moves are considered: of one program for all budgets
+LARGEST = {1: 9, 16: 400}
 LANES = 32
 
 
@@ -35,20 +37,14 @@ def as_mctx(model: Model, plies: int, simulations: int, considered: int, scale: 
     """mctx's output, and our result and tree for the same noise."""
     root = positions(model.game, LANES, plies)
     options = {"max_num_considered_actions": considered, "gumbel_scale": scale}
-    key = jax.random.key(5)
-    theirs = peer("gumbel_muzero_policy", model, simulations, **options)(key, root)
-    search = Gumbel(simulations, considered, gumbel_scale=scale, solver=False)
-
-    @jax.jit
-    def run(key, root):
-        state = search.extend(model, (), key, search.begin(model, (), key, root), simulations)
-        return search.result(key, state), state.tree, state.noise
-
-    ours, tree, noise = run(key, root)
-    theirs, ours, tree = jax.device_get((theirs, ours, tree))
+    begin = jax.random.split(jax.random.key(5), 3)[0]  # with which `searched` begins
+    theirs = jax.device_get(peer("gumbel_muzero_policy", model, simulations, **options)(begin, root))
+    most = LARGEST.get(considered, simulations) if scale == 0 else simulations
+    search = Gumbel(most, considered, gumbel_scale=scale, solver=False)
+    ours, state = searched(search, model, root, simulations, seed=5)
     # the noise is drawn by the same key
-    np.testing.assert_allclose(noise, theirs.search_tree.extra_data.root_gumbel, rtol=1e-6)
-    return theirs, ours, tree
+    np.testing.assert_allclose(state.noise, theirs.search_tree.extra_data.root_gumbel, rtol=1e-6)
+    return theirs, ours, state.tree
 
 
 def check_equal(theirs, ours, at_least: float = 1.0) -> None:
@@ -158,7 +154,7 @@ def test_the_program_of_an_accelerator_finds_the_same():
 @pytest.mark.slow
 def test_evaluator_calls():
     root = fives()
-    wide = dataclasses.replace(PLAIN, max_considered=16)
+    wide = dataclasses.replace(PLAIN, simulations=LARGEST[16], max_considered=16)
     for budget, calls in ((32, 4), (64, 15), (400, 97)):
         _, q = searched(wide, FIVE, root, np.where(np.asarray(root.state.ply) == 0, budget, 0))
         assert q.calls == calls
@@ -199,11 +195,24 @@ def test_moves_that_are_no_candidates_cost_no_simulations():
     assert ((result.visits > 0).sum(axis=-1) == np.minimum(legal, 3)).all()
 
 
+ALL_OF_THEM = jnp.full(1, 32, jnp.int32)
+
+
+@functools.cache
+def by_the_mine():
+    """Verbs, a root two cells before a mine, and the one a cell before it, where move 0 is likely and lost."""
+    model = Model(MineRace("..I" + 40 * "." + "I"), Opinion((9.0, 0.0, 0.0, 0.0)))
+    root = positions(model.game, 1, 0)
+    beside, _ = jax.jit(model.play)(root, jnp.zeros(1, jnp.int32))
+    return verbs(Gumbel(32, 4, gumbel_scale=0.0, nodes=97), model), root, beside
+
+
 @pytest.mark.slow
 def test_a_likely_move_that_is_proven_lost_is_halved_away():
     """Its prior outweighs what is known of it, and it kept half of the simulations of every later phase."""
-    model = Model(MineRace(".I" + 40 * "." + "I"), Opinion((9.0, 0.0, 0.0, 0.0)))
-    result, _ = searched(Gumbel(32, 4, gumbel_scale=0.0), model, positions(model.game, 1, 0))
+    run, _, beside = by_the_mine()
+    key = jax.random.key(0)
+    result = run.result(key, run.extend(key, run.begin(key, beside), ALL_OF_THEM))
     assert result.lost[0].tolist() == [True, False, False, False]
     assert sorted(result.visits[0].tolist()) == [4, 4, 12, 12]
     assert int(result.visits[0, 0]) == 4
@@ -213,12 +222,12 @@ def test_a_likely_move_that_is_proven_lost_is_halved_away():
 def test_a_search_that_goes_on_behind_its_plan_halves_all_moves_again():
     """All simulations of a clock went to the two moves that were left after the first 16."""
     search, model = Gumbel(16, 4, gumbel_scale=0.0, nodes=256), Model(MineRace(200 * "." + "I"), Hashed())
-    state = search.begin(model, (), jax.random.key(0), positions(model.game, 1, 0), 16)
-    extend = jax.jit(functools.partial(search.extend, model, ()))
+    run, visits_of = verbs(search, model), jax.jit(lambda tree: root_edges(tree).visits)
+    state = run.begin(jax.random.key(0), positions(model.game, 1, 0))
     visits = []
     for _ in range(7):  # in parts, as a clock has them
-        state = extend(jax.random.key(1), state, 16)
-        visits.append(sorted(root_edges(state.tree).visits[0].tolist()))
+        state = run.extend(jax.random.key(1), state, jnp.full(1, 16, jnp.int32))
+        visits.append(sorted(visits_of(state.tree)[0].tolist()))
     assert [sum(counts) for counts in visits] == [16, 32, 48, 64, 80, 96, 112]
     assert visits[0] == [2, 2, 6, 6]
     assert visits[2][0] == 2 + 4, "in a halving of 32"
@@ -245,18 +254,13 @@ def test_where_one_candidate_is_left_that_is_not_lost_it_has_all_simulations():
 @pytest.mark.slow
 def test_behind_a_move_nothing_is_spent_on_what_the_kept_tree_has_proven_lost():
     """The first phase of the next halving visited it again."""
-    search, model = (
-        Gumbel(32, 4, gumbel_scale=0.0, nodes=97),
-        Model(MineRace("..I" + 40 * "." + "I"), Opinion((9.0, 0, 0, 0))),
-    )
-    run, budget = verbs(search, model), jnp.full(1, 32, jnp.int32)
-    root, key = positions(model.game, 1, 0), jax.random.key(0)
-    _, state = searched(search, model, root)
-    action = jnp.zeros(1, jnp.int32)
-    kept = run.follow(key, state, action, jax.jit(model.play)(root, action)[0])
+    run, root, beside = by_the_mine()
+    key = jax.random.key(0)
+    state = run.extend(key, run.begin(key, root), ALL_OF_THEM)
+    kept = run.follow(key, state, jnp.zeros(1, jnp.int32), beside)
     before = run.result(key, kept)
     assert before.lost[0].tolist() == [True, False, False, False]
-    spent = run.result(key, run.extend(key, kept, budget)).visits - before.visits
+    spent = run.result(key, run.extend(key, kept, ALL_OF_THEM)).visits - before.visits
     assert spent[0, 0] == 0
     assert spent.sum() == 32
 
