@@ -44,5 +44,7 @@ _SPARED = _spared()
 FLAGS = " ".join(f"--{name}={_WISHES[name]}" for name in _SPARED)
 # options of `jax.jit` for a program whose sums must be rounded as users' programs round them
 USUAL = {name: True for name in _SPARED if name == "xla_cpu_use_fusion_emitters"}
+# ... for one that runs for seconds, so that the first passes of LLVM pay
+BRISK = {name: 1 for name in _SPARED if name == "xla_backend_optimization_level"}
 # ... and for one that runs for minutes, so that it pays to compile it as users' programs are
 THOROUGH = USUAL | {name: 3 for name in _SPARED if name == "xla_backend_optimization_level"}

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import mctx
 import numpy as np
+import quick
 from jaxtyping import Array, Bool, Float32, Int8, Int16, UInt32
 
 from jaxgo.core import play, zobrist
@@ -212,10 +213,10 @@ def verbs(search: Search, model: Model) -> Verbs:
 
 
 @functools.cache
-def whole(search: Search, model: Model) -> Any:
+def whole(search: Search, model: Model, brisk: bool) -> Any:
     """`key, root, budget of each game -> result, search state`, in one program."""
 
-    @jax.jit
+    @functools.partial(jax.jit, compiler_options=quick.BRISK if brisk else None)
     def run(key: Array, root: Any, budget: Any) -> Any:
         begin, work, choose = jax.random.split(key, 3)
         state = search.begin(model, (), begin, root, budget)
@@ -225,11 +226,14 @@ def whole(search: Search, model: Model) -> Any:
     return run
 
 
-def searched(search: Search, model: Model, root: Any, budget: Any = None, seed: int = 0) -> Any:
-    """The result and the state of a whole search, as numpy."""
+def searched(search: Search, model: Model, root: Any, budget: Any = None, seed: int = 0, brisk: bool = False) -> Any:
+    """The result and the state of a whole search, as numpy.
+
+    `brisk`: by a program that takes longer to compile and less to run, for many games or simulations.
+    """
     lanes = root.state.ply.shape[0]
     budget = jnp.broadcast_to(jnp.asarray(search.budget if budget is None else budget, jnp.int32), (lanes,))
-    return jax.device_get(whole(search, model)(jax.random.key(seed), root, budget))
+    return jax.device_get(whole(search, model, brisk)(jax.random.key(seed), root, budget))
 
 
 class Node(NamedTuple):

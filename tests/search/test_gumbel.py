@@ -121,7 +121,7 @@ def test_boundary_rule_spends_the_same_visits():
             visits = ours.visits[lane]
             # a turn of `v` takes some move from v visits to v + 1
             assert np.bincount(turns).tolist() == [(visits > v).sum() for v in range(visits.max())]
-    assert whole(PLAIN, FIVE)._cache_size() == 1, "another budget must not trace anew"
+    assert whole(PLAIN, FIVE, False)._cache_size() == 1, "another budget must not trace anew"
 
 
 @pytest.mark.slow  # compiles for seconds

@@ -123,7 +123,7 @@ LONG_RACE = "..-...I-.II.-....-III....-....-IIII"
 @pytest.mark.slow
 def test_the_long_race_is_won_by_one_move_only():
     model, root = race(LONG_RACE, 4)
-    result, _ = searched(Uct(simulations=40_000, solver=False), model, root)
+    result, _ = searched(Uct(simulations=40_000, solver=False), model, root, brisk=True)
     assert (result.action == 1).all()
 
 
@@ -133,7 +133,7 @@ def proven_races(lookahead: bool):
     game = make("minerace", board=LONG_RACE, lookahead=lookahead)
     root = stacked([play.begin(game).state] * 50, game)
     search = Uct(simulations=4_000, c=0.5, shared_proofs=True)
-    return searched(search, Model(game, Rollout(weighted=lookahead)), root)[0]
+    return searched(search, Model(game, Rollout(weighted=lookahead)), root, brisk=True)[0]
 
 
 @pytest.mark.slow
