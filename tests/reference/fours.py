@@ -2,13 +2,15 @@
 
 import functools
 
-from reference.gomoku import ACROSS, Gomoku, put, stones_on, through
+from reference.gomoku import ACROSS, Gomoku, put, through
 
 
 @functools.cache
-def lines(size: int) -> list[range]:
-    """The cells of every line that has room for five."""
-    return [places for places in {p for cell in range(size * size) for p in through(size, cell)} if len(places) >= 5]
+def lines(size: int, cell: int | None = None) -> list[tuple[range, slice]]:
+    """The cells of every line that has room for five, or of those through a cell, and which part of a board it is."""
+    cells = range(size * size) if cell is None else [cell]
+    found = {places for there in cells for places in through(size, there) if len(places) >= 5}
+    return [(places, slice(places.start, places.stop, places.step)) for places in found]
 
 
 @functools.lru_cache(1 << 18)
@@ -21,7 +23,12 @@ def wins_on(rules: str, text: str, stone: str) -> list[int]:
 
 def fives(game: Gomoku, cells: str, stone: str) -> list[int]:
     """Where this stone wins at once. An exact five is never forbidden."""
-    return sorted({p[at] for p in lines(game.size) for at in wins_on(game.rules, stones_on(p, cells), stone)})
+    return sorted({p[at] for p, part in lines(game.size) for at in wins_on(game.rules, cells[part], stone)})
+
+
+def fives_with(game: Gomoku, cells: str, cell: int, stone: str) -> list[int]:
+    """Where this stone wins at once after it was put on a cell, and nowhere before: on a line through it."""
+    return sorted({p[at] for p, part in lines(game.size, cell) for at in wins_on(game.rules, cells[part], stone)})
 
 
 def may(game: Gomoku, cells: str, cell: int, stone: str) -> bool:
@@ -42,13 +49,13 @@ def wins(game: Gomoku, cells: str, stone: str, depth: int, budget: list[int]) ->
         if depth < 3 or cells[cell] != "." or (stops and cell not in stops):
             continue
         after = put(cells, cell, stone)
-        threats = fives(game, after, stone)
+        threats = fives_with(game, after, cell, stone)
         if not threats or not may(game, cells, cell, stone):
             continue
         budget[0] -= 1
         if budget[0] < 0:
             return None
-        if fives(game, after, enemy):
+        if stops and fives(game, after, enemy):  # a stone gives the other side no five that it had not
             continue
         line = answered(game, after, stone, enemy, threats, depth, budget)
         if line is not None:

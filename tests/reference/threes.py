@@ -40,15 +40,15 @@ def fives(game: Gomoku, cells: str, stone: str) -> tuple[int, ...]:
 
 
 def doubles(game: Gomoku, cells: str, stone: str) -> list[int]:
-    """Where one more stone would leave two winning cells."""
+    """Where one more stone would leave two winning cells, on a board on which there is none."""
     free = [cell for cell, there in enumerate(cells) if there == "." and near(game, cells, cell, stone)]
-    found = [cell for cell in free if len(fives(game, put(cells, cell, stone), stone)) >= 2]
+    found = [cell for cell in free if len(fours.fives_with(game, put(cells, cell, stone), cell, stone)) >= 2]
     return [cell for cell in found if fours.may(game, cells, cell, stone)]
 
 
 def near(game: Gomoku, cells: str, cell: int, stone: str) -> bool:
     """Whether two own stones stand in line within four cells: no four is there without."""
-    return sum(cells[there] == stone for there in within_four(game.size, cell)) >= 2
+    return [cells[there] for there in within_four(game.size, cell)].count(stone) >= 2
 
 
 @functools.cache
@@ -73,13 +73,13 @@ def wins(game: Gomoku, cells: str, stone: str, depth: int, budget: list[int]) ->
         if cells[cell] != "." or (stops and cell not in stops):
             continue
         after = put(cells, cell, stone)
-        four = bool(fives(game, after, stone))
+        four = bool(fours.fives_with(game, after, cell, stone))
         if not (four or stops or makes_three(game, cells, cell, stone)) or not fours.may(game, cells, cell, stone):
             continue
         budget[0] -= 1
         if budget[0] < 0:
             return None
-        if fives(game, after, enemy) or not (four or doubles(game, after, stone)):
+        if (stops and fives(game, after, enemy)) or not (four or doubles(game, after, stone)):
             continue
         line = answered(game, after, cell, stone, depth, budget)
         if line is not None:

@@ -36,7 +36,7 @@ def program(rules: str) -> Any:
         prover = threats.go_on(game, prover, most, quiet=True)
         return prover.line[:, 0], prover.won, prover.ended
 
-    return jax.jit(prove, compiler_options=quick.THOROUGH)
+    return jax.jit(prove, compiler_options=quick.BRISK)
 
 
 @functools.cache
