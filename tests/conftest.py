@@ -24,7 +24,6 @@ install_import_hook("jaxgo", "beartype.beartype")
 
 import hypothesis
 import jax
-import jaxtyping
 import pytest
 
 jax.config.update("jax_compilation_cache_dir", str(CACHE / "jax"))
@@ -70,14 +69,6 @@ def two_devices():
     """For tests of what devices share, with a single accelerator nothing; a processor always has two."""
     if jax.default_backend() != "cpu" and jax.device_count() < 2:
         pytest.skip("there is one device")
-
-
-@pytest.fixture
-def types_unchecked():
-    """For tests that call a hundred thousand times what others check: looking at types would be most of their time."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture

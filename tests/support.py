@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 import quick
@@ -35,6 +36,16 @@ def compiling() -> Iterator[list[str]]:
         yield seen
     finally:
         jax.monitoring.unregister_event_duration_listener(listener)
+
+
+@contextlib.contextmanager
+def unchecked() -> Iterator[None]:
+    """For tests that call a hundred thousand times what others check: looking at types would be most of their time."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        yield
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def mostly_slow(values: Iterable[Any], quick: Container[Any]) -> list[Any]:

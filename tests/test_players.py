@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support import untyped
+from support import unchecked, untyped
 
 from jaxgo.core.errors import UsageError
 from jaxgo.evaluators import EVALUATORS, Dirichlet, Heuristic, Network, Noisy, Rollout, Uniform
@@ -179,6 +179,7 @@ def changed(value: Any, changes: dict[str, Any]) -> Any:
 
 @settings(max_examples=120)
 @given(st.data(), st.sampled_from(sorted(MAKERS)), st.sampled_from([None, Uniform(), Heuristic(), Rollout()]))
+@unchecked()
 def test_the_name_of_any_player_loads_it(data, head, evaluator):
     search, usual = MAKERS[head]
     parts = tuple(changed(part, data.draw(changes_of(part))) for part in (search, evaluator or usual))

@@ -70,6 +70,7 @@ def test_a_temperature_is_only_for_players_that_can_have_one(tmp_path):
     assert Tournament(cold, Schedule(pairs=3), random_openings(game, plies=1)).notes() == []
 
 
+@pytest.mark.slow
 def test_an_engine_with_other_seconds_is_another_player(openings, tmp_path):
     path, one = tmp_path / "matches.jsonl", f"gtp:{sys.executable} -c pass"
     plays = contest(one, "random")

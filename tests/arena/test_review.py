@@ -248,6 +248,7 @@ def test_one_game_is_told_move_by_move(files, capsys, tmp_path):
     assert any("6 b1 (seat 1): blunder" in "".join(mark.itertext()) for mark in marks)
 
 
+@pytest.mark.slow
 def test_many_games_are_told_by_their_players(files, capsys):
     assert main(["review", *files, "--agent", SURE]) == 0
     out = capsys.readouterr().out
@@ -308,6 +309,7 @@ def test_a_file_may_be_a_collection(tmp_path):
     assert list(review.read([path])) == [f"{path}: game 1", f"{path}: game 2"]
 
 
+@pytest.mark.slow
 def test_of_many_games_those_without_moves_are_left_out(files, capsys, tmp_path):
     path = tmp_path / "none.json"
     formats.save(path, record(""))

@@ -58,6 +58,7 @@ def test_a_position_is_shown_and_analysed(capsys):
     assert "this board has 3" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_start_is_drawn_alike_by_show_and_solve(capsys):
     assert main(["solve", "slide8", "--seed", "3"]) == 0
     solved = capsys.readouterr().out

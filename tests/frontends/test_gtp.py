@@ -145,6 +145,7 @@ def test_a_superko_is_seen_beyond_an_inserted_pass(go):
     assert go.ask("play b c2") == "="  # the board is another one
 
 
+@pytest.mark.slow
 def test_a_move_out_of_turn_is_searched_without_a_pass_to_answer(searching):
     """Behind a pass of Black's White, whom the komi puts ahead, would win by another one."""
     assert re.fullmatch(r"= [A-E][1-5]", searching.ask("genmove w"))

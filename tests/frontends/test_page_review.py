@@ -107,6 +107,7 @@ def test_what_cannot_be_reviewed_is_refused(sat):
         sat.ask("review")
 
 
+@pytest.mark.slow
 def test_a_player_that_does_not_search_reviews_nothing():
     with guest() as sat:
         sat.ask("seats", players=["", "random"])

@@ -37,6 +37,7 @@ def _fresh(session):
     session.new_game()
 
 
+@pytest.mark.slow
 def test_a_player_with_a_temperature_draws_its_moves_and_gives_no_hints():
     opened, drawn = Session(GAME, "tictactoe"), set()
     try:

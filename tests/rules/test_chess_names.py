@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from reference.replay import check_agreement
-from support import mostly_slow, random_games
+from support import mostly_slow, random_games, unchecked
 
 from jaxgo.core import play, position_text, replay
 from jaxgo.core.errors import UsageError
@@ -135,7 +135,8 @@ def test_moves_of_two_men_and_rights_that_end(moves, rows, rights):
 @pytest.mark.parametrize(
     ("name", "games"), mostly_slow([("gardner", 4), ("gardner", 96), ("chess", 12)], [("gardner", 4)])
 )
-def test_the_host_moves_by_the_same_rules(types_unchecked, name, games):
+@unchecked()
+def test_the_host_moves_by_the_same_rules(name, games):
     game = GAMES[name]
     assert check_agreement(game, ByHost(game), random_games(game, max(games, 32)), range(games)) > 100
 
@@ -144,7 +145,8 @@ def test_the_host_moves_by_the_same_rules(types_unchecked, name, games):
     ("name", "plies"),
     mostly_slow([("chess", 3), ("gardner", 12), ("chess", 80), ("gardner", 80)], [("chess", 3), ("gardner", 12)]),
 )
-def test_every_legal_move_has_a_name_of_its_own_that_is_read(types_unchecked, name, plies):
+@unchecked()
+def test_every_legal_move_has_a_name_of_its_own_that_is_read(name, plies):
     game, draw, positions = GAMES[name], random.Random(3), 0
     for start in [game.read_fen()] * 2 + ([*COUNTS, *TO_NAME] if game is CHESS else []):
         box = game.mailbox(start)

@@ -9,7 +9,7 @@ import pytest
 from go_boards import RULES, board, golden, variant
 from reference import go as plain
 from reference.replay import check_agreement
-from support import Host, check_playout, mostly_slow, perft, perft_json, random_games
+from support import Host, check_playout, mostly_slow, perft, perft_json, random_games, unchecked
 
 from jaxgo.core import play
 from jaxgo.core.errors import UsageError
@@ -38,7 +38,8 @@ def test_perft_as_deep_as_stored(name):
 
 
 @pytest.mark.parametrize("name", ["1x1", "2x1", "3x1", "2x2", "3x2", pytest.param("3x3", marks=pytest.mark.slow)])
-def test_count_of_legal_positions(types_unchecked, name):
+@unchecked()
+def test_count_of_legal_positions(name):
     """A board may be drawn just when every chain on it has a liberty."""
     width, height = map(int, name.split("x"))
     assert legal_positions(Go(height, width)) == golden("legal_positions")[name]

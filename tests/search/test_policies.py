@@ -136,6 +136,7 @@ def test_where_all_visits_went_to_lost_moves_the_likeliest_other_one_is_played(s
     assert found.policy[0, 3] > found.policy[0, 2] > 0
 
 
+@pytest.mark.slow
 def test_a_position_is_worth_what_its_best_move_is():
     """Gumbel looks at the moves that lose, too: their simulations say nothing of what the position is worth."""
     game = make("connect4")

@@ -47,6 +47,7 @@ def test_random_numbers_are_renewed_where_samples_lie_on_other_devices_than_the_
         assert (jax.random.key_data(one) != jax.random.key_data(other)).any()
 
 
+@pytest.mark.slow
 def test_a_learner_that_stays_broken_ends_the_run(trainer, tmp_path):
     with RunDir(tmp_path / "broken", to_json(CONFIG)) as folder:
         loop = Loop(trainer, folder, lambda report: None)

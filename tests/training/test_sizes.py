@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jax
 import pytest
+from support import unchecked
 
 from jaxgo.cli.train_words import parse
 from jaxgo.core.errors import UsageError
@@ -37,7 +38,8 @@ def test_presets_with_a_name_of_their_own_have_no_sizes_to_choose():
     assert len(BY_DEVICE) == len(presets.names()) - len(presets.NAMED)
 
 
-def test_each_of_eight_devices_does_what_one_would_do(types_unchecked):
+@unchecked()
+def test_each_of_eight_devices_does_what_one_would_do():
     """Also in how many steps it learns, how much each ring holds, and when learning begins."""
     for name in BY_DEVICE:
         one, eight = (sizes.fitted(preset(name).config, count) for count in (1, 8))
@@ -47,7 +49,8 @@ def test_each_of_eight_devices_does_what_one_would_do(types_unchecked):
         assert dataclasses.replace(eight, selfplay=one.selfplay, replay=one.replay, learner=one.learner) == one
 
 
-def test_games_of_a_device_are_enough_to_hide_its_launches_where_memory_allows(types_unchecked):
+@unchecked()
+def test_games_of_a_device_are_enough_to_hide_its_launches_where_memory_allows():
     assert [sizes.fitted(preset("go9").config, 1, memory).selfplay.games for memory in MEMORIES] == [8192] * 4
     for name in BY_DEVICE:
         config = preset(name).config

@@ -83,6 +83,7 @@ def test_a_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
         assert path.read_bytes() == strange
 
 
+@pytest.mark.slow
 def test_damaged_scores_are_told_where_there_are_as_many_candidates_as_numbers(tmp_path):
     class Even(Evolution):
         def _play(self, candidates, number):
